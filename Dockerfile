@@ -1,0 +1,136 @@
+# ipybox. Targets: `default` (last, what `docker build .` makes), `slim`, `binary` (the executable alone), `unit-musl`.
+# ./docker-build.sh chooses the base image and hands in an extra CA; docs/building.md tells what each stage is for.
+# No "# syntax=" line: it would be pulled from a registry, and Docker 20.10 with DOCKER_BUILDKIT=1 knows all of this.
+ARG BASE_IMAGE=debian:trixie-slim
+
+# --- tools: what compiling needs; nothing of it reaches the image ---
+FROM ${BASE_IMAGE} AS tools
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends binutils bzip2 ca-certificates curl file make patch pkgconf python3-venv xz-utils \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+ENV PATH=/src/build/tools/bin:$PATH
+
+# --- deps: the foreign libraries, built again only when third_party changes ---
+FROM tools AS deps
+# x86_64 or aarch64; empty is the machine's own.
+ARG MUSL_ARCH
+# The archives may have been put here by `third_party/fetch --local`; otherwise build.sh downloads them.
+COPY third_party/source[s] third_party/sources/
+COPY third_party/PINS third_party/build.sh third_party/fetch third_party/tools.sh third_party/tools.txt third_party/with-ca third_party/
+RUN --mount=type=secret,id=ca --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
+    third_party/with-ca third_party/build.sh "${MUSL_ARCH:-$(uname -m)}-linux-musl" && rm -rf third_party/sources
+
+# --- build: the binary. The cache is keyed by content (zig's own), so it cannot serve a stale object ---
+FROM deps AS build
+ARG MUSL_ARCH
+COPY meson.build meson.options ./
+COPY toolchain/ toolchain/
+COPY src/ src/
+COPY entrypoint/ entrypoint/
+RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
+    meson setup build/release --cross-file "toolchain/zig-musl-${MUSL_ARCH:-$(uname -m)}.ini" -Dtests=false \
+ && meson compile -C build/release \
+ && file build/release/entrypoint/ipybox | tee /dev/stderr | grep -q 'static-pie linked, stripped'
+
+FROM scratch AS binary
+COPY --from=build /src/build/release/entrypoint/ipybox /ipybox
+
+# --- unit-musl: the unit tests and fuzz corpora in the release build; `docker run` of it runs them ---
+FROM deps AS unit-musl
+COPY meson.build meson.options ./
+COPY toolchain/ toolchain/
+COPY third_party/acutest.h third_party/
+COPY src/ src/
+COPY entrypoint/ entrypoint/
+COPY tests/ tests/
+RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
+    meson setup build/unit --cross-file "toolchain/zig-musl-$(uname -m).ini" && meson compile -C build/unit
+CMD ["meson", "test", "-C", "build/unit", "--no-rebuild", "--print-errorlogs"]
+
+# --- python: Debian's Python and the locked packages, on a root filesystem without documentation ---
+FROM ${BASE_IMAGE} AS python
+RUN printf 'path-exclude=/usr/share/%s/*\n' doc info locale man > /etc/dpkg/dpkg.cfg.d/no-docs \
+ && printf 'path-include=/usr/share/doc/*/copyright\n' >> /etc/dpkg/dpkg.cfg.d/no-docs \
+ && apt-get update \
+ && apt-get upgrade -y \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv tzdata \
+ && apt-get clean \
+ && find /usr/share/doc -mindepth 1 ! -type d ! -name copyright -delete \
+ && find /usr/share/doc -mindepth 1 -type d -empty -delete \
+ && rm -rf /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
+           /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
+COPY third_party/with-ca /tmp/with-ca
+COPY third_party/python/requirements.txt /tmp/
+# EXTERNALLY-MANAGED would refuse the user's own `pip install`. The .pyc are unchecked-hash: valid for every uid, on a
+# read-only root and whatever happens to the times of the files. No program here needs to be set-uid (su, mount, ...).
+RUN --mount=type=secret,id=ca --mount=type=tmpfs,target=/tmp/pip \
+    rm -f /usr/lib/python3*/EXTERNALLY-MANAGED \
+ && python3 -m venv /tmp/pip/venv \
+ && /tmp/with-ca /tmp/pip/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile --no-deps \
+        --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
+ && cd /usr/local/lib/python3*/dist-packages \
+ && find . -type d \( -name tests -o -name testing_refleaks \) -prune -exec rm -rf {} + \
+ && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
+ && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
+ && ln -s python3 /usr/bin/python \
+ && mkdir -p -m 1777 /home/ipybox /app/workspace \
+ && chmod 1777 /home/ipybox /app/workspace \
+ && rm -rf /tmp/with-ca /tmp/requirements.txt /root/.cache
+
+# --- overlay: rootfs/ as it goes onto /, its Python compiled like the packages ---
+FROM python AS overlay
+COPY rootfs/ /overlay/
+RUN python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash -s /overlay -p / /overlay
+
+# --- base: the python stage in one layer, with all that both images say about themselves ---
+FROM scratch AS base
+COPY --from=python / /
+ARG UID=1000
+ARG GID=1000
+ENV HOME=/home/ipybox \
+    LANG=C.UTF-8 \
+    PATH=/home/ipybox/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    IPYBOX_DEFAULT_UID=${UID} \
+    IPYBOX_DEFAULT_GID=${GID}
+LABEL org.opencontainers.image.title="ipybox" \
+      org.opencontainers.image.description="Python code execution for MCP clients: IPython kernels behind one small static server" \
+      org.opencontainers.image.version="0.10.0" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/gradion-ai/ipybox" \
+      org.opencontainers.image.documentation="https://github.com/gradion-ai/ipybox/tree/main/docs"
+WORKDIR /app/workspace
+# Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
+ENTRYPOINT ["/usr/local/bin/ipybox", "init", "--"]
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=3s --start-period=10s CMD ["/usr/local/bin/ipybox", "health"]
+
+# --- slim: Python, kernel, gateway ---
+FROM base AS slim
+COPY --from=overlay /overlay/ /
+COPY --from=build /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+
+# --- extras: what uvx, npx and git+https MCP servers need ---
+FROM base AS extras
+COPY third_party/with-ca third_party/npm.txt third_party/python/uv.txt /tmp/build/
+RUN --mount=type=secret,id=ca --mount=type=tmpfs,target=/tmp/work \
+    apt-get update \
+ && apt-get install -y --no-install-recommends git nodejs \
+ && apt-get clean \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
+ && cd /tmp/build \
+ && ./with-ca python3 -m pip install -q --no-cache-dir --no-deps --only-binary :all: --require-hashes \
+        --root-user-action ignore -r uv.txt \
+ && export COREPACK_HOME=/tmp/work/corepack HOME=/tmp/work \
+ && ./with-ca corepack prepare "$(grep -v '^#' npm.txt)" \
+ && mkdir -p /usr/local/lib/node_modules \
+ && mv "$COREPACK_HOME"/npm/* /usr/local/lib/node_modules/npm \
+ && rm -rf /usr/local/lib/node_modules/npm/docs /usr/local/lib/node_modules/npm/man \
+ && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
+ && npm --version && npx --version && uv --version \
+ && rm -rf /tmp/build
+
+FROM extras AS default
+COPY --from=overlay /overlay/ /
+COPY --from=build /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

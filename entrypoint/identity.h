@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/identity.h - who everything in the container runs as: found out once, at start.
+ * Rules:   not started as root: as started, whatever the number (--user).
+ *          started as root: PUID/PGID, or the owner of the workspace; a workspace of root's own
+ *          where root is no user of the host's root (rootless Docker, Podman): that root, without
+ *          capabilities; else the default user, who must then be able to write the workspace.
+ * Never:   changes the owner or mode of anything that is the user's.
+ * Process: single-threaded, before anything else was started. What touches the file system is done
+ *          by a short-lived child that already is the target identity: root follows no link that
+ *          someone else may have laid.
+ * After:   no capability, PR_SET_NO_NEW_PRIVS, and proof that there is no way back; anything that
+ *          fails here ends the start. */
+#ifndef ENTRYPOINT_IDENTITY_H
+#define ENTRYPOINT_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum {
+    IDENTITY_GROUPS_MAX = 256,
+    IDENTITY_MAP_MAX = 4096,  /* bytes of /proc/self/uid_map that are looked at */
+    IDENTITY_PATH_MAX = 72,   /* of the runtime directory: sockets in it have 107 bytes in all */
+    IDENTITY_SECRET_MAX = 64 * 1024,
+};
+
+struct identity_facts { /* all that the decision rests on */
+    uid_t euid;
+    gid_t egid;
+    gid_t groups[IDENTITY_GROUPS_MAX];
+    size_t group_count;
+    const char *workspace;
+    int workspace_errno; /* of stat(2) on it; 0: the next three are valid */
+    uid_t workspace_uid;
+    gid_t workspace_gid;
+    mode_t workspace_mode;
+    bool workspace_open_to_root; /* writable for uid 0 without capabilities */
+    const char *puid, *pgid, *default_uid, *default_gid, *umask; /* NULL or "": not given */
+    char uid_map[IDENTITY_MAP_MAX];                              /* "": no user namespace */
+    uint64_t capabilities;                                       /* effective */
+};
+
+enum identity_source {
+    IDENTITY_AS_STARTED,
+    IDENTITY_ASKED,    /* PUID, PGID */
+    IDENTITY_OWNER,    /* of the workspace */
+    IDENTITY_ROOTLESS, /* uid 0 that is nobody's root outside */
+    IDENTITY_DEFAULT,
+};
+
+struct identity {
+    uid_t uid;
+    gid_t gid;
+    gid_t groups[IDENTITY_GROUPS_MAX]; /* supplementary */
+    size_t group_count;
+    bool change; /* uid, gid or groups differ from what we have */
+    bool set_umask;
+    mode_t umask;
+    enum identity_source source;
+    char notice[240]; /* "" or what the user should know */
+};
+
+/* Pure: looks at nothing but the facts. -EINVAL: a variable's value; -EPERM: what is asked for
+ * cannot be had; -ENOENT, -ENOTDIR: the workspace. Messages say what to do. */
+MUST_CHECK int identity_decide(const struct identity_facts *facts, struct identity *ret,
+                               struct err *e);
+
+/* What the source means, for the log: "owner of the workspace". */
+const char *identity_source_name(enum identity_source source);
+
+/* Reads the facts; texts are borrowed from the environment. */
+MUST_CHECK int identity_gather(const char *workspace, struct identity_facts *ret, struct err *e);
+
+/* Gather, decide, and set this process up for the child that will be it: umask, secrets out of
+ * their files, HOME, USER, LOGNAME, IPYBOX_RUNTIME_DIR; tests that the workspace can be written.
+ * Warnings go to the log. Does not change who this process is. */
+MUST_CHECK int identity_prepare(const char *workspace, struct identity *ret, struct err *e);
+
+/* In a forked child: becomes the identity, for good, and proves it. */
+MUST_CHECK int identity_apply_in_child(const struct identity *identity, struct err *e);
+
+/* In PID 1, which stays root (if it is) and keeps only what it needs for its work: KILL, because
+ * its children are somebody else, and before the child is made SETUID and SETGID for it. Without
+ * them a flaw in PID 1 would be a flaw of the container's root. */
+MUST_CHECK int identity_confine_init(const struct identity *identity, bool child_made,
+                                     struct err *e);
+
+/* The private directory for sockets of whoever calls: IPYBOX_RUNTIME_DIR, or in the first usable
+ * of the bases a directory named after the uid. It is made (mode 0700) and belongs to the caller;
+ * a base may be shared (mode 1777, as the image ships /run/ipybox), must belong to root or the
+ * caller, and is no symbolic link. `ret` has IDENTITY_PATH_MAX bytes. */
+MUST_CHECK int identity_runtime_dir(char *ret, struct err *e);
+
+/* A directory at `path` of mode 0700 that belongs to the caller: made, or found to be so. */
+MUST_CHECK int identity_private_dir(const char *path, struct err *e);
+
+/* The bases, in order; NULL ends the list. */
+const char *identity_runtime_base(size_t i);
+
+/* Puts every secret that was given as NAME_FILE into the environment as NAME. */
+MUST_CHECK int identity_read_secrets(struct err *e);
+
+#endif

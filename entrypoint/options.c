@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entrypoint/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#ifndef IPYBOX_VERSION
+#include "entrypoint/version.h" /* made by the build */
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define AT(field) offsetof(struct options, field)
+
+enum {
+    SECONDS_MAX = 86400,
+    PORT_MAX = 65535,
+    NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
+    HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
+};
+
+static const struct options_row rows[] = {
+    {"workspace", "IPYBOX_WORKSPACE", OPTION_TEXT, AT(workspace), "PATH", ".", 0, 0,
+     "Directory that cells work in and where their files appear; in the image /app/workspace."},
+    {"tool-server-host", "IPYBOX_TOOL_SERVER_HOST", OPTION_TEXT, AT(tool_server_host), "HOST",
+     "localhost", OPTION_NOT_YET, 0, "Address that the tool server listens on."},
+    {"tool-server-port", "IPYBOX_TOOL_SERVER_PORT", OPTION_PORT, AT(tool_server_port), "PORT", "0",
+     OPTION_NOT_YET, 0, "Port of the tool server; 0 takes a free one."},
+    {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
+     "HOST", "localhost", 0, 0, "Address that the Jupyter Kernel Gateway listens on."},
+    {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
+     "PORT", "0", 0, 0, "Port of the Jupyter Kernel Gateway; 0 leaves it off."},
+    {"kernel-gateway-token", "IPYBOX_KERNEL_GATEWAY_TOKEN", OPTION_TEXT, AT(kernel_gateway_token),
+     "TOKEN", NULL, OPTION_SECRET, 0,
+     "Token that clients of the Jupyter Kernel Gateway must present. Other processes can read "
+     "command lines: prefer the variable or its _FILE form."},
+    {"sandbox", "IPYBOX_SANDBOX", OPTION_FLAG, AT(sandbox), NULL, NULL, OPTION_NOT_YET, 0,
+     "Run kernels in a sandbox."},
+    {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL,
+     OPTION_NOT_YET, 0, "Settings of the sandbox, a JSON file."},
+    {"log-level", "IPYBOX_LOG_LEVEL", OPTION_LEVEL, AT(log_level), "LEVEL", "INFO", 0, 0,
+     "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
+    {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
+     "Form of the log on standard error: text, or json for one object per line."},
+    {"stop-grace", "IPYBOX_STOP_GRACE", OPTION_SECONDS, AT(stop_grace), "SECONDS", "8", 0, 0,
+     "Time to end in order after a TERM or INT; a second signal, or its end, kills. `docker stop` "
+     "itself waits 10 seconds."},
+    {"interrupt-grace", "IPYBOX_INTERRUPT_GRACE", OPTION_SECONDS, AT(interrupt_grace), "SECONDS",
+     "5", 0, 0, "Time that a cell may ignore an interrupt before its kernel is replaced."},
+    {"kernel-start-timeout", "IPYBOX_KERNEL_START_TIMEOUT", OPTION_SECONDS,
+     AT(kernel_start_timeout), "SECONDS", "60", 0, 1, "Time that a kernel may take to start."},
+    {"output-file-limit", "IPYBOX_OUTPUT_FILE_LIMIT", OPTION_SIZE, AT(output_file_limit), "SIZE",
+     "4G", 0, 0,
+     "Most bytes of one cell's output that are kept in its file; K, M and G are understood."},
+    {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
+     "Interpreter that kernels run in."},
+    {"ca", "IPYBOX_CA", OPTION_TEXT, AT(ca), "PATH", NULL, 0, 0,
+     "File of additional certificate authorities (PEM) that pip and kernels trust."},
+};
+
+static const struct options_command commands[] = {
+    {"server", ROLE_SERVER, false,
+     "Serve MCP on standard input and output; what runs when no command is given."},
+    {"init", ROLE_INIT, false,
+     "Be process 1 of a container: choose the user, pass signals on, reap, and run the server, a "
+     "command of this list, or any other program with the words that follow."},
+    {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only."},
+    {"health", ROLE_HEALTH, false, "Ask the running server how it is; status 0 if well."},
+    {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
+    {"help", ROLE_HELP, false, "Print the help; with --markdown, as tables for documents."},
+    {"version", ROLE_VERSION, false, "Print the version."},
+};
+
+static const struct options_variable variables[] = {
+    {"PUID, PGID", NULL,
+     "Numeric user and group that everything runs as when the container was started as root; "
+     "without them it is the owner of the workspace."},
+    {"IPYBOX_DEFAULT_UID, IPYBOX_DEFAULT_GID", "1000",
+     "The user and group when the workspace belongs to root or to nobody known."},
+    {"UMASK", NULL, "File mode mask in octal, such as 002."},
+    {"TZ", NULL, "Time zone of cells, such as Europe/Vienna."},
+    {"IPYBOX_RUNTIME_DIR", NULL,
+     "Private directory for sockets; without it the first usable of /run/ipybox, /tmp/ipybox and "
+     "/dev/shm/ipybox, with the user's number below."},
+    {"KERNEL_ENV_NAME", NULL,
+     "Reaches kernels as NAME; also from a file .env in the workspace. Nothing else of the "
+     "environment does."},
+};
+
+const struct options_row *options_rows(size_t *ret_count)
+{
+    *ret_count = COUNT(rows);
+    return rows;
+}
+
+const struct options_command *options_commands(size_t *ret_count)
+{
+    *ret_count = COUNT(commands);
+    return commands;
+}
+
+const struct options_variable *options_variables(size_t *ret_count)
+{
+    *ret_count = COUNT(variables);
+    return variables;
+}
+
+const char *options_version(void)
+{
+    return "ipybox " IPYBOX_VERSION;
+}
+
+const char *options_secret(size_t i)
+{
+    for (size_t r = 0; r < COUNT(rows); r++)
+        if ((rows[r].flags & OPTION_SECRET) && i-- == 0)
+            return rows[r].env;
+    return NULL;
+}
+
+static size_t least_of(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Levenshtein's distance; names that are too long to be a slip are far from everything. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t line[NAME_MAX_LEN + 1];
+    size_t n = strlen(a), m = strlen(b);
+    if (n > NAME_MAX_LEN || m > NAME_MAX_LEN)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= m; j++)
+        line[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = line[0];
+        line[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = line[j];
+            line[j] = least_of(line[j] + 1, line[j - 1] + 1, change);
+        }
+    }
+    return line[m];
+}
+
+static void nearer(const char *word, const char *name, const char **best, size_t *best_distance)
+{
+    size_t d = distance(word, name);
+    if (strncmp(word, name, strlen(word)) == 0)
+        d = 1; /* the start of a name */
+    if (d * 2 <= strlen(word) && d < *best_distance) {
+        *best_distance = d;
+        *best = name;
+    }
+}
+
+static const char *nearest_option(const char *name)
+{
+    const char *best = NULL;
+    size_t best_distance = HINT_DISTANCE + 1;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (!(rows[i].flags & OPTION_HIDDEN))
+            nearer(name, rows[i].name, &best, &best_distance);
+    nearer(name, "help", &best, &best_distance);
+    nearer(name, "version", &best, &best_distance);
+    return best;
+}
+
+static const struct options_command *find_command(const char *word)
+{
+    for (size_t i = 0; i < COUNT(commands); i++)
+        if (strcmp(commands[i].word, word) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+bool options_is_command(const char *word)
+{
+    return find_command(word) != NULL;
+}
+
+int options_role(int argc, char **argv, enum role *ret, int *ret_skip, struct err *e)
+{
+    if (argc < 2 || argv[1][0] == '-') {
+        *ret = ROLE_SERVER;
+        *ret_skip = argc < 1 ? 0 : 1;
+        return 0;
+    }
+    const struct options_command *command = find_command(argv[1]);
+    if (command) {
+        *ret = command->role;
+        *ret_skip = 2;
+        return 0;
+    }
+    const char *best = NULL;
+    size_t best_distance = HINT_DISTANCE;
+    for (size_t i = 0; i < COUNT(commands); i++)
+        if (!commands[i].hidden)
+            nearer(argv[1], commands[i].word, &best, &best_distance);
+    if (best)
+        return err_set(e, -EINVAL, "unknown command '%s' (did you mean '%s'?)", argv[1], best);
+    return err_set(e, -EINVAL, "unknown command '%s' (see ipybox --help)", argv[1]);
+}
+
+/* A whole decimal number without sign or space; the rest of the text goes to *ret_rest. */
+static bool parse_digits(const char *text, uint64_t *ret, const char **ret_rest)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    *ret = strtoull(text, &end, 10);
+    *ret_rest = end;
+    return errno == 0;
+}
+
+static bool parse_bounded(const char *text, uint64_t least, uint64_t most, int *ret)
+{
+    uint64_t n;
+    const char *rest;
+    if (!parse_digits(text, &n, &rest) || *rest || n < least || n > most)
+        return false;
+    *ret = (int)n;
+    return true;
+}
+
+static bool parse_size(const char *text, uint64_t *ret)
+{
+    static const char units[] = "KMG";
+    uint64_t n;
+    const char *rest;
+    if (!parse_digits(text, &n, &rest))
+        return false;
+    unsigned shift = 0;
+    for (unsigned i = 0; *rest && units[i]; i++)
+        if (*rest == units[i] || *rest == units[i] + ('a' - 'A'))
+            shift = 10 * (i + 1);
+    if (shift ? rest[1] != '\0' : *rest != '\0')
+        return false;
+    if (n > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *ret = n << shift;
+    return true;
+}
+
+static bool parse_bool(const char *text, bool *ret)
+{
+    static const char *const yes[] = {"1", "true", "yes", "on"};
+    static const char *const no[] = {"0", "false", "no", "off"};
+    for (size_t i = 0; i < COUNT(yes); i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *ret = strcasecmp(text, yes[i]) == 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_format(const char *text, enum options_log_format *ret)
+{
+    if (strcasecmp(text, "text") != 0 && strcasecmp(text, "json") != 0)
+        return false;
+    *ret = strcasecmp(text, "json") == 0 ? OPTIONS_LOG_JSON : OPTIONS_LOG_TEXT;
+    return true;
+}
+
+/* Says what is wrong with the value; NULL: nothing, the field is written. `word` for texts. */
+static const char *set_field(const struct options_row *row, const char *value, struct options *ret)
+{
+    void *field = (char *)ret + row->field;
+    switch (row->kind) {
+    case OPTION_TEXT:
+        *(const char **)field = value;
+        return *value ? NULL : "a value is needed";
+    case OPTION_FLAG:
+        return parse_bool(value, field) ? NULL : "1, true, yes, on, 0, false, no or off is needed";
+    case OPTION_PORT:
+        return parse_bounded(value, 0, PORT_MAX, field) ? NULL : "a port, 0 to 65535, is needed";
+    case OPTION_SECONDS:
+        if (parse_bounded(value, (uint64_t)row->least, SECONDS_MAX, field))
+            return NULL;
+        return row->least ? "seconds, 1 to 86400, are needed" : "seconds, 0 to 86400, are needed";
+    case OPTION_SIZE:
+        return parse_size(value, field) ? NULL : "a number of bytes, with K, M or G, is needed";
+    case OPTION_LEVEL:
+        if (log_level_parse(value, field) == 0)
+            return NULL;
+        return "DEBUG, INFO, WARNING, ERROR or CRITICAL is needed";
+    case OPTION_FORMAT:
+        return parse_format(value, field) ? NULL : "text or json is needed";
+    }
+    return "not understood";
+}
+
+/* `origin`: how the user wrote it, "--name" or "IPYBOX_NAME". */
+static int set(const struct options_row *row, const char *dashes, const char *origin,
+               const char *value, struct options *ret, struct err *e)
+{
+    const char *wrong = set_field(row, value, ret);
+    if (wrong && (row->flags & OPTION_SECRET))
+        return err_set(e, -EINVAL, "%s%s: %s", dashes, origin, wrong);
+    if (wrong && *value)
+        return err_set(e, -EINVAL, "%s%s: %s, not '%s'", dashes, origin, wrong, value);
+    if (wrong)
+        return err_set(e, -EINVAL, "%s%s: %s", dashes, origin, wrong);
+    bool off = row->kind == OPTION_FLAG && !*(bool *)((char *)ret + row->field);
+    if ((row->flags & OPTION_NOT_YET) && !off)
+        return err_set(e, -ENOTSUP, "%s%s: not available in this version yet", dashes, origin);
+    return 0;
+}
+
+static int set_defaults_and_environment(struct options *ret, struct err *e)
+{
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (rows[i].fallback)
+            (void)set_field(&rows[i], rows[i].fallback, ret); /* the tests hold them valid */
+        const char *value = getenv(rows[i].env);
+        if (value && *value) {
+            int r = set(&rows[i], "", rows[i].env, value, ret, e);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+static int unknown_option(const char *word, int length, struct err *e)
+{
+    char name[NAME_MAX_LEN + 2] = "";
+    if (length <= NAME_MAX_LEN && word[1] == '-')
+        memcpy(name, word + 2, (size_t)length - 2);
+    const char *best = nearest_option(name);
+    if (best)
+        return err_set(e, -EINVAL, "unknown option %.*s (did you mean --%s?)", length, word, best);
+    return err_set(e, -EINVAL, "unknown option %.*s (see ipybox --help)", length, word);
+}
+
+static const struct options_row *find_row(const char *name, size_t length)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* One option at argv[0]. Returns the words it took, or an error. */
+static int parse_option(int argc, char **argv, struct options *ret, struct err *e)
+{
+    const char *word = argv[0];
+    if (word[0] != '-' || word[1] == '\0')
+        return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
+    size_t length = strcspn(word, "=");
+    const struct options_row *row = NULL;
+    if (word[1] == '-' && length > 2)
+        row = find_row(word + 2, length - 2);
+    if (!row)
+        return unknown_option(word, length > 200 ? 200 : (int)length, e);
+
+    const char *value = word[length] ? word + length + 1 : NULL;
+    int taken = 1;
+    if (!value && row->kind == OPTION_FLAG)
+        value = "true";
+    if (!value && argc > 1 && strncmp(argv[1], "--", 2) != 0) {
+        value = argv[1];
+        taken = 2;
+    }
+    if (!value)
+        return err_set(e, -EINVAL, "--%s: a value is needed (%s)", row->name, row->word);
+    int r = set(row, "--", row->name, value, ret, e);
+    return r < 0 ? r : taken;
+}
+
+static bool wants_text(const char *word, enum options_want *ret)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        *ret = OPTIONS_HELP;
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        *ret = OPTIONS_VERSION;
+    else
+        return false;
+    return true;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct err *e)
+{
+    struct options parsed = {.want = OPTIONS_RUN};
+    for (int i = 0; i < argc; i++) {
+        if (wants_text(argv[i], &parsed.want)) {
+            *ret = parsed;
+            return 0;
+        }
+    }
+    int r = set_defaults_and_environment(&parsed, e);
+    for (int i = 0; r >= 0 && i < argc; i += r)
+        r = parse_option(argc - i, argv + i, &parsed, e);
+    if (r < 0)
+        return r;
+    *ret = parsed;
+    return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/options.h - what the program can be told: one table of options, one of commands, one
+ * of variables. From them come the parser, --help, the man page and the table of the documents, so
+ * none of these can differ from another. A new option is one row in options.c and one field here.
+ * Order:   a flag wins over the environment, the environment over the default. An empty variable
+ *          counts as unset.
+ * Memory:  texts are borrowed from argv, the environment and the table; keep these as they are.
+ * Errors:  every message names the option and is for the user; the exit status is
+ *          OPTIONS_USAGE_STATUS. */
+#ifndef ENTRYPOINT_OPTIONS_H
+#define ENTRYPOINT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#define OPTIONS_USAGE_STATUS 2
+#define OPTIONS_TEXT_MAX (64 * 1024) /* enough for every text that is made here */
+
+enum options_want { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_log_format { OPTIONS_LOG_TEXT, OPTIONS_LOG_JSON };
+
+struct options {
+    enum options_want want; /* --help and --version end the parsing: nothing else is valid then */
+    const char *workspace;
+    const char *tool_server_host;
+    int tool_server_port;
+    const char *kernel_gateway_host;
+    int kernel_gateway_port;          /* 0: off */
+    const char *kernel_gateway_token; /* NULL: none */
+    bool sandbox;
+    const char *sandbox_config; /* NULL: none */
+    enum log_level log_level;
+    enum options_log_format log_format;
+    int stop_grace;             /* seconds, as all that follow */
+    int interrupt_grace;        /* a cell may ignore an interrupt so long */
+    int kernel_start_timeout;
+    uint64_t output_file_limit; /* bytes */
+    const char *python;
+    const char *ca; /* NULL: none */
+};
+
+enum role {
+    ROLE_SERVER,
+    ROLE_INIT,
+    ROLE_SHIM,
+    ROLE_HEALTH,
+    ROLE_MAN,
+    ROLE_HELP,
+    ROLE_VERSION,
+};
+
+/* Which role argv asks for. *ret_skip: how many words of argv come before the role's own.
+ * -EINVAL for a word that is no command. */
+MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip, struct err *e);
+
+/* Is it the first word of a role, and not a program of the image? */
+bool options_is_command(const char *word);
+
+/* Parses the words behind the role and the environment. -EINVAL: unknown or bad; -ENOTSUP: given,
+ * but not available in this version. */
+MUST_CHECK int options_parse(int argc, char **argv, struct options *ret, struct err *e);
+
+/* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
+const char *options_secret(size_t i);
+
+/* Texts, complete; errors are sticky in the buffer (cap it with OPTIONS_TEXT_MAX). */
+void options_help(struct buf *out);     /* at most 80 columns */
+void options_man(struct buf *out);      /* roff, for man(1) */
+void options_markdown(struct buf *out); /* tables for the documents */
+const char *options_version(void);      /* "ipybox 0.10.0" */
+
+/* The tables, for options_text.c and the tests. */
+enum options_kind {
+    OPTION_TEXT,
+    OPTION_FLAG,
+    OPTION_PORT,
+    OPTION_SECONDS,
+    OPTION_SIZE,
+    OPTION_LEVEL,
+    OPTION_FORMAT,
+};
+
+enum options_flag { OPTION_SECRET = 1, OPTION_NOT_YET = 2, OPTION_HIDDEN = 4 };
+
+struct options_row {
+    const char *name; /* without the dashes */
+    const char *env;
+    enum options_kind kind;
+    size_t field;         /* offset in struct options */
+    const char *word;     /* what stands for the value in the help; NULL for a flag */
+    const char *fallback; /* the default as one would write it; NULL: none */
+    unsigned flags;       /* enum options_flag */
+    int least;            /* of seconds */
+    const char *help;
+};
+
+struct options_command {
+    const char *word;
+    enum role role;
+    bool hidden;
+    const char *help;
+};
+
+struct options_variable { /* set in the environment only */
+    const char *name, *fallback, *help;
+};
+
+const struct options_row *options_rows(size_t *ret_count);
+const struct options_command *options_commands(size_t *ret_count);
+const struct options_variable *options_variables(size_t *ret_count);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entrypoint/server.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "entrypoint/environment.h"
+#include "entrypoint/version.h"
+#include "front/control.h"
+#include "front/stdio.h"
+#include "jupyter/gateway.h"
+#include "session/session.h"
+
+enum {
+    KILL_WAIT_MS = 1000,   /* for the last process trees, at the very end */
+    INIT_MARGIN_MS = 2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
+};
+
+struct server {
+    const struct options *options;
+    struct loop *loop;
+    struct spawner *spawner;
+    struct zctx *zctx;
+    char *workspace, *runtime_dir;
+    bool owns_runtime_dir;
+    struct environment env;
+    struct session_config session_config;
+    struct session *session;
+    struct gateway_config gateway_config;
+    struct gateway *gateway;
+    struct control *control;
+    struct mcp_config mcp_config;
+    struct stdio *stdio;
+    struct loop_timer deadline;
+    bool stopping, session_closed, stdio_ended;
+};
+
+/* --- stopping ------------------------------------------------------------------------------------- */
+
+static void quit_when_done(struct server *s)
+{
+    if (s->session_closed && s->stdio_ended)
+        loop_quit(s->loop);
+}
+
+static void on_session_closed(void *ctx)
+{
+    struct server *s = ctx;
+    s->session_closed = true;
+    quit_when_done(s);
+}
+
+static void on_stdio_ended(void *ctx);
+
+static void on_deadline(void *ctx)
+{
+    struct server *s = ctx;
+    log_warning("server", "not everything ended in time; stopping now");
+    loop_quit(s->loop);
+}
+
+/* No new work; what there is gets grace_ms. A second call hurries the first. */
+static void stop(struct server *s, int64_t grace_ms)
+{
+    s->stopping = true;
+    control_set_stopping(s->control);
+    loop_timer_set(s->loop, &s->deadline, grace_ms + INIT_MARGIN_MS, on_deadline, s);
+    if (!s->session_closed)
+        session_close(s->session, grace_ms, on_session_closed, s);
+    stdio_stop(s->stdio);
+}
+
+static void on_stdio_ended(void *ctx)
+{
+    struct server *s = ctx;
+    s->stdio_ended = true;
+    if (!s->stopping) {
+        log_info("server", "the client is gone; stopping");
+        stop(s, 0);
+    }
+    quit_when_done(s);
+}
+
+static int64_t grace_ms(const struct server *s)
+{
+    int64_t grace = (int64_t)s->options->stop_grace * 1000 - INIT_MARGIN_MS;
+    return grace > 0 ? grace : 0;
+}
+
+static void on_input_ended(void *ctx, bool heard)
+{
+    struct server *s = ctx;
+    if (!heard && s->gateway) {
+        log_info("server", "standard input is at its end; serving the kernel gateway alone");
+        return;
+    }
+    if (!heard)
+        log_warning("server", "standard input is at its end: nothing to serve. In a container: "
+                              "docker run -i …");
+    stop(s, grace_ms(s));
+}
+
+static void on_signal(void *ctx, int signal)
+{
+    struct server *s = ctx;
+    if (signal == SIGUSR1 || signal == SIGUSR2)
+        return; /* they reach a command that runs in place of the server; here they mean nothing */
+    log_info("server", "%s: stopping%s", strsignal(signal), s->stopping ? " at once" : "");
+    if (s->stopping || signal == SIGQUIT)
+        loop_quit(s->loop);
+    else
+        stop(s, grace_ms(s));
+}
+
+/* --- opening -------------------------------------------------------------------------------------- */
+
+static void log_session(enum log_level level, const char *text)
+{
+    log_write(level, "session", "%s", text);
+}
+
+static void log_gateway(enum log_level level, const char *text)
+{
+    log_write(level, "gateway", "%s", text);
+}
+
+static int open_workspace(struct server *s, struct err *e)
+{
+    const char *path = s->options->workspace;
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return err_set(e, -errno, "make the workspace %s: %s", path, strerror(errno));
+    char resolved[PATH_MAX];
+    if (!realpath(path, resolved) || chdir(resolved) < 0)
+        return err_set(e, -errno, "the workspace %s: %s", path, strerror(errno));
+    s->workspace = xstrdup(resolved);
+    environment_load_dotenv(s->workspace);
+    return 0;
+}
+
+/* What a server that was killed has left behind: kernels' directories, flat, by their names. */
+static void clean_runtime_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] != 'k' || strspn(entry->d_name + 1, "0123456789abcdef") != 16)
+            continue;
+        drop_str char *kernel = xasprintf("%s/%s", path, entry->d_name);
+        DIR *inner = opendir(kernel);
+        for (struct dirent *file; inner && (file = readdir(inner));)
+            (void)unlinkat(dirfd(inner), file->d_name, 0);
+        if (inner)
+            (void)closedir(inner);
+        (void)rmdir(kernel);
+    }
+    (void)closedir(dir);
+}
+
+static int open_runtime_dir(struct server *s, struct err *e)
+{
+    const char *given = getenv("IPYBOX_RUNTIME_DIR");
+    if (given && *given) {
+        if (mkdir(given, 0700) < 0 && errno != EEXIST)
+            return err_set(e, -errno, "make the runtime directory %s: %s", given, strerror(errno));
+        s->runtime_dir = xstrdup(given);
+        return 0;
+    }
+    char made[] = "/tmp/ipybox-XXXXXX";
+    if (!mkdtemp(made))
+        return err_set(e, -errno, "make a runtime directory in /tmp: %s", strerror(errno));
+    s->runtime_dir = xstrdup(made);
+    s->owns_runtime_dir = true;
+    return 0;
+}
+
+static int open_session(struct server *s, struct err *e)
+{
+    const struct options *o = s->options;
+    s->session_config = (struct session_config){
+        .kernel = {.loop = s->loop,
+                   .spawner = s->spawner,
+                   .zctx = s->zctx,
+                   .runtime_dir = s->runtime_dir,
+                   .python = o->python,
+                   .envp = (const char *const *)s->env.kernel,
+                   .cwd = s->workspace,
+                   .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000},
+        .workspace = s->workspace,
+        .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
+        .output_file_limit = o->output_file_limit,
+        .log = log_session,
+    };
+    return session_open(&s->session_config, &s->session, e);
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+static int open_gateway(struct server *s, struct err *e)
+{
+    const struct options *o = s->options;
+    if (o->kernel_gateway_port == 0)
+        return 0;
+    if (!o->kernel_gateway_token && !is_loopback(o->kernel_gateway_host))
+        return err_set(e, -EPERM,
+                       "the kernel gateway runs code for everyone who reaches %s: give "
+                       "IPYBOX_KERNEL_GATEWAY_TOKEN (or …_FILE), or keep it on localhost",
+                       o->kernel_gateway_host);
+    s->gateway_config = (struct gateway_config){
+        .loop = s->loop,
+        .spawner = s->spawner,
+        .python = o->python,
+        .envp = (const char *const *)s->env.gateway,
+        .cwd = s->workspace,
+        .host = o->kernel_gateway_host,
+        .port = o->kernel_gateway_port,
+        .log = log_gateway,
+    };
+    return gateway_start(&s->gateway_config, &s->gateway, e);
+}
+
+static int open_stdio(struct server *s, struct err *e)
+{
+    static const struct stdio_events events = {.input_ended = on_input_ended,
+                                               .ended = on_stdio_ended};
+    s->mcp_config = (struct mcp_config){
+        .loop = s->loop,
+        .session = s->session,
+        .packages = {.spawner = s->spawner,
+                     .python = s->options->python,
+                     .envp = (const char *const *)s->env.pip,
+                     .cwd = s->workspace},
+        .version = IPYBOX_VERSION,
+    };
+    return stdio_open(&s->mcp_config, &events, s, &s->stdio, e);
+}
+
+static int open_loop(struct server *s, struct err *e)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    int r = loop_new(&s->loop, e);
+    if (r == 0)
+        r = loop_signals(s->loop, signals, sizeof signals / sizeof *signals, on_signal, s, e);
+    if (r == 0)
+        r = spawner_new(s->loop, &s->spawner, e);
+    if (r == 0)
+        r = zctx_new(&s->zctx, e);
+    return r;
+}
+
+static int open_all(struct server *s, struct err *e)
+{
+    int r = open_workspace(s, e);
+    if (r == 0)
+        r = environment_make(s->workspace, s->options->ca, s->options->kernel_gateway_token,
+                             &s->env, e);
+    if (r == 0)
+        r = open_runtime_dir(s, e);
+    if (r == 0)
+        r = open_loop(s, e);
+    if (r == 0)
+        r = control_open(s->loop, s->runtime_dir, IPYBOX_VERSION, &s->control, e);
+    if (r == 0)
+        clean_runtime_dir(s->runtime_dir);
+    if (r == 0)
+        r = open_session(s, e);
+    if (r == 0)
+        r = open_gateway(s, e);
+    if (r == 0)
+        r = open_stdio(s, e);
+    return r;
+}
+
+static void close_all(struct server *s)
+{
+    s->stdio = stdio_free(s->stdio);
+    s->gateway = gateway_stop(s->gateway);
+    s->session = session_free(s->session);
+    if (s->loop)
+        loop_timer_stop(s->loop, &s->deadline);
+    s->control = control_close(s->control);
+    s->spawner = spawner_free(s->spawner, KILL_WAIT_MS);
+    s->zctx = zctx_free(s->zctx);
+    s->loop = loop_free(s->loop);
+    if (s->owns_runtime_dir)
+        (void)rmdir(s->runtime_dir);
+    environment_done(&s->env);
+    xfree(s->runtime_dir);
+    xfree(s->workspace);
+}
+
+int server_main(const struct options *options)
+{
+    struct server s = {.options = options};
+    struct err e = ERR_NONE;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_DUMPABLE, 0); /* code in a kernel has the same uid: no /proc/PID/mem for it */
+    log_set_level(options->log_level);
+    log_set_json(options->log_format == OPTIONS_LOG_JSON);
+    int r = open_all(&s, &e);
+    if (r == 0) {
+        log_info("server", "ipybox %s serves MCP on standard input and output; workspace %s",
+                 IPYBOX_VERSION, s.workspace);
+        loop_run(s.loop);
+    } else {
+        log_error("server", "%s", e.msg);
+    }
+    close_all(&s);
+    return r == 0 ? 0 : 2;
+}

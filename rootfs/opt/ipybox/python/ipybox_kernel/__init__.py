@@ -1,0 +1,15 @@
+"""The Python half of a kernel: an ordinary ipykernel, set up for the supervisor that starts it.
+
+    launch       one process, one kernel: what ``python3 -m ipybox_kernel -f FILE`` runs
+    app          the kernel application: its settings, sockets, standard streams
+    kernel       the kernel itself: interrupts, refused input
+    publisher    everything that leaves on IOPub, in order and within bounded memory
+    out_stream   sys.stdout and sys.stderr
+    fd_capture   what is written to the file descriptors 1 and 2
+    tracebacks   where the traceback of an error ends
+    wire         objects to JSON bytes that are always valid UTF-8
+    template     a process that forks kernels
+
+Import nothing from here before ``launch.prepare()`` ran: ipykernel reads its surroundings when it
+is imported.
+"""

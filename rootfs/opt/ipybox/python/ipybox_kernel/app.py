@@ -1,0 +1,146 @@
+"""The kernel application: ipykernel's, with the settings and parts the supervisor relies on."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import traceback
+from collections.abc import Mapping, MutableMapping
+from contextlib import nullcontext
+from types import TracebackType
+from typing import Any, TextIO
+
+import zmq
+from ipykernel.kernelapp import IPKernelApp
+from tornado.ioloop import IOLoop
+from traitlets.config import Config
+
+from ipybox_kernel.publisher import Publisher
+
+IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
+
+# Output is read by programs. ipykernel sets the opposite of most of these for people.
+PLAIN_OUTPUT = {"NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
+COLOR_SWITCHES = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR")
+
+
+def configure() -> Config:
+    """The settings of every kernel. They win over configuration files in IPYTHONDIR."""
+    config = Config()
+    config.IPKernelApp.log_level = 50
+    config.IPKernelApp.parent_handle = 0
+    config.IPKernelApp.kernel_class = "ipybox_kernel.kernel.Kernel"
+    config.IPKernelApp.outstream_class = "ipybox_kernel.out_stream.OutStream"
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.Session.packer = "ipybox_kernel.wire.pack"
+    # Above it ZeroMQ shares a message's memory, which takes the GIL again to give it back.
+    config.Session.copy_threshold = 1 << 20
+    return config
+
+
+class _Forgetful(dict[int, list[Any]]):
+    """What is appended to an entry that is not there is gone."""
+
+    def __missing__(self, key: int) -> list[Any]:
+        return []
+
+
+def keep_no_outputs(shell: Any) -> None:
+    """Stop IPython from keeping every printed text and every result in memory for ever.
+
+    Only %notebook would use it. `_tee` is no public name; should it go, nothing else happens.
+    """
+    shell._tee = lambda channel: nullcontext()
+    shell.history_manager.outputs = _Forgetful()
+
+
+def plain_output(environ: MutableMapping[str, str], given: Mapping[str, str]) -> None:
+    """Set `environ` for output without colours and pagers, but let what was `given` stand."""
+    for name in (*PLAIN_OUTPUT, *COLOR_SWITCHES):
+        environ.pop(name, None)
+    environ.update(PLAIN_OUTPUT)
+    if any(name in given for name in COLOR_SWITCHES):
+        del environ["NO_COLOR"]
+    for name in (*PLAIN_OUTPUT, *COLOR_SWITCHES):
+        if name in given:
+            environ[name] = given[name]
+
+
+class App(IPKernelApp):
+    """One per process."""
+
+    name = "ipybox-kernel"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.given_environment = dict(os.environ)
+        self.crash_report: TextIO | None = None
+
+    def init_crash_handler(self) -> None:
+        """Send what can be said about a crash to the stderr that the process was started with."""
+        super().init_crash_handler()
+        self.open_crash_report()
+
+    def open_crash_report(self) -> None:
+        """Take the present descriptor 2 for crashes. Python's traceback of the crashing thread
+        goes there, after the line ``Fatal Python error: ...``."""
+        self.crash_report = open(os.dup(2), "w", errors="backslashreplace")
+        faulthandler.enable(file=self.crash_report, all_threads=False)
+
+    def excepthook(
+        self, etype: type[BaseException], evalue: BaseException, tb: TracebackType | None
+    ) -> None:
+        """Report what ends the process; descriptor 2 leads into a cell by now."""
+        traceback.print_exception(etype, evalue, tb, file=self.crash_report)
+        if self.crash_report is not None:
+            self.crash_report.flush()
+
+    def patch_io(self) -> None:
+        """Keep faulthandler away from the captured descriptor: nobody reads that after a crash."""
+        stock_enable = faulthandler.enable
+        report = self.crash_report
+
+        def enable(file: Any = None, all_threads: bool = True, **kwargs: Any) -> None:
+            if file is None or getattr(file, "pub_thread", None) is not None:
+                file = report
+            stock_enable(file=file, all_threads=all_threads, **kwargs)
+
+        faulthandler.enable = enable
+
+    def init_iopub(self, context: zmq.Context[Any]) -> None:
+        """Open the IOPub channel; a reader that is slow slows the kernel down and misses nothing.
+
+        Both options must be set before the socket is bound.
+        """
+        socket = context.socket(zmq.XPUB)
+        socket.linger = 1000
+        socket.sndhwm = IOPUB_QUEUE
+        socket.setsockopt(zmq.XPUB_NODROP, 1)
+        self._apply_curve_server_options(socket)
+        self.iopub_port = self._bind_socket(socket, self.iopub_port)
+        self.configure_tornado_logger()
+        self.iopub_thread = Publisher(socket, self.session)
+        self.iopub_thread.start()
+        self.iopub_socket = self.iopub_thread.background_socket
+
+    def start(self) -> None:
+        """Serve requests until the kernel is shut down.
+
+        An interrupt that gets past the cell it was meant for, into the event loop, ends only the
+        step of the task in which it was raised.
+        """
+        self.kernel.start()
+        self.io_loop = IOLoop.current()
+        while True:
+            try:
+                self.io_loop.start()
+                return
+            except KeyboardInterrupt:
+                pass
+
+    def init_shell(self) -> None:
+        """Take the shell over from the kernel, and correct what it has set up."""
+        super().init_shell()
+        keep_no_outputs(self.shell)
+        plain_output(os.environ, self.given_environment)

@@ -1,0 +1,131 @@
+"""The kernel: ipykernel's, with interrupts that always end in a reply, and input refused clearly.
+
+Interrupts, in full. Between cells SIGINT is ignored, as ipykernel does it. While a cell runs, it
+raises KeyboardInterrupt in the cell's code; if the cell waits in a top-level await, the awaited
+task is cancelled instead (CancelledError, as ipykernel does it). Once the cell's code has ended,
+SIGINT is ignored again, so that nothing can come between a result and its reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, cast
+
+from ipykernel.ipkernel import IPythonKernel
+from IPython.core.error import StdinNotImplementedError
+from traitlets import Float
+
+from ipybox_kernel.publisher import Publisher
+from ipybox_kernel.tracebacks import ending_outside
+
+
+def _no_input(name: str) -> StdinNotImplementedError:
+    return ending_outside(
+        StdinNotImplementedError(
+            f"{name} is not available: nobody can type an answer while code runs here. "
+            "Assign the value in the code instead, for example: answer = 'yes'"
+        )
+    )
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class Kernel(IPythonKernel):
+    """One per process."""
+
+    _execute_sleep = Float(0.0).tag(config=True)
+
+    def start(self) -> None:
+        """Begin to serve requests."""
+        super().start()
+        if _in_main_thread():
+            self._wake_for_signals()
+
+    def raw_input(self, prompt: str = "") -> str:
+        """What input() calls. Raises StdinNotImplementedError unless the request allows stdin."""
+        if not self._allow_stdin:
+            raise _no_input("input()")
+        return cast(str, super().raw_input(prompt))
+
+    def getpass(self, prompt: str = "", *args: Any, **kwargs: Any) -> str:
+        """What getpass.getpass() calls. Raises as raw_input() does."""
+        if not self._allow_stdin:
+            raise _no_input("getpass()")
+        return super().getpass(prompt, *args, **kwargs)
+
+    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Run a cell and reply, also if an interrupt came before or after its own code."""
+        try:
+            await super().execute_request(stream, ident, parent)
+        except KeyboardInterrupt:
+            assert self.session is not None
+            self._ignore_interrupts()
+            content = {
+                "status": "error",
+                "ename": "KeyboardInterrupt",
+                "evalue": "",
+                "traceback": ["KeyboardInterrupt: "],
+                "execution_count": self.execution_count,
+                "user_expressions": {},
+                "payload": [],
+            }
+            self.session.send(stream, "execute_reply", content, parent, ident=ident)
+
+    async def do_execute(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Run a cell; afterwards no interrupt and no waiting until the reply is out."""
+        publisher: Publisher = self.iopub_thread
+        publisher.wait_in_flush = True
+        try:
+            return cast("dict[str, Any]", await super().do_execute(*args, **kwargs))
+        finally:
+            self._ignore_interrupts()
+            publisher.wait_in_flush = False
+
+    @contextmanager
+    def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:
+        """Interrupt a cell with a top-level await, whatever it is doing.
+
+        ipykernel only cancels the task, which has no effect while its code does not wait.
+        """
+        loop = asyncio.get_running_loop()
+        ours = asyncio.current_task(loop)
+
+        def interrupt(signum: int, frame: FrameType | None) -> None:
+            running = asyncio.current_task(loop)
+            if running is future:
+                raise ending_outside(KeyboardInterrupt())
+            if running is None or running is ours:
+                future.cancel()
+            else:  # a task that the user has made
+                raise ending_outside(asyncio.CancelledError())
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _ignore_interrupts(self) -> None:
+        if _in_main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _wake_for_signals(self) -> None:
+        """Make a signal end the event loop's wait, so that what its handler asked for is done."""
+
+        def forget(reader: socket.socket, events: int) -> None:
+            reader.recv(4096)
+
+        reader, writer = socket.socketpair()
+        for end in (reader, writer):
+            end.setblocking(False)
+        self._signal_sockets = (reader, writer)
+        signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        self.io_loop.add_handler(reader, forget, self.io_loop.READ)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *need(void *p)
+{
+    if (p)
+        return p;
+    static const char text[] = "ipybox: out of memory\n";
+    (void)!write(2, text, sizeof text - 1);
+    abort();
+}
+
+static long calls_to_failure = -1; /* 0: none fails; -1: $FAIL_ALLOC was not looked at yet */
+
+void try_realloc_fail_at(long n)
+{
+    calls_to_failure = n;
+}
+
+static int injected_failure(void)
+{
+    if (calls_to_failure < 0) {
+        const char *n = getenv("FAIL_ALLOC");
+        calls_to_failure = n ? strtol(n, NULL, 10) : 0;
+    }
+    return calls_to_failure > 0 && --calls_to_failure == 0;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+    return need(calloc(n, size));
+}
+
+void *xrealloc(void *p, size_t size)
+{
+    return need(realloc(p, size));
+}
+
+void *try_realloc(void *p, size_t size)
+{
+    return injected_failure() ? NULL : realloc(p, size);
+}
+
+char *xstrdup(const char *s)
+{
+    return s ? need(strdup(s)) : NULL;
+}
+
+char *xstrndup(const char *s, size_t n)
+{
+    return need(strndup(s, n));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    return n < 0 ? need(NULL) : s;
+}
+
+void xfree(void *p)
+{
+    free(p);
+}
+
+void drop_str_cleanup(char **p)
+{
+    free(*p);
+}
+
+int fd_close(int fd)
+{
+    if (fd >= 0) {
+        int saved = errno;
+        (void)close(fd);
+        errno = saved;
+    }
+    return -1;
+}
+
+void drop_fd_cleanup(int *fd)
+{
+    *fd = fd_close(*fd);
+}
+
+int fd_take(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+char *str_take(char **p)
+{
+    char *taken = *p;
+    *p = NULL;
+    return taken;
+}

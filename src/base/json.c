@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+
+#include <cjson/cJSON.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+
+enum { NUMBER_MAX = 60 }; /* characters of a number that the parser is given */
+
+static const cJSON *in(const struct json *j)
+{
+    return (const cJSON *)(const void *)j;
+}
+
+static const struct json *out(const cJSON *j)
+{
+    return (const struct json *)(const void *)j;
+}
+
+/* --- preparing a text: what the parser would misread is put right or refused before it --- */
+
+struct prepare {
+    const char *src, *end;
+    char *dst; /* in the same text, never ahead of src */
+    enum json_utf8 mode;
+    bool in_string;
+    int depth;
+    size_t values;
+};
+
+static int hex4(const char *s)
+{
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = s[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool is_high(int unit)
+{
+    return unit >= 0xD800 && unit < 0xDC00;
+}
+
+static bool is_low(int unit)
+{
+    return unit >= 0xDC00 && unit < 0xE000;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void copy(struct prepare *p, size_t n)
+{
+    memmove(p->dst, p->src, n);
+    p->dst += n;
+    p->src += n;
+}
+
+static void replace(struct prepare *p, size_t n, const char *by)
+{
+    size_t len = strlen(by);
+    memcpy(p->dst, by, len);
+    p->dst += len;
+    p->src += n;
+}
+
+/* \uXXXX: NUL and lone surrogates, which the parser does not keep, get their safe forms. Wrong
+ * digits are refused here: the parser would take them for a NUL. */
+static int prepare_unicode_escape(struct prepare *p, struct err *e)
+{
+    const char *s = p->src;
+    size_t n = (size_t)(p->end - s);
+    int unit = n >= 6 ? hex4(s + 2) : -1;
+    if (unit < 0)
+        return err_set(e, -EBADMSG, "\\u without four digits");
+    if (unit == 0)
+        replace(p, 6, "\xC0\x80");
+    else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(hex4(s + 8)))
+        copy(p, 12);
+    else if (is_high(unit) || is_low(unit))
+        replace(p, 6, "\\ufffd");
+    else
+        copy(p, 6);
+    return 0;
+}
+
+static int prepare_character(struct prepare *p, struct err *e)
+{
+    size_t width = utf8_char(p->src, (size_t)(p->end - p->src), NULL);
+    if (width > 0)
+        copy(p, width);
+    else if (p->mode == JSON_STRICT)
+        return err_set(e, -EILSEQ, "not UTF-8");
+    else
+        replace(p, 1, "?");
+    return 0;
+}
+
+static int prepare_in_string(struct prepare *p, struct err *e)
+{
+    char c = *p->src;
+    bool escape = c == '\\' && p->src + 1 < p->end && (unsigned char)p->src[1] < 0x80;
+    if ((unsigned char)c < 0x20 && p->mode == JSON_STRICT)
+        return err_set(e, -EBADMSG, "control character in a string");
+    if (c == '"')
+        p->in_string = false;
+    if (escape && p->src[1] == 'u')
+        return prepare_unicode_escape(p, e);
+    copy(p, escape ? 2 : 1);
+    return 0;
+}
+
+static size_t digits(const char *s, const char *end)
+{
+    const char *from = s;
+    while (s < end && is_digit(*s))
+        s++;
+    return (size_t)(s - from);
+}
+
+/* Length of the number at s as the grammar has it; 0: none. */
+static size_t number_length(const char *s, const char *end)
+{
+    const char *at = s;
+    at += *at == '-';
+    size_t n = digits(at, end);
+    if (n == 0 || (n > 1 && *at == '0'))
+        return 0;
+    at += n;
+    if (at < end && *at == '.') {
+        n = digits(++at, end);
+        if (n == 0)
+            return 0;
+        at += n;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += at < end && (*at == '-' || *at == '+');
+        n = digits(at, end);
+        if (n == 0)
+            return 0;
+        at += n;
+    }
+    return (size_t)(at - s);
+}
+
+/* The parser takes no number of 64 characters and more; Python writes some. */
+static int prepare_number(struct prepare *p, struct err *e)
+{
+    size_t n = number_length(p->src, p->end);
+    if (n == 0)
+        return err_set(e, -EBADMSG, "not a number");
+    if (n <= NUMBER_MAX) {
+        copy(p, n);
+        return 0;
+    }
+    drop_str char *text = try_realloc(NULL, n + 1);
+    if (!text)
+        return err_set(e, -ENOMEM, "no memory for a number of %zu digits", n);
+    memcpy(text, p->src, n);
+    text[n] = '\0';
+    double value = strtod(text, NULL);
+    if (!isfinite(value))
+        value = value < 0 ? -DBL_MAX : DBL_MAX;
+    char shorter[NUMBER_MAX];
+    (void)snprintf(shorter, sizeof shorter, "%.17g", value);
+    replace(p, n, shorter);
+    return 0;
+}
+
+static int prepare_outside(struct prepare *p, struct err *e)
+{
+    char c = *p->src;
+    if (is_digit(c) || c == '-')
+        return prepare_number(p, e);
+    if ((unsigned char)c <= ' ' && !is_space(c))
+        return err_set(e, -EBADMSG, "control character");
+    if (c == '"')
+        p->in_string = true;
+    if ((c == '[' || c == '{') && ++p->depth > JSON_DEPTH_MAX)
+        return err_set(e, -ELOOP, "nested deeper than %d levels", JSON_DEPTH_MAX);
+    if (c == ']' || c == '}')
+        p->depth--;
+    if ((c == '[' || c == '{' || c == ',') && ++p->values > JSON_VALUES_MAX)
+        return err_set(e, -E2BIG, "more than %d values", JSON_VALUES_MAX);
+    copy(p, 1);
+    return 0;
+}
+
+/* Rewrites the text in place; it only ever gets shorter. */
+static int prepare(char *text, size_t *len, enum json_utf8 mode, struct err *e)
+{
+    struct prepare p = {.src = text, .end = text + *len, .dst = text, .mode = mode};
+    while (p.src < p.end) {
+        int r;
+        if ((unsigned char)*p.src >= 0x80)
+            r = prepare_character(&p, e);
+        else
+            r = p.in_string ? prepare_in_string(&p, e) : prepare_outside(&p, e);
+        if (r < 0)
+            return err_wrap(e, "JSON at byte %zu", (size_t)(p.src - text) + 1);
+    }
+    *len = (size_t)(p.dst - text);
+    return 0;
+}
+
+/* --- the tree --- */
+
+static bool no_memory; /* an allocation failed since this was cleared */
+
+static void *allocate(size_t size)
+{
+    void *p = try_realloc(NULL, size);
+    no_memory |= !p;
+    return p;
+}
+
+static void use_our_allocator(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){allocate, xfree});
+    no_memory = false;
+}
+
+static bool only_space(const char *from, const char *end)
+{
+    while (from < end && is_space(*from))
+        from++;
+    return from >= end;
+}
+
+struct json *json_parse(char *text, size_t len, enum json_utf8 mode, struct err *e)
+{
+    struct err unread;
+    e = e ? e : &unread;
+    if (prepare(text, &len, mode, e) < 0)
+        return NULL;
+    const char *end = text;
+    use_our_allocator();
+    cJSON *j = cJSON_ParseWithLengthOpts(text, len, &end, 0);
+    if (j && only_space(end, text + len))
+        return (struct json *)(void *)j;
+    cJSON_Delete(j);
+    if (no_memory)
+        (void)err_set(e, -ENOMEM, "no memory for %zu bytes of JSON", len);
+    else
+        (void)err_set(e, -EBADMSG, "not JSON at byte %zu", (size_t)(end - text) + 1);
+    return NULL;
+}
+
+struct json *json_parse_copy(const char *text, size_t len, enum json_utf8 mode, struct err *e)
+{
+    drop_str char *copy = try_realloc(NULL, len + 1);
+    if (!copy) {
+        (void)err_set(e, -ENOMEM, "no memory for %zu bytes of JSON", len);
+        return NULL;
+    }
+    memcpy(copy, text, len);
+    return json_parse(copy, len, mode, e);
+}
+
+struct json *json_free(struct json *j)
+{
+    cJSON_Delete((cJSON *)(void *)j);
+    return NULL;
+}
+
+void drop_json_cleanup(struct json **j)
+{
+    (void)json_free(*j);
+}
+
+const struct json *json_get(const struct json *object, const char *name)
+{
+    const struct json *found = NULL;
+    for (const struct json *v = json_is_object(object) ? json_first(object) : NULL; v;
+         v = json_next(v)) {
+        if (strcmp(json_name(v), name) == 0)
+            found = v;
+    }
+    return found;
+}
+
+const struct json *json_first(const struct json *j)
+{
+    return json_is_object(j) || json_is_array(j) ? out(in(j)->child) : NULL;
+}
+
+const struct json *json_next(const struct json *value)
+{
+    return value ? out(in(value)->next) : NULL;
+}
+
+const char *json_name(const struct json *value)
+{
+    return value ? in(value)->string : NULL;
+}
+
+size_t json_count(const struct json *j)
+{
+    size_t n = 0;
+    for (const struct json *v = json_first(j); v; v = json_next(v))
+        n++;
+    return n;
+}
+
+bool json_is_object(const struct json *j)
+{
+    return j && cJSON_IsObject(in(j));
+}
+
+bool json_is_array(const struct json *j)
+{
+    return j && cJSON_IsArray(in(j));
+}
+
+bool json_is_number(const struct json *j)
+{
+    return j && cJSON_IsNumber(in(j));
+}
+
+bool json_is_bool(const struct json *j)
+{
+    return j && cJSON_IsBool(in(j));
+}
+
+bool json_is_null(const struct json *j)
+{
+    return j && cJSON_IsNull(in(j));
+}
+
+const char *json_text(const struct json *j)
+{
+    return j ? cJSON_GetStringValue(in(j)) : NULL;
+}
+
+double json_number(const struct json *j)
+{
+    return json_is_number(j) ? in(j)->valuedouble : 0;
+}
+
+bool json_true(const struct json *j)
+{
+    return j && cJSON_IsTrue(in(j));
+}
+
+const char *json_get_text(const struct json *object, const char *name)
+{
+    return json_text(json_get(object, name));
+}
+
+int json_need_text(const struct json *object, const char *name, const char **ret, struct err *e)
+{
+    const char *text = json_get_text(object, name);
+    if (!text)
+        return err_set(e, -EINVAL, "%s: a string is needed", name);
+    *ret = text;
+    return 0;
+}
+
+/* Makes \u0000 of every C0 80. */
+static char *escape_nuls(const char *text, size_t len)
+{
+    struct buf out = BUF_INIT(SIZE_MAX / 2);
+    for (const char *end = text + len; text < end;) {
+        const char *nul = memchr(text, 0xC0, (size_t)(end - text));
+        (void)buf_add(&out, text, (size_t)((nul ? nul : end) - text));
+        if (nul)
+            (void)buf_adds(&out, "\\u0000");
+        text = nul ? nul + 2 : end;
+    }
+    char *whole = buf_take(&out);
+    buf_done(&out);
+    return whole;
+}
+
+char *json_print(const struct json *j)
+{
+    use_our_allocator();
+    char *text = cJSON_PrintUnformatted(in(j));
+    if (!text || !strchr(text, 0xC0))
+        return text;
+    char *escaped = escape_nuls(text, strlen(text));
+    xfree(text);
+    return escaped;
+}

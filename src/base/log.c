@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+static enum log_level threshold = LOG_INFO;
+static bool as_json;
+
+static const char *const names[LOG__COUNT] = {
+    [LOG_DEBUG] = "DEBUG",
+    [LOG_INFO] = "INFO",
+    [LOG_WARNING] = "WARNING",
+    [LOG_ERROR] = "ERROR",
+    [LOG_CRITICAL] = "CRITICAL",
+};
+
+void log_set_level(enum log_level level)
+{
+    threshold = level;
+}
+
+void log_set_json(bool on)
+{
+    as_json = on;
+}
+
+int log_level_parse(const char *name, enum log_level *ret)
+{
+    for (int i = 0; i < LOG__COUNT; i++) {
+        if (strcasecmp(name, names[i]) == 0) {
+            *ret = (enum log_level)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+bool log_enabled(enum log_level level)
+{
+    return level >= threshold;
+}
+
+/* Control characters would let a peer's text forge log lines: they are shown as \xNN, and so are
+ * bytes that are not UTF-8. In JSON quotes and backslashes are escaped too. */
+static void escape(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len && n + 8 < size;) {
+        unsigned char c = (unsigned char)text[i];
+        uint32_t point = 0;
+        size_t width = utf8_char(text + i, len - i, &point);
+        if (width == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0)) {
+            n += (size_t)snprintf(out + n, size - n, as_json ? "\\u%04x" : "\\x%02x",
+                                  width == 0 ? c : (unsigned)point);
+        } else {
+            if (as_json && (c == '"' || c == '\\'))
+                out[n++] = '\\';
+            memcpy(out + n, text + i, width);
+            n += width;
+        }
+        i += width ? width : 1;
+    }
+    out[n] = '\0';
+}
+
+void log_write(enum log_level level, const char *room, const char *fmt, ...)
+{
+    if (!log_enabled(level))
+        return;
+    int saved = errno;
+    char text[2000], safe[4200], line[4400];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    escape(safe, sizeof safe, text);
+
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct tm tm;
+    gmtime_r(&now.tv_sec, &tm);
+    char stamp[32];
+    (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+    long ms = now.tv_nsec / 1000000;
+    int n;
+    if (as_json)
+        n = snprintf(line, sizeof line,
+                     "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"room\":\"%s\",\"text\":\"%s\"}\n",
+                     stamp, ms, names[level], room, safe);
+    else
+        n = snprintf(line, sizeof line, "%s.%03ldZ %-7s %s: %s\n", stamp, ms, names[level], room,
+                     safe);
+    if (n > 0) /* one write per line; a log that cannot be written has nowhere to be reported */
+        (void)!write(2, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    errno = saved;
+}

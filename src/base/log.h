@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * base/log.h - one line per event on standard error.
+ * Form:   `2026-11-21T08:00:00.123Z INFO  room text` or, with log_set_json(true), one JSON object.
+ * Rule:   doors (front/), the entrypoint and the top of the loop log; other rooms return errors
+ *         and events. Never code of a cell, never a secret.
+ * The level and the form are the only globals of the program. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL, LOG__COUNT };
+
+void log_set_level(enum log_level level);
+void log_set_json(bool on);
+int log_level_parse(const char *name, enum log_level *ret); /* -EINVAL: not a level's name */
+bool log_enabled(enum log_level level);
+
+void log_write(enum log_level level, const char *room, const char *fmt, ...) PRINTF(3, 4);
+
+#define log_debug(room, ...) log_write(LOG_DEBUG, room, __VA_ARGS__)
+#define log_info(room, ...) log_write(LOG_INFO, room, __VA_ARGS__)
+#define log_warning(room, ...) log_write(LOG_WARNING, room, __VA_ARGS__)
+#define log_error(room, ...) log_write(LOG_ERROR, room, __VA_ARGS__)
+
+#endif

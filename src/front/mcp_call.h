@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/mcp_call.h - one request in flight, from tools/call to its answer (private to front/).
+ * Progress: a call that asked for it hears its output while it is produced: at most one
+ *           notification in PROGRESS_MS, each with the text since the last one, PROGRESS_TEXT_MAX
+ *           bytes in all; what follows is counted only, so a flood costs the peer nothing. */
+#ifndef FRONT_MCP_CALL_H
+#define FRONT_MCP_CALL_H
+
+#include "front/mcp.h"
+#include "wire/jsonrpc.h"
+
+enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
+
+#define PROGRESS_MS 50
+#define PROGRESS_TEXT_MAX ((size_t)1 << 20)
+#define MCP_ANSWER_MAX ((size_t)256 << 20) /* bytes of one answer, images included */
+
+struct call {
+    struct mcp *mcp;
+    struct call *prev, *next;
+    enum mcp_era era;
+    char id[JSONSCAN_ID_MAX + 1];
+    char *progress_token; /* JSON text, NULL when no progress was asked for */
+    uint64_t progress;    /* must grow with each notification */
+    struct buf progress_text;
+    size_t progress_bytes;
+    struct loop_timer progress_timer;
+    bool cancelled; /* no answer is sent any more */
+    bool listening; /* a silent stream: nothing is under way */
+    /* what it waits for: at most one */
+    struct cell *cell; /* also of a reset */
+    struct install *install;
+    /* execute_ipython_cell */
+    double timeout_s;
+    bool include_images;
+};
+
+struct mcp { /* shared by the files of the dispatcher */
+    const struct mcp_config *config;
+    const struct mcp_events *events;
+    void *ctx;
+    struct call *calls;
+    bool initialized;
+    const char *handshake_version;
+};
+
+struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
+struct call *call_find(struct mcp *mcp, const char *id);
+void call_cancel(struct call *call); /* stops the work; no answer is sent */
+void call_drop(struct call *call);   /* its peer is gone: frees it at once */
+
+/* Output as it comes: told as progress. */
+void call_text(void *ctx, const char *text, size_t n);
+
+/* The answer: what is written between begin and end are the content blocks. Frees the call. */
+void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w);
+void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool is_error);
+
+/* {"type":"text","text":…} */
+void put_text_block(struct jsonw *w, const char *text, size_t n);
+
+/* "Error executing tool NAME: why", the form that clients of this tool know. Frees the call. */
+void call_fail(struct call *call, const char *tool, const char *why);
+
+/* What both eras say about a complete result. */
+void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
+void mcp_send(struct mcp *mcp, const struct buf *message);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/mcp_tools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "front/cell_answer.h"
+
+enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+/* Numbers may come as text ("120"): models write them so, and clients were never told no. */
+static int get_number(const struct json *arguments, const char *name, double fallback,
+                      double *ret, struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    const char *text = json_text(value);
+    char *end = NULL;
+    if (!value)
+        *ret = fallback;
+    else if (json_is_number(value))
+        *ret = json_number(value);
+    else if (text && *text && (*ret = strtod(text, &end), *end == '\0'))
+        return isfinite(*ret) ? 0 : err_set(e, -EINVAL, "%s: a finite number is needed", name);
+    else
+        return err_set(e, -EINVAL, "%s: a number is needed", name);
+    return 0;
+}
+
+static int get_flag(const struct json *arguments, const char *name, bool *ret, struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    if (value && !json_is_bool(value))
+        return err_set(e, -EINVAL, "%s: true or false is needed", name);
+    *ret = json_true(value);
+    return 0;
+}
+
+/* --- execute_ipython_cell ----------------------------------------------------------------------- */
+
+static const char execute_json[] =
+    "{\"name\":\"execute_ipython_cell\",\"title\":\"Run Python code\","
+    "\"description\":\"Execute Python code in a stateful IPython kernel.\\n\\n"
+    "Variables, imports and definitions persist across calls; calls run one after the other. Use "
+    "'await' directly for async code, '!command' for the shell and '%magic' commands. input() is "
+    "not available.\\n\\n"
+    "Returns what the code printed and the value of its last expression, then the paths of "
+    "images that it made as markdown links. An empty text when there was no output. Output over "
+    "max_output_chars is cut, and the whole of it is kept in a file that the answer names.\\n\\n"
+    "Fails with the traceback when the code raises, and after the timeout: the cell is then "
+    "interrupted and the kernel keeps its state.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"code\":{\"type\":\"string\",\"title\":\"Code\","
+    "\"description\":\"Python code to execute in the IPython kernel\"},"
+    "\"timeout\":{\"type\":\"number\",\"title\":\"Timeout\",\"default\":120,"
+    "\"description\":\"Maximum execution time in seconds before kernel interruption\"},"
+    "\"max_output_chars\":{\"type\":\"integer\",\"title\":\"Max Output Chars\",\"default\":5000,"
+    "\"description\":\"Maximum number of characters to return in output (truncates if "
+    "exceeded)\"},"
+    "\"include_images\":{\"type\":\"boolean\",\"title\":\"Include Images\",\"default\":false,"
+    "\"description\":\"Also return the images themselves, not only the paths they are saved "
+    "at\"}},"
+    "\"required\":[\"code\"]},"
+    "\"annotations\":{\"title\":\"Run Python code\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}";
+
+static const struct cell_events cell_events = {.text = call_text, .finished = cell_answer};
+
+static int read_cell_arguments(struct call *call, const struct json *arguments,
+                               struct cell_request *request, struct err *e)
+{
+    const char *code = NULL;
+    double timeout = 0, max_chars = 0;
+    int r = json_need_text(arguments, "code", &code, e);
+    if (r == 0)
+        r = get_number(arguments, "timeout", DEFAULT_TIMEOUT_S, &timeout, e);
+    if (r == 0)
+        r = get_number(arguments, "max_output_chars", DEFAULT_MAX_CHARS, &max_chars, e);
+    if (r == 0)
+        r = get_flag(arguments, "include_images", &call->include_images, e);
+    if (r < 0)
+        return r;
+    if (timeout <= 0)
+        return err_set(e, -EINVAL, "timeout: more than 0 seconds are needed");
+    if (max_chars < 0 || floor(max_chars) != max_chars)
+        return err_set(e, -EINVAL, "max_output_chars: a whole number from 0 on is needed");
+    call->timeout_s = fmin(timeout, TIMEOUT_MAX_S);
+    *request = (struct cell_request){
+        .code = {(char *)(size_t)code, strlen(code)},
+        .timeout_ms = (int64_t)fmax(1, call->timeout_s * 1000),
+        .max_chars = (size_t)fmin(max_chars, (double)OUTPUT_HEAD_MAX),
+    };
+    return 0;
+}
+
+static int execute(struct call *call, const struct json *arguments, struct err *e)
+{
+    struct cell_request request;
+    int r = read_cell_arguments(call, arguments, &request, e);
+    if (r < 0)
+        return r;
+    return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
+                           e);
+}
+
+/* --- install_package ---------------------------------------------------------------------------- */
+
+static const char install_json[] =
+    "{\"name\":\"install_package\",\"title\":\"Install a Python package\","
+    "\"description\":\"Install a Python package with pip.\\n\\n"
+    "Installed packages are importable at once and persist across reset() calls. Supports version "
+    "specifiers (e.g., 'numpy>=1.20.0') and git URLs.\\n\\n"
+    "Returns pip's output.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"package_name\":{\"type\":\"string\",\"title\":\"Package Name\","
+    "\"description\":\"Package spec (name, name==version, or git+https://... URL)\"}},"
+    "\"required\":[\"package_name\"]},"
+    "\"annotations\":{\"title\":\"Install a Python package\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":false,\"idempotentHint\":true,\"openWorldHint\":true}}";
+
+static void installed(void *ctx, const char *output, const struct err *why)
+{
+    struct call *call = ctx;
+    struct buf out;
+    struct jsonw w;
+    call->install = NULL;
+    call_answer_begin(call, &out, &w);
+    put_text_block(&w, output, strlen(output));
+    if (why) {
+        drop_str char *text = xasprintf("Error executing tool install_package: %s", why->msg);
+        put_text_block(&w, text, strlen(text));
+    }
+    call_answer_end(call, &out, &w, why != NULL);
+}
+
+static int install(struct call *call, const struct json *arguments, struct err *e)
+{
+    static const struct install_events events = {.text = call_text, .finished = installed};
+    const char *package = NULL;
+    int r = json_need_text(arguments, "package_name", &package, e);
+    if (r < 0)
+        return r;
+    return install_start(&call->mcp->config->packages, package, &events, call, &call->install, e);
+}
+
+/* --- reset -------------------------------------------------------------------------------------- */
+
+static const char reset_json[] =
+    "{\"name\":\"reset\",\"title\":\"Reset the kernel\","
+    "\"description\":\"Reset the IPython kernel to a clean state.\\n\\n"
+    "Creates a new kernel: variables, imports, definitions and running threads are gone. "
+    "Installed packages and files persist.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{}},"
+    "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
+
+static void was_reset(void *ctx, const struct err *why)
+{
+    struct call *call = ctx;
+    call->cell = NULL;
+    if (why) {
+        call_fail(call, "reset", why->msg);
+        return;
+    }
+    struct buf out;
+    struct jsonw w;
+    call_answer_begin(call, &out, &w);
+    call_answer_end(call, &out, &w, false);
+}
+
+static int reset(struct call *call, const struct json *arguments, struct err *e)
+{
+    (void)arguments;
+    return session_reset(call->mcp->config->session, was_reset, call, &call->cell, e);
+}
+
+/* --- the table ---------------------------------------------------------------------------------- */
+
+static const struct tool {
+    const char *name, *json;
+    int (*start)(struct call *call, const struct json *arguments, struct err *e);
+} tools[] = {
+    {"execute_ipython_cell", execute_json, execute},
+    {"install_package", install_json, install},
+    {"reset", reset_json, reset},
+};
+
+enum { TOOL_COUNT = sizeof tools / sizeof *tools };
+
+static const struct tool *find_tool(const char *name)
+{
+    for (size_t i = 0; i < TOOL_COUNT; i++) {
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    }
+    return NULL;
+}
+
+void tools_put_list(struct jsonw *w)
+{
+    jsonw_array(w);
+    for (size_t i = 0; i < TOOL_COUNT; i++)
+        jsonw_raw(w, tools[i].json);
+    jsonw_end(w);
+}
+
+bool tool_exists(const char *name)
+{
+    return find_tool(name) != NULL;
+}
+
+void tool_call(struct call *call, const char *name, const struct json *arguments)
+{
+    struct err e = ERR_NONE;
+    if (find_tool(name)->start(call, arguments, &e) < 0)
+        call_fail(call, name, e.msg);
+}

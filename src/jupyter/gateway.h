@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jupyter/gateway.h - the process of the bundled Jupyter Kernel Gateway.
+ * Owns:    one process tree; when it ends it is started again, later each time (1 s to 30 s).
+ * Log:     every line that it writes is handed to `log`. */
+#ifndef JUPYTER_GATEWAY_H
+#define JUPYTER_GATEWAY_H
+
+#include "base/log.h"
+#include "sandbox/spawn.h"
+
+struct gateway_config { /* borrowed */
+    struct loop *loop;
+    struct spawner *spawner;
+    const char *python;
+    const char *const *envp; /* KG_AUTH_TOKEN in it is the token that is asked for */
+    const char *cwd;
+    const char *host;
+    int port;
+    void (*log)(enum log_level level, const char *text);
+};
+
+struct gateway;
+MUST_CHECK int gateway_start(const struct gateway_config *config, struct gateway **ret,
+                             struct err *e);
+struct gateway *gateway_stop(struct gateway *gateway); /* NULL in, NULL out */
+
+#endif

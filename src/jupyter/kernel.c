@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "jupyter/link.h"
+#include "jupyter/oom.h"
+
+enum {
+    NUDGE_MS = 50,      /* between kernel_info requests until iopub has spoken */
+    RETIRE_MS = 1500,   /* for atexit handlers and open files; ipykernel itself can take 29 s */
+    LAST_WORDS = 4096,
+    DRAIN_MS = 20,      /* of silence on iopub, then a dead kernel has nothing more to say */
+    DRAIN_MAX_MS = 2000,
+    REQUEST_CODE_MAX = 64 << 20,
+};
+
+enum state { STARTING, IDLE, BUSY, RETIRING };
+
+struct kernel {
+    const struct kernel_config *config;
+    enum state state;
+    struct child *child;
+    struct link *link;
+    struct loop_timer nudge, deadline, drain;
+    struct err why; /* the process has ended: what is still on its way is read first */
+    int64_t drain_until;
+    bool drained_some;
+    bool answered, heard_iopub;
+    bool got_reply, got_idle;
+    char request[LINK_ID_SIZE];
+    struct json *reply;
+    struct buf last_words;
+    long oom_kills;
+    const struct kernel_events *events;
+    void *ctx; /* of the events, and of `gone` once it is retiring */
+    loop_fn gone;
+};
+
+static struct kernel *free_kernel(struct kernel *kernel)
+{
+    loop_fn gone = kernel->gone;
+    void *ctx = kernel->ctx;
+    loop_timer_stop(kernel->config->loop, &kernel->nudge);
+    loop_timer_stop(kernel->config->loop, &kernel->deadline);
+    loop_timer_stop(kernel->config->loop, &kernel->drain);
+    (void)link_free(kernel->link);
+    (void)child_end(kernel->child);
+    (void)json_free(kernel->reply);
+    buf_done(&kernel->last_words);
+    xfree(kernel);
+    if (gone)
+        gone(ctx);
+    return NULL;
+}
+
+static int send_empty(struct kernel *kernel, enum link_channel channel, enum jupyter_type type)
+{
+    return link_send(kernel->link, channel, type, (struct slice){(char[]){"{}"}, 2}, NULL, NULL);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static void end_with(struct kernel *kernel, const struct err *why)
+{
+    const struct kernel_events *events = kernel->events;
+    void *ctx = kernel->ctx;
+    drop_buf struct buf words = kernel->last_words;
+    kernel->last_words = BUF_INIT(0);
+    bool told = kernel->state != RETIRING;
+    (void)free_kernel(kernel);
+    if (told)
+        events->ended(ctx, why, buf_text(&words));
+}
+
+static void describe_end(const struct kernel *kernel, const struct child_exit *how, struct err *ret)
+{
+    if (how->signal == 0) {
+        (void)err_set(ret, -ECHILD, "the kernel's process exited with status %d", how->code);
+        return;
+    }
+    bool oom = how->signal == 9 && oom_kills() > kernel->oom_kills;
+    (void)err_set(ret, -ECHILD, "the kernel's process was killed by signal %d (%s)%s", how->signal,
+                  strsignal(how->signal),
+                  oom ? ": the container ran out of memory (its memory limit was reached)" : "");
+}
+
+/* Messages that the process sent before it ended may still be in the socket: the last output of a
+ * cell that crashed. */
+static void on_drain(void *ctx)
+{
+    struct kernel *kernel = ctx;
+    struct loop *loop = kernel->config->loop;
+    if (!kernel->drained_some || loop_now(loop) >= kernel->drain_until) {
+        struct err why = kernel->why;
+        end_with(kernel, &why);
+        return;
+    }
+    kernel->drained_some = false;
+    loop_timer_set(loop, &kernel->drain, DRAIN_MS, on_drain, kernel);
+}
+
+static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+{
+    struct kernel *kernel = ctx;
+    kernel->child = NULL; /* it is the spawner's now */
+    if (how)
+        describe_end(kernel, how, &kernel->why);
+    else
+        (void)err_set(&kernel->why, why->code, "the kernel's process: %s", why->msg);
+    kernel->drain_until = loop_now(kernel->config->loop) + DRAIN_MAX_MS;
+    kernel->drained_some = kernel->state == BUSY;
+    loop_timer_stop(kernel->config->loop, &kernel->deadline);
+    on_drain(kernel);
+}
+
+static void on_output(void *ctx, const char *bytes, size_t n)
+{
+    struct kernel *kernel = ctx;
+    if (n > LAST_WORDS) {
+        bytes += n - LAST_WORDS;
+        n = LAST_WORDS;
+    }
+    if (kernel->last_words.len + n > LAST_WORDS)
+        buf_cut_front(&kernel->last_words, kernel->last_words.len + n - LAST_WORDS);
+    (void)buf_add(&kernel->last_words, bytes, n);
+}
+
+static int start_process(struct kernel *kernel, struct err *e)
+{
+    static const struct child_events events = {.output = on_output, .ended = on_ended};
+    const char *argv[] = {kernel->config->python, "-m", "ipybox_kernel", "-f",
+                          link_connection_file(kernel->link), NULL};
+    struct child_spec spec = {
+        .argv = argv, .envp = kernel->config->envp, .cwd = kernel->config->cwd};
+    return child_start(kernel->config->spawner, &spec, &events, kernel, &kernel->child, e);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void become_ready(struct kernel *kernel)
+{
+    if (kernel->state != STARTING || !kernel->answered || !kernel->heard_iopub)
+        return;
+    loop_timer_stop(kernel->config->loop, &kernel->nudge);
+    loop_timer_stop(kernel->config->loop, &kernel->deadline);
+    kernel->state = IDLE;
+    kernel->events->ready(kernel->ctx);
+}
+
+static void finish_cell(struct kernel *kernel)
+{
+    if (!kernel->got_reply || !kernel->got_idle)
+        return;
+    drop_json struct json *reply = kernel->reply;
+    kernel->reply = NULL;
+    kernel->request[0] = '\0';
+    kernel->state = IDLE;
+    kernel->events->done(kernel->ctx, reply);
+}
+
+static void on_shell(struct kernel *kernel, const struct jupyter_msg *m)
+{
+    if (m->type == JUPYTER_KERNEL_INFO_REPLY) {
+        kernel->answered = true;
+        become_ready(kernel);
+        return;
+    }
+    bool mine = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
+    if (m->type != JUPYTER_EXECUTE_REPLY || !mine || kernel->got_reply)
+        return;
+    kernel->got_reply = true;
+    drop_str char *copy = m->content ? json_print(m->content) : NULL;
+    if (copy)
+        kernel->reply = json_parse(copy, strlen(copy), JSON_REPAIR, NULL);
+    finish_cell(kernel);
+}
+
+static void on_status(struct kernel *kernel, const struct jupyter_msg *m)
+{
+    const char *state = json_get_text(m->content, "execution_state");
+    if (kernel->state != BUSY || !state || strcmp(state, "idle") != 0 ||
+        strcmp(m->parent_id, kernel->request) != 0)
+        return;
+    kernel->got_idle = true;
+    finish_cell(kernel);
+}
+
+static void on_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
+{
+    struct kernel *kernel = ctx;
+    if (kernel->state == RETIRING)
+        return;
+    if (channel == LINK_SHELL) {
+        on_shell(kernel, m);
+        return;
+    }
+    if (channel != LINK_IOPUB)
+        return;
+    kernel->heard_iopub = kernel->drained_some = true;
+    if (kernel->state == STARTING)
+        become_ready(kernel);
+    else if (m->type == JUPYTER_STATUS)
+        on_status(kernel, m);
+    else
+        kernel->events->message(kernel->ctx, m,
+                                kernel->state == BUSY &&
+                                    strcmp(m->parent_id, kernel->request) == 0);
+}
+
+static void on_heartbeat(void *ctx, bool alive)
+{
+    struct kernel *kernel = ctx;
+    if (kernel->state == IDLE || kernel->state == BUSY)
+        kernel->events->heartbeat(kernel->ctx, alive);
+}
+
+/* --- starting --------------------------------------------------------------------------------- */
+
+/* iopub greets the first subscriber of a topic only; any other hears nothing until something is
+ * published, so something is asked for until it does. */
+static void on_nudge(void *ctx)
+{
+    struct kernel *kernel = ctx;
+    if (kernel->answered) {
+        kernel->answered = false;
+        (void)send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
+    }
+    loop_timer_set(kernel->config->loop, &kernel->nudge, NUDGE_MS, on_nudge, kernel);
+}
+
+static void on_deadline(void *ctx)
+{
+    struct kernel *kernel = ctx;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ETIMEDOUT, "the kernel did not come up within %.0f s",
+                  (double)kernel->config->start_timeout_ms / 1000);
+    end_with(kernel, &why);
+}
+
+static int start_all(struct kernel *kernel, struct err *e)
+{
+    static const struct link_events events = {.message = on_message, .heartbeat = on_heartbeat};
+    const struct kernel_config *config = kernel->config;
+    char name[17];
+    random_hex(name, 8);
+    drop_str char *dir = xasprintf("%s/k%s", config->runtime_dir, name);
+    int r = link_open(config->loop, config->zctx, dir, &events, kernel, &kernel->link, e);
+    if (r == 0)
+        r = start_process(kernel, e);
+    if (r == 0)
+        r = send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
+    if (r < 0)
+        return r;
+    loop_timer_set(config->loop, &kernel->nudge, NUDGE_MS, on_nudge, kernel);
+    loop_timer_set(config->loop, &kernel->deadline, config->start_timeout_ms, on_deadline, kernel);
+    return 0;
+}
+
+int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
+                 struct kernel **ret, struct err *e)
+{
+    struct kernel *kernel = NEW(struct kernel);
+    kernel->config = config;
+    kernel->events = events;
+    kernel->ctx = ctx;
+    kernel->last_words = BUF_INIT(LAST_WORDS);
+    kernel->oom_kills = oom_kills();
+    int r = start_all(kernel, e);
+    if (r < 0) {
+        (void)free_kernel(kernel);
+        return err_wrap(e, "start a kernel");
+    }
+    *ret = kernel;
+    return 0;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
+{
+    if (kernel->state != IDLE)
+        return err_set(e, -EBUSY, "the kernel is busy");
+    drop_buf struct buf content = BUF_INIT(REQUEST_CODE_MAX);
+    struct jupyter_execute x = {.code = code, .stop_on_error = true};
+    jupyter_put_execute(&content, &x);
+    if (content.failed)
+        return err_set(e, content.failed, "the cell's code is too long");
+    kernel->got_reply = kernel->got_idle = false;
+    struct slice text = {content.data, content.len};
+    int r = link_send(kernel->link, LINK_SHELL, JUPYTER_EXECUTE_REQUEST, text, kernel->request, e);
+    if (r == 0)
+        kernel->state = BUSY;
+    return r;
+}
+
+void kernel_interrupt(struct kernel *kernel)
+{
+    if (kernel->child)
+        child_interrupt(kernel->child);
+    /* a coroutine that waits is only reached when its event loop wakes up for something */
+    if (kernel->state == BUSY)
+        (void)send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
+}
+
+void kernel_resume(struct kernel *kernel)
+{
+    if (kernel->child)
+        child_resume(kernel->child);
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+struct kernel *kernel_kill(struct kernel *kernel)
+{
+    return kernel ? free_kernel(kernel) : NULL;
+}
+
+static void on_retired(void *ctx)
+{
+    (void)free_kernel(ctx);
+}
+
+struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
+{
+    if (!kernel) {
+        gone(ctx);
+        return NULL;
+    }
+    kernel->gone = gone;
+    kernel->ctx = ctx;
+    bool can_answer = kernel->state == IDLE && kernel->child;
+    kernel->state = RETIRING;
+    drop_buf struct buf content = BUF_INIT(256);
+    jupyter_put_shutdown(&content, false);
+    if (!can_answer || link_send(kernel->link, LINK_CONTROL, JUPYTER_SHUTDOWN_REQUEST,
+                                 (struct slice){content.data, content.len}, NULL, NULL) < 0)
+        return free_kernel(kernel);
+    loop_timer_stop(kernel->config->loop, &kernel->nudge);
+    loop_timer_set(kernel->config->loop, &kernel->deadline, RETIRE_MS, on_retired, kernel);
+    return NULL;
+}

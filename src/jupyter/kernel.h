@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jupyter/kernel.h - the door of the room: one IPython kernel, from its start to its end.
+ * Owns:    the process tree (through a shim) and the five channels.
+ * A cell:  is done when its reply came on shell and its idle status on iopub, both: either alone
+ *          may overtake output that is still on its way.
+ * Calls:   loop thread only; nothing blocks. Any call may be made inside an event.
+ * End:     kernel_retire() asks the kernel to shut down and finishes it in the background;
+ *          kernel_kill() ends it now. Both give the kernel up: no event comes after them. */
+#ifndef JUPYTER_KERNEL_H
+#define JUPYTER_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "jupyter/zsock.h"
+#include "loop/loop.h"
+#include "sandbox/spawn.h"
+#include "wire/jupyter_msg.h"
+
+struct kernel_config { /* borrowed, for as long as a kernel of it lives */
+    struct loop *loop;
+    struct spawner *spawner;
+    struct zctx *zctx;
+    const char *runtime_dir; /* the kernel makes a directory of its own in it */
+    const char *python;
+    const char *const *envp;
+    const char *cwd;
+    int64_t start_timeout_ms;
+};
+
+struct kernel_events {
+    void (*ready)(void *ctx); /* it answered; the next call may be kernel_execute() */
+    /* iopub messages but status; `current`: it belongs to the running cell. */
+    void (*message)(void *ctx, const struct jupyter_msg *m, bool current);
+    void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
+    void (*heartbeat)(void *ctx, bool alive);
+    /* The last event: the process ended or never came up. `last_words`: the end of what it wrote
+     * to its own standard error, "" mostly. */
+    void (*ended)(void *ctx, const struct err *why, const char *last_words);
+};
+
+struct kernel;
+MUST_CHECK int kernel_start(const struct kernel_config *config, const struct kernel_events *events,
+                            void *ctx, struct kernel **ret, struct err *e);
+
+/* One at a time. -EBUSY: not ready, or a cell is running. */
+MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, struct err *e);
+
+/* KeyboardInterrupt in the running cell, whatever it waits for. */
+void kernel_interrupt(struct kernel *kernel);
+
+/* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
+void kernel_resume(struct kernel *kernel);
+
+/* Both take NULL and return NULL. `gone` is called once, when nothing of the kernel is left here,
+ * maybe before kernel_retire() returns. */
+struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx);
+struct kernel *kernel_kill(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter/link.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/jsonw.h"
+#include "base/random.h"
+
+enum {
+    KEY_BYTES = 32,
+    HEARTBEAT_MS = 3000,
+    HEARTBEAT_MISSES = 4, /* pings in a row without an answer: counted, so a paused or suspended
+                             container, whose clock jumps, does not look like a dead kernel */
+    SOCKETS = 5,
+};
+
+/* Ports are suffixes of ipc paths: <dir>/ch-1 … */
+enum { PORT_SHELL = 1, PORT_IOPUB, PORT_STDIN, PORT_CONTROL, PORT_HEARTBEAT };
+
+struct link;
+
+struct channel_ref { /* tells the one callback which socket a message came through */
+    struct link *link;
+    enum link_channel channel;
+};
+
+struct link {
+    struct loop *loop;
+    char *dir, *file;
+    struct jupyter_key *key;
+    char session[33];
+    struct zsock *sockets[LINK__COUNT];
+    struct channel_ref refs[LINK__COUNT];
+    struct zsock *heart;
+    struct loop_timer beat;
+    int missed;
+    bool heard;
+    uint64_t dropped;
+    const struct link_events *events;
+    void *ctx;
+};
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void on_message(void *ctx, struct slice *parts, size_t n)
+{
+    const struct channel_ref *ref = ctx;
+    struct link *link = ref->link;
+    struct jupyter_msg m;
+    if (jupyter_msg_decode(parts, n, link->key, &m, NULL) < 0) {
+        link->dropped++;
+        return;
+    }
+    link->events->message(link->ctx, ref->channel, &m); /* may free the link */
+    jupyter_msg_done(&m);
+}
+
+int link_send(struct link *link, enum link_channel channel, enum jupyter_type type,
+              struct slice content, char ret_id[LINK_ID_SIZE], struct err *e)
+{
+    char id[LINK_ID_SIZE];
+    random_hex(id, 16);
+    struct jupyter_head head = {.type = type, .msg_id = id, .session = link->session};
+    struct jupyter_sent sent;
+    int r = jupyter_msg_encode(link->key, &head, content, &sent, e);
+    if (r < 0)
+        return r;
+    r = zsock_send(link->sockets[channel], sent.frames, JUPYTER_SENT_FRAMES, e);
+    jupyter_sent_done(&sent);
+    if (r == 0 && ret_id)
+        memcpy(ret_id, id, sizeof id);
+    return r;
+}
+
+uint64_t link_dropped(const struct link *link)
+{
+    return link->dropped;
+}
+
+/* --- heartbeat -------------------------------------------------------------------------------- */
+
+static void on_beat(void *ctx)
+{
+    struct link *link = ctx;
+    loop_timer_set(link->loop, &link->beat, HEARTBEAT_MS, on_beat, link);
+    if (zsock_send(link->heart, &(struct slice){(char[]){"ping"}, 4}, 1, NULL) < 0)
+        return; /* not even queued: the peer was never there */
+    if (link->heard && ++link->missed == HEARTBEAT_MISSES + 1)
+        link->events->heartbeat(link->ctx, false);
+}
+
+static void on_pong(void *ctx, struct slice *parts, size_t n)
+{
+    (void)parts, (void)n;
+    struct link *link = ctx;
+    bool was_lost = link->missed > HEARTBEAT_MISSES;
+    link->missed = 0;
+    link->heard = true;
+    if (was_lost)
+        link->events->heartbeat(link->ctx, true);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------ */
+
+static int write_connection_file(struct link *link, const char *key, struct err *e)
+{
+    drop_buf struct buf text = BUF_INIT(4096);
+    drop_str char *ip = xasprintf("%s/ch", link->dir);
+    struct jsonw w = JSONW(&text);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "transport", "ipc");
+    jsonw_set_text(&w, "ip", ip);
+    jsonw_set_int(&w, "shell_port", PORT_SHELL);
+    jsonw_set_int(&w, "iopub_port", PORT_IOPUB);
+    jsonw_set_int(&w, "stdin_port", PORT_STDIN);
+    jsonw_set_int(&w, "control_port", PORT_CONTROL);
+    jsonw_set_int(&w, "hb_port", PORT_HEARTBEAT);
+    jsonw_set_text(&w, "signature_scheme", "hmac-sha256");
+    jsonw_set_text(&w, "key", key);
+    jsonw_set_text(&w, "kernel_name", "python3");
+    jsonw_end(&w);
+    if (text.failed)
+        return err_set(e, text.failed, "connection file: %s", strerror(-text.failed));
+    drop_fd int fd = open(link->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len)
+        return err_set(e, -errno, "write %s: %s", link->file, strerror(errno));
+    return 0;
+}
+
+static int open_socket(struct link *link, struct zctx *zctx, enum zsock_kind kind, int port,
+                       zsock_fn fn, void *ctx, struct zsock **ret, struct err *e)
+{
+    drop_str char *endpoint = xasprintf("ipc://%s/ch-%d", link->dir, port);
+    return zsock_open(zctx, link->loop, kind, endpoint, link->session, fn, ctx, ret, e);
+}
+
+static int open_channels(struct link *link, struct zctx *zctx, struct err *e)
+{
+    static const struct {
+        enum zsock_kind kind;
+        int port;
+    } how[LINK__COUNT] = {
+        [LINK_SHELL] = {ZSOCK_DEALER, PORT_SHELL},
+        [LINK_CONTROL] = {ZSOCK_DEALER, PORT_CONTROL},
+        [LINK_STDIN] = {ZSOCK_DEALER, PORT_STDIN},
+        [LINK_IOPUB] = {ZSOCK_SUB, PORT_IOPUB},
+    };
+    for (int i = 0; i < LINK__COUNT; i++) {
+        link->refs[i] = (struct channel_ref){.link = link, .channel = (enum link_channel)i};
+        int r = open_socket(link, zctx, how[i].kind, how[i].port, on_message, &link->refs[i],
+                            &link->sockets[i], e);
+        if (r < 0)
+            return r;
+    }
+    return open_socket(link, zctx, ZSOCK_REQ, PORT_HEARTBEAT, on_pong, link, &link->heart, e);
+}
+
+static int open_all(struct link *link, struct zctx *zctx, struct err *e)
+{
+    char key[2 * KEY_BYTES + 1];
+    random_hex(key, KEY_BYTES);
+    random_hex(link->session, 16);
+    link->key = jupyter_key_new(key, strlen(key));
+    if (mkdir(link->dir, 0700) < 0)
+        return err_set(e, -errno, "make %s: %s", link->dir, strerror(errno));
+    int r = write_connection_file(link, key, e);
+    if (r == 0)
+        r = open_channels(link, zctx, e);
+    if (r == 0)
+        loop_timer_set(link->loop, &link->beat, HEARTBEAT_MS, on_beat, link);
+    return r;
+}
+
+int link_open(struct loop *loop, struct zctx *zctx, const char *dir,
+              const struct link_events *events, void *ctx, struct link **ret, struct err *e)
+{
+    struct link *link = NEW(struct link);
+    link->loop = loop;
+    link->dir = xstrdup(dir);
+    link->file = xasprintf("%s/connection.json", dir);
+    link->events = events;
+    link->ctx = ctx;
+    int r = open_all(link, zctx, e);
+    if (r < 0) {
+        (void)link_free(link);
+        return r;
+    }
+    *ret = link;
+    return 0;
+}
+
+/* The directory holds sockets and the connection file, no folders. */
+static void remove_directory(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    (void)closedir(dir);
+    (void)rmdir(path);
+}
+
+struct link *link_free(struct link *link)
+{
+    if (!link)
+        return NULL;
+    loop_timer_stop(link->loop, &link->beat);
+    for (int i = 0; i < LINK__COUNT; i++)
+        (void)zsock_close(link->sockets[i]);
+    (void)zsock_close(link->heart);
+    (void)jupyter_key_free(link->key);
+    remove_directory(link->dir);
+    xfree(link->dir);
+    xfree(link->file);
+    xfree(link);
+    return NULL;
+}
+
+const char *link_connection_file(const struct link *link)
+{
+    return link->file;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jupyter/link.h - the five ZeroMQ channels of one kernel: shell, control, stdin, iopub, heartbeat.
+ * Owns:    the sockets, the connection file and the private directory (mode 0700) with both.
+ * Calls:   loop thread only; nothing blocks. Freeing inside an event is allowed.
+ * Trust:   messages without a valid signature, or seen before, are dropped and counted.
+ * Not here: the kernel's process (kernel.h); bytes of messages (wire/jupyter_msg.h). */
+#ifndef JUPYTER_LINK_H
+#define JUPYTER_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "jupyter/zsock.h"
+#include "loop/loop.h"
+#include "wire/jupyter_msg.h"
+
+enum link_channel { LINK_SHELL, LINK_CONTROL, LINK_STDIN, LINK_IOPUB, LINK__COUNT };
+
+struct link_events {
+    /* m is borrowed for the call; its content may be NULL (content_error). */
+    void (*message)(void *ctx, enum link_channel channel, const struct jupyter_msg *m);
+    /* The kernel stopped answering pings, or answers again. Never before its first answer. */
+    void (*heartbeat)(void *ctx, bool alive);
+};
+
+struct link;
+
+/* Makes `dir` and the connection file in it. */
+MUST_CHECK int link_open(struct loop *loop, struct zctx *zctx, const char *dir,
+                         const struct link_events *events, void *ctx, struct link **ret,
+                         struct err *e);
+struct link *link_free(struct link *link); /* removes the directory; NULL in, NULL out */
+
+const char *link_connection_file(const struct link *link);
+
+#define LINK_ID_SIZE 33 /* bytes of a message id with its final 0 */
+
+/* Sends a request; `content` is the JSON text of an object. ret_id (may be NULL) gets its id. */
+MUST_CHECK int link_send(struct link *link, enum link_channel channel, enum jupyter_type type,
+                         struct slice content, char ret_id[LINK_ID_SIZE], struct err *e);
+
+/* Messages dropped because of their signature or form. */
+uint64_t link_dropped(const struct link *link);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop/loop.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+enum { EVENTS_PER_TURN = 64 };
+
+struct loop_io {
+    struct loop *loop;
+    int fd;
+    bool dead; /* deleted inside a turn: freed at its end */
+    loop_io_fn fn;
+    void *ctx;
+    struct loop_io *next_dead;
+};
+
+struct loop {
+    int epoll_fd;
+    int signal_fd;
+    bool quit;
+    int64_t now;
+    int64_t (*clock)(void);
+    struct loop_timer *timers; /* the nearest first */
+    struct loop_defer *deferred, **deferred_end;
+    struct loop_io *dead;
+    struct loop_io *signal_io;
+    void (*signal_fn)(void *ctx, int signal);
+    void *signal_ctx;
+};
+
+int loop_new(struct loop **ret, struct err *e)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, -errno, "epoll_create1: %s", strerror(errno));
+    struct loop *loop = NEW(struct loop);
+    loop->epoll_fd = fd;
+    loop->signal_fd = -1;
+    loop->clock = clock_ms;
+    loop->now = clock_ms();
+    loop->deferred_end = &loop->deferred;
+    *ret = loop;
+    return 0;
+}
+
+static void free_dead(struct loop *loop)
+{
+    while (loop->dead) {
+        struct loop_io *io = loop->dead;
+        loop->dead = io->next_dead;
+        xfree(io);
+    }
+}
+
+struct loop *loop_free(struct loop *loop)
+{
+    if (!loop)
+        return NULL;
+    (void)loop_io_del(loop->signal_io);
+    (void)fd_close(loop->signal_fd);
+    (void)fd_close(loop->epoll_fd);
+    free_dead(loop);
+    xfree(loop);
+    return NULL;
+}
+
+void loop_set_clock(struct loop *loop, int64_t (*now_ms)(void))
+{
+    loop->clock = now_ms;
+    loop->now = now_ms();
+}
+
+int64_t loop_now(const struct loop *loop)
+{
+    return loop->now;
+}
+
+void loop_quit(struct loop *loop)
+{
+    loop->quit = true;
+}
+
+/* --- descriptors -------------------------------------------------------------------------- */
+
+static uint32_t to_epoll(unsigned events)
+{
+    return (events & LOOP_IN ? EPOLLIN : 0U) | (events & LOOP_OUT ? EPOLLOUT : 0U);
+}
+
+static unsigned from_epoll(uint32_t events)
+{
+    return (events & EPOLLIN ? LOOP_IN : 0U) | (events & EPOLLOUT ? LOOP_OUT : 0U) |
+           (events & (EPOLLHUP | EPOLLERR) ? LOOP_HUP : 0U);
+}
+
+int loop_io_add(struct loop *loop, int fd, unsigned events, loop_io_fn fn, void *ctx,
+                struct loop_io **ret, struct err *e)
+{
+    struct loop_io *io = NEW(struct loop_io);
+    *io = (struct loop_io){.loop = loop, .fd = fd, .fn = fn, .ctx = ctx};
+    struct epoll_event event = {.events = to_epoll(events), .data = {.ptr = io}};
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        int code = -errno;
+        xfree(io);
+        return err_set(e, code, "watch descriptor %d: %s", fd, strerror(-code));
+    }
+    *ret = io;
+    return 0;
+}
+
+void loop_io_set(struct loop_io *io, unsigned events)
+{
+    struct epoll_event event = {.events = to_epoll(events), .data = {.ptr = io}};
+    (void)epoll_ctl(io->loop->epoll_fd, EPOLL_CTL_MOD, io->fd, &event);
+}
+
+struct loop_io *loop_io_del(struct loop_io *io)
+{
+    if (!io)
+        return NULL;
+    (void)epoll_ctl(io->loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+    io->dead = true;
+    io->next_dead = io->loop->dead;
+    io->loop->dead = io;
+    return NULL;
+}
+
+/* --- timers ------------------------------------------------------------------------------- */
+
+void loop_timer_stop(struct loop *loop, struct loop_timer *t)
+{
+    if (!t->armed)
+        return;
+    if (t->prev)
+        t->prev->next = t->next;
+    else
+        loop->timers = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    t->prev = t->next = NULL;
+    t->armed = false;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t delay_ms, loop_fn fn,
+                    void *ctx)
+{
+    loop_timer_stop(loop, t);
+    *t = (struct loop_timer){
+        .due = loop->clock() + (delay_ms > 0 ? delay_ms : 0), .fn = fn, .ctx = ctx, .armed = true};
+    struct loop_timer *before = NULL, *after = loop->timers;
+    while (after && after->due <= t->due) {
+        before = after;
+        after = after->next;
+    }
+    t->prev = before;
+    t->next = after;
+    if (before)
+        before->next = t;
+    else
+        loop->timers = t;
+    if (after)
+        after->prev = t;
+}
+
+static void run_timers(struct loop *loop)
+{
+    while (loop->timers && loop->timers->due <= loop->now) {
+        struct loop_timer *t = loop->timers;
+        loop_timer_stop(loop, t);
+        t->fn(t->ctx);
+    }
+}
+
+/* --- deferred calls ----------------------------------------------------------------------- */
+
+void loop_defer(struct loop *loop, struct loop_defer *d, loop_fn fn, void *ctx)
+{
+    if (d->armed)
+        return;
+    *d = (struct loop_defer){.fn = fn, .ctx = ctx, .armed = true};
+    *loop->deferred_end = d;
+    loop->deferred_end = &d->next;
+}
+
+void loop_defer_stop(struct loop *loop, struct loop_defer *d)
+{
+    if (!d->armed)
+        return;
+    struct loop_defer **at = &loop->deferred;
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at == d) {
+        *at = d->next;
+        if (loop->deferred_end == &d->next)
+            loop->deferred_end = at;
+    }
+    *d = (struct loop_defer){0};
+}
+
+static void run_deferred(struct loop *loop)
+{
+    /* a marker ends this turn's part: what is deferred meanwhile waits for the next turn */
+    struct loop_defer marker = {.armed = true};
+    *loop->deferred_end = &marker;
+    loop->deferred_end = &marker.next;
+    for (;;) {
+        struct loop_defer *d = loop->deferred;
+        loop->deferred = d->next;
+        if (!loop->deferred)
+            loop->deferred_end = &loop->deferred;
+        if (d == &marker)
+            return;
+        loop_fn fn = d->fn;
+        void *ctx = d->ctx;
+        *d = (struct loop_defer){0};
+        fn(ctx);
+    }
+}
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+static void on_signal(void *ctx, unsigned events)
+{
+    struct loop *loop = ctx;
+    struct signalfd_siginfo info;
+    (void)events;
+    while (read(loop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        loop->signal_fn(loop->signal_ctx, (int)info.ssi_signo);
+}
+
+int loop_signals(struct loop *loop, const int *signals, size_t n,
+                 void (*fn)(void *ctx, int signal), void *ctx, struct err *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < n; i++)
+        sigaddset(&set, signals[i]);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return err_set(e, -errno, "sigprocmask: %s", strerror(errno));
+    loop->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (loop->signal_fd < 0)
+        return err_set(e, -errno, "signalfd: %s", strerror(errno));
+    loop->signal_fn = fn;
+    loop->signal_ctx = ctx;
+    return loop_io_add(loop, loop->signal_fd, LOOP_IN, on_signal, loop, &loop->signal_io, e);
+}
+
+/* --- the loop ----------------------------------------------------------------------------- */
+
+static int wait_ms(const struct loop *loop, int64_t max_wait_ms)
+{
+    int64_t wait = max_wait_ms;
+    if (loop->deferred)
+        wait = 0;
+    else if (loop->timers) {
+        int64_t left = loop->timers->due - loop->clock();
+        left = left < 0 ? 0 : left;
+        wait = wait < 0 || left < wait ? left : wait;
+    }
+    return wait > INT32_MAX ? INT32_MAX : (int)wait;
+}
+
+void loop_turn(struct loop *loop, int64_t max_wait_ms)
+{
+    struct epoll_event events[EVENTS_PER_TURN];
+    int n = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, wait_ms(loop, max_wait_ms));
+    loop->now = loop->clock();
+    run_timers(loop);
+    for (int i = 0; i < n; i++) {
+        struct loop_io *io = events[i].data.ptr;
+        if (!io->dead)
+            io->fn(io->ctx, from_epoll(events[i].events));
+    }
+    run_deferred(loop);
+    free_dead(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    loop->quit = false;
+    while (!loop->quit)
+        loop_turn(loop, -1);
+}

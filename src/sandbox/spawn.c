@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sandbox/shim.h"
+
+enum {
+    SHIM_FD = 3,        /* where the shim finds its end of the socket */
+    OUTPUT_CHUNK = 64 * 1024,
+    CHUNKS_PER_TURN = 4,
+};
+
+struct spawner {
+    struct loop *loop;
+    struct child *children;
+};
+
+struct child {
+    struct spawner *spawner;
+    struct child *prev, *next;
+    pid_t shim;
+    int control, output;
+    struct loop_io *control_io, *output_io;
+    const struct child_events *events; /* NULL once it was given up or has ended */
+    void *ctx;
+};
+
+int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
+{
+    (void)e;
+    struct spawner *spawner = NEW(struct spawner);
+    spawner->loop = loop;
+    *ret = spawner;
+    return 0;
+}
+
+static void unlink_child(struct child *child)
+{
+    if (child->prev)
+        child->prev->next = child->next;
+    else
+        child->spawner->children = child->next;
+    if (child->next)
+        child->next->prev = child->prev;
+}
+
+static void free_child(struct child *child)
+{
+    (void)loop_io_del(child->control_io);
+    (void)loop_io_del(child->output_io);
+    (void)fd_close(child->control);
+    (void)fd_close(child->output);
+    xfree(child);
+}
+
+/* The shim's end of the socket is closed: it is gone or in its last microseconds. */
+static void reap(struct child *child)
+{
+    while (waitpid(child->shim, NULL, 0) < 0 && errno == EINTR)
+        ;
+    unlink_child(child);
+    free_child(child);
+}
+
+static void tell_ended(struct child *child, const struct child_exit *how, const struct err *why)
+{
+    const struct child_events *events = child->events;
+    child->events = NULL;
+    if (events)
+        events->ended(child->ctx, how, why);
+}
+
+/* Hands on what is in the pipe, a bounded amount; true while there may be more. */
+static bool read_output(struct child *child)
+{
+    static char chunk[OUTPUT_CHUNK];
+    for (int i = 0; i < CHUNKS_PER_TURN; i++) {
+        ssize_t n = read(child->output, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            if (n == 0)
+                child->output_io = loop_io_del(child->output_io);
+            return false;
+        }
+        if (child->events)
+            child->events->output(child->ctx, chunk, (size_t)n);
+    }
+    return true;
+}
+
+static void on_output(void *ctx, unsigned events)
+{
+    (void)events;
+    (void)read_output(ctx);
+}
+
+static void on_report(struct child *child, const struct shim_report *report)
+{
+    struct err why = ERR_NONE;
+    switch (report->kind) {
+    case SHIM_STARTED:
+        return;
+    case SHIM_FAILED:
+        (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
+                      strerror(report->a));
+        tell_ended(child, NULL, &why);
+        return;
+    case SHIM_EXITED:
+        while (child->events && child->output_io && read_output(child))
+            ;
+        tell_ended(child, &(struct child_exit){.code = report->a, .signal = report->b}, NULL);
+        return;
+    }
+}
+
+static void on_control(void *ctx, unsigned events)
+{
+    (void)events;
+    struct child *child = ctx;
+    for (;;) {
+        struct shim_report report;
+        ssize_t n = recv(child->control, &report, sizeof report, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n == (ssize_t)sizeof report) {
+            on_report(child, &report);
+            continue;
+        }
+        struct err why = ERR_NONE;
+        (void)err_set(&why, -EPIPE, "its shim was killed");
+        tell_ended(child, NULL, &why);
+        reap(child);
+        return;
+    }
+}
+
+static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd, int control,
+                           int output)
+{
+    int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(actions, output, 1);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(actions, output, 2);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(actions, control, SHIM_FD);
+    if (r == 0 && cwd)
+        r = posix_spawn_file_actions_addchdir_np(actions, cwd);
+    return r;
+}
+
+/* posix_spawn and not fork: libzmq's threads may hold the allocator's lock at this moment. */
+static int spawn_shim(const struct child_spec *spec, int control, int output, pid_t *ret_pid)
+{
+    size_t n = 0;
+    while (spec->argv[n])
+        n++;
+    const char **argv = xcalloc(n + 5, sizeof *argv);
+    argv[0] = "ipybox";
+    argv[1] = "shim";
+    argv[2] = "3";
+    argv[3] = "--";
+    memcpy(&argv[4], spec->argv, n * sizeof *argv);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    sigemptyset(&none);
+    int r = posix_spawn_file_actions_init(&actions);
+    if (r == 0)
+        r = prepare_actions(&actions, spec->cwd, control, output);
+    (void)posix_spawnattr_init(&attr);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attr, &none);
+    if (r == 0)
+        r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, (char *const *)(void *)argv,
+                        (char *const *)(void *)spec->envp);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    xfree(argv);
+    return -r;
+}
+
+/* A descriptor that is already 3 would keep its close-on-exec flag through dup2(3, 3). */
+static int move_up(int fd)
+{
+    if (fd < 0 || fd > SHIM_FD)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_FD + 1);
+    (void)fd_close(fd);
+    return moved;
+}
+
+static struct child *new_child(struct spawner *spawner, int control, int output, pid_t shim)
+{
+    struct child *child = NEW(struct child);
+    *child = (struct child){.spawner = spawner,
+                            .next = spawner->children,
+                            .shim = shim,
+                            .control = control,
+                            .output = output};
+    if (child->next)
+        child->next->prev = child;
+    spawner->children = child;
+    return child;
+}
+
+int child_start(struct spawner *spawner, const struct child_spec *spec,
+                const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    int sockets[2] = {-1, -1}, pipes[2] = {-1, -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return err_set(e, -errno, "socketpair: %s", strerror(errno));
+    drop_fd int control = sockets[0], shim_end = move_up(sockets[1]);
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return err_set(e, -errno, "pipe2: %s", strerror(errno));
+    drop_fd int output = pipes[0], child_end_fd = move_up(pipes[1]);
+    (void)fcntl(output, F_SETFL, O_NONBLOCK);
+
+    pid_t shim = -1;
+    int r = spawn_shim(spec, shim_end, child_end_fd, &shim);
+    if (r < 0)
+        return err_set(e, r, "start %s in %s: %s", spec->argv[0], spec->cwd ? spec->cwd : ".",
+                       strerror(-r));
+    struct child *child = new_child(spawner, fd_take(&control), fd_take(&output), shim);
+    r = loop_io_add(spawner->loop, child->control, LOOP_IN, on_control, child, &child->control_io,
+                    e);
+    if (r == 0)
+        r = loop_io_add(spawner->loop, child->output, LOOP_IN, on_output, child,
+                        &child->output_io, e);
+    if (r < 0) {
+        (void)shutdown(child->control, SHUT_RDWR);
+        reap(child);
+        return r;
+    }
+    child->events = events;
+    child->ctx = ctx;
+    *ret = child;
+    return 0;
+}
+
+static void command(struct child *child, char letter)
+{
+    (void)send(child->control, &letter, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void child_interrupt(struct child *child)
+{
+    command(child, SHIM_INTERRUPT);
+}
+
+void child_terminate(struct child *child)
+{
+    command(child, SHIM_TERMINATE);
+}
+
+void child_resume(struct child *child)
+{
+    command(child, SHIM_RESUME);
+}
+
+struct child *child_end(struct child *child)
+{
+    if (!child)
+        return NULL;
+    child->events = NULL;
+    child->output_io = loop_io_del(child->output_io);
+    (void)shutdown(child->control, SHUT_WR); /* the shim reads the end and kills the tree */
+    return NULL;
+}
+
+static int shims_left(struct spawner *spawner)
+{
+    for (struct child *child = spawner->children, *next; child; child = next) {
+        next = child->next;
+        if (waitpid(child->shim, NULL, WNOHANG) != 0) {
+            unlink_child(child);
+            free_child(child);
+        }
+    }
+    return spawner->children != NULL;
+}
+
+struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms)
+{
+    if (!spawner)
+        return NULL;
+    for (struct child *child = spawner->children; child; child = child->next)
+        (void)child_end(child);
+    int64_t until = clock_ms() + wait_ms;
+    while (shims_left(spawner) && clock_ms() < until)
+        (void)poll(NULL, 0, 2);
+    while (spawner->children) { /* PID 1 finishes what could not be waited for */
+        struct child *child = spawner->children;
+        unlink_child(child);
+        free_child(child);
+    }
+    xfree(spawner);
+    return NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/spawn.h - the server's only way to start a process.
+ * How:     every child runs below a shim of its own (shim.h), which owns the whole tree of the
+ *          child's descendants and ends it when the child ends, when it is told to, or when the
+ *          server is gone. The child gets its own session, /dev/null as input, exactly the
+ *          environment that is given, and no descriptor but 0, 1 and 2.
+ * Owner:   child_end() gives a child up: no event comes after it, the tree is killed, the rest is
+ *          done by the spawner in the background. It may be called inside an event.
+ * Thread:  loop thread; child_start() costs about a millisecond, nothing blocks. */
+#ifndef SANDBOX_SPAWN_H
+#define SANDBOX_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "loop/loop.h"
+
+struct spawner;
+MUST_CHECK int spawner_new(struct loop *loop, struct spawner **ret, struct err *e);
+
+/* Kills what still runs and waits for it, at most wait_ms. NULL in, NULL out. */
+struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms);
+
+struct child_spec {
+    const char *const *argv; /* argv[0] is looked up in the environment's PATH */
+    const char *const *envp;
+    const char *cwd;
+};
+
+struct child_exit {
+    int code;   /* exit status, -1 when a signal ended it */
+    int signal; /* 0, or the signal that ended it */
+};
+
+struct child_events {
+    /* Bytes that the tree wrote to 1 or 2, as they come. */
+    void (*output)(void *ctx, const char *bytes, size_t n);
+    /* The last event: the child ended, or (how == NULL) it never ran, for this reason. */
+    void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
+};
+
+struct child;
+MUST_CHECK int child_start(struct spawner *spawner, const struct child_spec *spec,
+                           const struct child_events *events, void *ctx, struct child **ret,
+                           struct err *e);
+
+void child_interrupt(struct child *child); /* SIGINT to its process group */
+void child_terminate(struct child *child); /* SIGTERM to its process group */
+void child_resume(struct child *child);    /* SIGCONT to the whole tree */
+struct child *child_end(struct child *child); /* NULL in, NULL out */
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/collect.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct bundle { /* the data of a display message, by MIME type */
+    const struct json *data;
+    char *printed; /* text of the JSON-typed value that was asked for last */
+};
+
+static const char *find_mime(void *ctx, const char *mime)
+{
+    struct bundle *bundle = ctx;
+    const struct json *value = json_get(bundle->data, mime);
+    const char *text = json_text(value);
+    if (!value || text)
+        return text;
+    xfree(bundle->printed);
+    bundle->printed = json_print(value);
+    return bundle->printed;
+}
+
+static const struct json *display_data(const struct jupyter_msg *m)
+{
+    bool shows = m->type == JUPYTER_DISPLAY_DATA || m->type == JUPYTER_EXECUTE_RESULT;
+    return shows ? json_get(m->content, "data") : NULL;
+}
+
+/* The text that a message adds, or NULL. */
+static const char *message_text(const struct jupyter_msg *m)
+{
+    if (m->type == JUPYTER_STREAM)
+        return json_get_text(m->content, "text");
+    return json_get_text(display_data(m), "text/plain");
+}
+
+void collect(struct output *o, const struct jupyter_msg *m,
+             void (*text)(void *ctx, const char *text, size_t n), void *ctx)
+{
+    const char *added = message_text(m);
+    const struct json *data = display_data(m);
+    if (data) {
+        struct bundle bundle = {.data = data};
+        output_display(o, find_mime, &bundle);
+        xfree(bundle.printed);
+    } else if (added) {
+        output_text(o, added, strlen(added));
+    }
+    if (added && text)
+        text(ctx, added, strlen(added));
+}
+
+void collect_late(struct buf *late, const struct jupyter_msg *m)
+{
+    static const char cut[] = "\n[more output followed and was dropped]\n";
+    const char *added = message_text(m);
+    if (!added || late->failed)
+        return;
+    size_t room = late->cap - late->len - sizeof cut;
+    if (late->len + sizeof cut >= late->cap)
+        return;
+    if (strlen(added) <= room) {
+        (void)buf_adds(late, added);
+        return;
+    }
+    while (room > 0 && ((unsigned char)added[room] & 0xC0) == 0x80)
+        room--;
+    (void)buf_add(late, added, room);
+    (void)buf_adds(late, cut);
+    late->failed = -EMSGSIZE; /* full until it is handed out and cleared */
+}
+
+bool collect_payload(struct output *o, const struct json *reply)
+{
+    bool exits = false;
+    for (const struct json *p = json_first(json_get(reply, "payload")); p; p = json_next(p)) {
+        const char *source = json_get_text(p, "source");
+        const char *text = json_get_text(json_get(p, "data"), "text/plain");
+        if (source && strcmp(source, "page") == 0 && text)
+            output_text(o, text, strlen(text));
+        exits = exits || (source && strcmp(source, "ask_exit") == 0);
+    }
+    return exits;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/collect.h - what a kernel's messages add to a cell's output. */
+#ifndef SESSION_COLLECT_H
+#define SESSION_COLLECT_H
+
+#include <stdbool.h>
+
+#include "session/output.h"
+#include "wire/jupyter_msg.h"
+
+/* A stream, result or display message of the running cell; what it adds as text also goes to
+ * `text` (may be NULL). Other messages add nothing. */
+void collect(struct output *o, const struct jupyter_msg *m,
+             void (*text)(void *ctx, const char *text, size_t n), void *ctx);
+
+/* The same for a message that came when its cell had ended: text alone, as far as `late` has room;
+ * what does not fit is said at its end. */
+void collect_late(struct buf *late, const struct jupyter_msg *m);
+
+/* The payload of an execute_reply: pager text (`object?`) is output like any other. True: the code
+ * called exit(). */
+bool collect_payload(struct output *o, const struct json *reply);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/packages.h - installs a Python package with pip, outside every kernel.
+ * Where:   site-packages when it can be written to, else the user's (PYTHONUSERBASE); either is on
+ *          the path of every kernel, so packages outlive resets.
+ * Runs:    beside the cells, in a process tree of its own that ends with it. */
+#ifndef SESSION_PACKAGES_H
+#define SESSION_PACKAGES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "sandbox/spawn.h"
+
+struct packages_config { /* borrowed */
+    struct spawner *spawner;
+    const char *python;
+    const char *const *envp;
+    const char *cwd;
+};
+
+struct install_events {
+    void (*text)(void *ctx, const char *text, size_t n); /* pip's output as it comes */
+    /* The last event. `output`: all that pip wrote; why: NULL when pip ended with status 0. */
+    void (*finished)(void *ctx, const char *output, const struct err *why);
+};
+
+struct install;
+MUST_CHECK int install_start(const struct packages_config *config, const char *package,
+                             const struct install_events *events, void *ctx, struct install **ret,
+                             struct err *e);
+struct install *install_cancel(struct install *install); /* no event follows; NULL in, NULL out */
+
+#endif

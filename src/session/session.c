@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "session/collect.h"
+#include "session/traceback.h"
+
+enum { TRACEBACK_MAX = 4 << 20 };
+
+enum state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
+enum event { WORK, READY, DONE, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
+
+struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
+    struct session *session;
+    struct cell *next;
+    char *code;
+    size_t code_len;
+    int64_t timeout_ms;
+    struct output output;
+    const struct cell_events *events;
+    void *ctx;
+    void (*reset_done)(void *ctx, const struct err *why);
+    bool cancelled;
+};
+
+struct session {
+    const struct session_config *config;
+    struct loop *loop;
+    enum state state;
+    struct kernel *kernel;
+    struct cell *queue; /* the first is the one being worked on, once `running` is set */
+    size_t queued;
+    bool running; /* the first of the queue is in the kernel, or being reset to */
+    enum cell_status stopped_as;
+    struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
+    struct loop_defer work;
+    bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
+    int retiring; /* kernels that are shutting down in the background */
+    /* about the running cell */
+    const struct json *reply; /* during DONE */
+    const struct err *why;    /* during LOST */
+    const char *last_words;
+    struct failure failure;
+    /* to tell the next cell */
+    char notice[600];
+    struct buf late;
+    /* closing */
+    bool closing;
+    struct loop_timer close_timer;
+    loop_fn closed;
+    void *closed_ctx;
+};
+
+static void dispatch(struct session *s, enum event event);
+static void check_closed(struct session *s);
+
+static void want_work(void *ctx)
+{
+    dispatch(ctx, WORK);
+}
+
+static void look_for_work(struct session *s)
+{
+    loop_defer(s->loop, &s->work, want_work, s);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static void free_cell(struct cell *cell)
+{
+    output_done(&cell->output);
+    xfree(cell->code);
+    xfree(cell);
+}
+
+static struct cell *take_first(struct session *s)
+{
+    struct cell *cell = s->queue;
+    s->queue = cell->next;
+    s->queued--;
+    s->running = false;
+    loop_timer_stop(s->loop, &s->timer);
+    return cell;
+}
+
+static void tell_finished(struct session *s, struct cell *cell, struct cell_result *result)
+{
+    output_finish(&cell->output);
+    result->output = &cell->output;
+    result->ename = result->ename ? result->ename : "";
+    result->evalue = result->evalue ? result->evalue : "";
+    result->traceback = result->traceback ? result->traceback : "";
+    result->reason = result->reason ? result->reason : "";
+    result->last_words = result->last_words ? result->last_words : "";
+    bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
+    result->notice = ran ? s->notice : "";
+    result->late = ran ? buf_text(&s->late) : "";
+    cell->events->finished(cell->ctx, result);
+    if (ran) {
+        s->notice[0] = '\0';
+        buf_clear(&s->late);
+    }
+    free_cell(cell);
+}
+
+static void finish_reset(struct session *s)
+{
+    struct cell *cell = take_first(s);
+    cell->reset_done(cell->ctx, NULL);
+    free_cell(cell);
+}
+
+/* Something that was queued and will not run. */
+static void refuse(struct session *s, struct cell *cell, enum cell_status status, const char *reason)
+{
+    if (!cell->reset_done) {
+        tell_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
+        return;
+    }
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ECANCELED, "%s", reason);
+    cell->reset_done(cell->ctx, &why);
+    free_cell(cell);
+}
+
+static void refuse_all(struct session *s, const struct err *why)
+{
+    while (s->queue)
+        refuse(s, take_first(s), CELL_REFUSED, why->msg);
+}
+
+/* --- kernel's events -------------------------------------------------------------------------- */
+
+static void on_ready(void *ctx)
+{
+    dispatch(ctx, READY);
+}
+
+static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
+{
+    struct session *s = ctx;
+    struct cell *cell = s->running && current ? s->queue : NULL;
+    if (!cell) {
+        collect_late(&s->late, m);
+        return;
+    }
+    if (m->type == JUPYTER_ERROR)
+        failure_set(&s->failure, m->content);
+    else
+        collect(&cell->output, m, cell->events->text, cell->ctx);
+}
+
+static void on_done(void *ctx, const struct json *reply)
+{
+    struct session *s = ctx;
+    s->reply = reply;
+    dispatch(s, DONE);
+    s->reply = NULL;
+}
+
+static void on_heartbeat(void *ctx, bool alive)
+{
+    struct session *s = ctx;
+    s->config->log(LOG_WARNING, alive ? "the kernel answers its heartbeat again"
+                                      : "the kernel does not answer its heartbeat; resuming it");
+    if (!alive)
+        kernel_resume(s->kernel); /* it may have been stopped by a signal */
+}
+
+static void on_ended(void *ctx, const struct err *why, const char *last_words)
+{
+    struct session *s = ctx;
+    s->kernel = NULL;
+    s->why = why;
+    s->last_words = last_words;
+    dispatch(s, LOST);
+    s->why = NULL;
+}
+
+static const struct kernel_events kernel_events = {
+    .ready = on_ready,
+    .message = on_message,
+    .done = on_done,
+    .heartbeat = on_heartbeat,
+    .ended = on_ended,
+};
+
+static void on_gone(void *ctx)
+{
+    struct session *s = ctx;
+    s->retiring--;
+    check_closed(s);
+}
+
+static void retire_kernel(struct session *s)
+{
+    if (!s->kernel)
+        return;
+    struct kernel *kernel = s->kernel;
+    s->kernel = NULL;
+    s->retiring++;
+    (void)kernel_retire(kernel, on_gone, s);
+}
+
+/* --- steps: what an event means in a state ------------------------------------------------------ */
+
+static void start_kernel(struct session *s)
+{
+    struct err e = ERR_NONE;
+    if (kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) == 0) {
+        s->state = STARTING;
+        s->used = false;
+        return;
+    }
+    s->state = DOWN;
+    s->config->log(LOG_ERROR, e.msg);
+    refuse_all(s, &e);
+}
+
+static void step_start(struct session *s)
+{
+    if (s->queue && !s->closing)
+        start_kernel(s);
+}
+
+static void start_reset(struct session *s)
+{
+    s->running = true;
+    s->notice[0] = '\0';
+    buf_clear(&s->late);
+    retire_kernel(s);
+    start_kernel(s);
+}
+
+static void on_timeout(void *ctx)
+{
+    dispatch(ctx, TIMEOUT);
+}
+
+static void start_cell(struct session *s)
+{
+    struct cell *cell = s->queue;
+    struct err e = ERR_NONE;
+    failure_clear(&s->failure);
+    if (kernel_execute(s->kernel, (struct slice){cell->code, cell->code_len}, &e) < 0) {
+        struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
+        tell_finished(s, take_first(s), &result);
+        look_for_work(s);
+        return;
+    }
+    s->running = s->used = true;
+    s->state = RUNNING;
+    loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);
+}
+
+static void step_work(struct session *s)
+{
+    if (!s->queue)
+        return;
+    if (s->queue->reset_done)
+        start_reset(s);
+    else
+        start_cell(s);
+}
+
+static void step_ready(struct session *s)
+{
+    s->state = IDLE;
+    if (s->running) /* a reset waits for this kernel */
+        finish_reset(s);
+    look_for_work(s);
+}
+
+static void step_start_failed(struct session *s)
+{
+    s->state = DOWN;
+    struct err e = ERR_NONE;
+    (void)err_set(&e, s->why->code, "no kernel could be started: %s%s%s", s->why->msg,
+                  *s->last_words ? "; it wrote: " : "", s->last_words);
+    s->config->log(LOG_ERROR, e.msg);
+    refuse_all(s, &e);
+    check_closed(s);
+}
+
+static void note_new_kernel(struct session *s, const char *why)
+{
+    (void)snprintf(s->notice, sizeof s->notice,
+                   "This cell ran in a new kernel: %s. Variables and imports made before are gone.",
+                   why);
+}
+
+/* exit() answers, and the process ends a moment later: the next cell must not run into that. */
+static void replace_after_exit(struct session *s)
+{
+    note_new_kernel(s, "the cell before it called exit()");
+    retire_kernel(s);
+    if (!s->closing)
+        start_kernel(s);
+}
+
+static void step_done(struct session *s)
+{
+    bool interrupted = s->state == INTERRUPTED;
+    s->state = IDLE;
+    bool exits = collect_payload(&s->queue->output, s->reply);
+    const char *status = json_get_text(s->reply, "status");
+    bool ok = status && strcmp(status, "ok") == 0;
+    if (!ok && !s->failure.ename)
+        failure_set(&s->failure, s->reply);
+    struct cell_result result = {
+        .status = interrupted ? s->stopped_as
+                  : ok        ? CELL_OK
+                              : CELL_ERROR,
+        .ename = s->failure.ename,
+        .evalue = s->failure.evalue,
+        .traceback = buf_text(&s->failure.traceback),
+        .reason = interrupted ? "the cell was interrupted; the kernel keeps its state" : "",
+    };
+    tell_finished(s, take_first(s), &result);
+    if (exits)
+        replace_after_exit(s);
+    look_for_work(s);
+}
+
+static void on_grace_over(void *ctx)
+{
+    dispatch(ctx, GRACE_OVER);
+}
+
+static void interrupt_as(struct session *s, enum cell_status status)
+{
+    s->stopped_as = status;
+    s->state = INTERRUPTED;
+    kernel_interrupt(s->kernel);
+    loop_timer_set(s->loop, &s->timer, s->config->interrupt_grace_ms, on_grace_over, s);
+}
+
+static void step_timeout(struct session *s)
+{
+    interrupt_as(s, CELL_TIMEOUT);
+}
+
+static void step_cancel(struct session *s)
+{
+    interrupt_as(s, CELL_CANCELLED);
+}
+
+static void step_replace(struct session *s)
+{
+    s->kernel = kernel_kill(s->kernel);
+    s->state = DOWN;
+    struct cell_result result = {
+        .status = s->stopped_as,
+        .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
+                  "started: all variables and imports are gone",
+        .kernel_replaced = true,
+    };
+    tell_finished(s, take_first(s), &result);
+    if (!s->closing)
+        start_kernel(s);
+    look_for_work(s);
+}
+
+static void step_lost_idle(struct session *s)
+{
+    s->state = DOWN;
+    s->config->log(LOG_WARNING, s->why->msg);
+    note_new_kernel(s, s->why->msg);
+    if (!s->closing && s->used)
+        start_kernel(s);
+    look_for_work(s);
+    check_closed(s);
+}
+
+static void step_lost_running(struct session *s)
+{
+    bool interrupted = s->state == INTERRUPTED;
+    struct err why = *s->why;
+    struct cell_result result = {
+        .status = interrupted ? s->stopped_as : CELL_LOST,
+        .reason = why.msg,
+        .last_words = s->last_words,
+        .kernel_replaced = true,
+    };
+    struct cell *cell = take_first(s);
+    tell_finished(s, cell, &result);
+    step_lost_idle(s);
+}
+
+static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
+    [DOWN] = {[WORK] = step_start},
+    [STARTING] = {[READY] = step_ready, [LOST] = step_start_failed},
+    [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle},
+    [RUNNING] = {[DONE] = step_done,
+                 [TIMEOUT] = step_timeout,
+                 [CANCEL] = step_cancel,
+                 [LOST] = step_lost_running},
+    [INTERRUPTED] = {[DONE] = step_done, [GRACE_OVER] = step_replace, [LOST] = step_lost_running},
+};
+
+/* An empty place: the event means nothing in this state (a second cancel, a late timer). */
+static void dispatch(struct session *s, enum event event)
+{
+    if (steps[s->state][event])
+        steps[s->state][event](s);
+    if (event != WORK)
+        check_closed(s);
+}
+
+/* --- calls from above ----------------------------------------------------------------------------- */
+
+int session_open(const struct session_config *config, struct session **ret, struct err *e)
+{
+    (void)e;
+    struct session *s = NEW(struct session);
+    s->config = config;
+    s->loop = config->kernel.loop;
+    s->late = BUF_INIT(SESSION_LATE_MAX);
+    failure_init(&s->failure, TRACEBACK_MAX);
+    start_kernel(s);
+    *ret = s;
+    return 0;
+}
+
+static int enqueue(struct session *s, struct cell *cell, struct err *e)
+{
+    int r = 0;
+    if (s->closing)
+        r = err_set(e, -ESHUTDOWN, "the server is stopping");
+    else if (s->queued >= SESSION_QUEUE_MAX)
+        r = err_set(e, -EAGAIN, "%d cells are waiting already", SESSION_QUEUE_MAX);
+    if (r < 0) {
+        free_cell(cell);
+        return r;
+    }
+    struct cell **end = &s->queue;
+    while (*end)
+        end = &(*end)->next;
+    *end = cell;
+    s->queued++;
+    look_for_work(s);
+    return 0;
+}
+
+int session_execute(struct session *s, const struct cell_request *request,
+                    const struct cell_events *events, void *ctx, struct cell **ret, struct err *e)
+{
+    struct cell *cell = NEW(struct cell);
+    cell->session = s;
+    cell->code = xstrndup(request->code.data, request->code.len);
+    cell->code_len = request->code.len;
+    cell->timeout_ms = request->timeout_ms;
+    cell->events = events;
+    cell->ctx = ctx;
+    output_init(&cell->output, s->config->workspace, request->max_chars,
+                s->config->output_file_limit);
+    int r = enqueue(s, cell, e);
+    if (r == 0)
+        *ret = cell;
+    return r;
+}
+
+int session_reset(struct session *s, void (*done)(void *ctx, const struct err *why), void *ctx,
+                  struct cell **ret, struct err *e)
+{
+    struct cell *cell = NEW(struct cell);
+    cell->session = s;
+    cell->reset_done = done;
+    cell->ctx = ctx;
+    output_init(&cell->output, s->config->workspace, 0, 0);
+    int r = enqueue(s, cell, e);
+    if (r == 0)
+        *ret = cell;
+    return r;
+}
+
+static void ignore_result(void *ctx, const struct cell_result *result)
+{
+    (void)ctx, (void)result;
+}
+
+static void ignore_reset(void *ctx, const struct err *why)
+{
+    (void)ctx, (void)why;
+}
+
+void cell_forget(struct cell *cell)
+{
+    static const struct cell_events silent = {.finished = ignore_result};
+    if (cell->reset_done)
+        cell->reset_done = ignore_reset;
+    else
+        cell->events = &silent;
+}
+
+void cell_cancel(struct cell *cell)
+{
+    struct session *s = cell->session;
+    if (s->queue == cell && s->running) {
+        dispatch(s, CANCEL);
+        return;
+    }
+    struct cell **at = &s->queue;
+    while (*at != cell)
+        at = &(*at)->next;
+    *at = cell->next;
+    s->queued--;
+    refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
+    check_closed(s);
+}
+
+/* --- closing ------------------------------------------------------------------------------------ */
+
+static void check_closed(struct session *s)
+{
+    if (!s->closing || s->queue || !s->closed)
+        return;
+    s->state = DOWN;
+    retire_kernel(s);
+    if (s->retiring > 0 || !s->closed)
+        return;
+    loop_timer_stop(s->loop, &s->close_timer);
+    loop_fn closed = s->closed;
+    s->closed = NULL;
+    closed(s->closed_ctx);
+}
+
+static void on_close_deadline(void *ctx)
+{
+    struct session *s = ctx;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ESHUTDOWN, "the server is stopping");
+    if (s->running && !s->queue->reset_done) {
+        struct cell_result result = {.status = CELL_LOST, .reason = why.msg};
+        tell_finished(s, take_first(s), &result);
+    }
+    s->kernel = kernel_kill(s->kernel);
+    s->state = DOWN;
+    refuse_all(s, &why);
+    check_closed(s);
+}
+
+void session_close(struct session *s, int64_t grace_ms, loop_fn done, void *ctx)
+{
+    s->closing = true;
+    s->closed = done;
+    s->closed_ctx = ctx;
+    loop_timer_set(s->loop, &s->close_timer, grace_ms, on_close_deadline, s);
+    check_closed(s);
+}
+
+struct session *session_free(struct session *s)
+{
+    if (!s)
+        return NULL;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
+    refuse_all(s, &why);
+    (void)kernel_kill(s->kernel);
+    loop_timer_stop(s->loop, &s->timer);
+    loop_timer_stop(s->loop, &s->close_timer);
+    loop_defer_stop(s->loop, &s->work);
+    failure_done(&s->failure);
+    buf_done(&s->late);
+    xfree(s);
+    return NULL;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/session.h - a session: one kernel at a time, a queue of cells, and what becomes of them.
+ * Order:   cells and resets run one after the other, in the order in which they were asked for.
+ * Kernel:  started at once; replaced when it died, ignored an interrupt, or on reset. The first
+ *          cell in a new kernel that nobody asked for is told so.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside the
+ *          call that caused them.
+ * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h; output that comes
+ *          between two cells is kept up to SESSION_LATE_MAX bytes and handed out with the next. */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "jupyter/kernel.h"
+#include "session/output.h"
+
+#define SESSION_QUEUE_MAX 1000
+#define SESSION_LATE_MAX ((size_t)64 << 10)
+
+struct session_config {
+    struct kernel_config kernel;
+    const char *workspace;      /* absolute */
+    int64_t interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
+    uint64_t output_file_limit; /* bytes */
+    void (*log)(enum log_level level, const char *text);
+};
+
+enum cell_status {
+    CELL_OK,
+    CELL_ERROR,     /* the code raised an exception */
+    CELL_TIMEOUT,   /* it was interrupted after its timeout */
+    CELL_CANCELLED, /* it was interrupted, or taken out of the queue, on request */
+    CELL_LOST,      /* its kernel died */
+    CELL_REFUSED,   /* it never ran: no kernel could be started, or the server is stopping */
+};
+
+struct cell_result { /* borrowed for the call */
+    enum cell_status status;
+    const struct output *output;
+    const char *ename, *evalue;    /* of CELL_ERROR and of an interrupted cell, else "" */
+    const char *traceback;         /* its lines, without colours */
+    const char *reason;            /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
+    const char *last_words;        /* LOST: what the process wrote to standard error at its end */
+    bool kernel_replaced;          /* all variables are gone: a new kernel serves the next cell */
+    const char *notice;            /* why this cell ran in a new kernel, or "" */
+    const char *late;              /* what arrived after the cell before it had ended, or "" */
+};
+
+struct cell_request {
+    struct slice code; /* copied */
+    int64_t timeout_ms;
+    size_t max_chars;
+};
+
+struct cell_events {
+    void (*text)(void *ctx, const char *text, size_t n); /* as it is produced; may be NULL */
+    void (*finished)(void *ctx, const struct cell_result *result); /* the last event */
+};
+
+struct session;
+struct cell;
+
+MUST_CHECK int session_open(const struct session_config *config, struct session **ret,
+                            struct err *e);
+
+/* -EAGAIN: the queue is full; -ESHUTDOWN: the session is closing. */
+MUST_CHECK int session_execute(struct session *session, const struct cell_request *request,
+                               const struct cell_events *events, void *ctx, struct cell **ret,
+                               struct err *e);
+
+/* Interrupts it, or takes it out of the queue; its last event follows, maybe at once. A reset that
+ * has begun goes on. */
+void cell_cancel(struct cell *cell);
+
+/* No event comes any more: the one who waited is gone. The cell goes on. */
+void cell_forget(struct cell *cell);
+
+/* A new kernel, in turn with the cells. done: why == NULL when it is ready. */
+MUST_CHECK int session_reset(struct session *session,
+                             void (*done)(void *ctx, const struct err *why), void *ctx,
+                             struct cell **ret, struct err *e);
+
+/* Takes no more work; what it has gets grace_ms to end. done is called when nothing is left
+ * and frees nothing: session_free() follows. Called again with a shorter time: hurries. */
+void session_close(struct session *session, int64_t grace_ms, loop_fn done, void *ctx);
+struct session *session_free(struct session *session); /* NULL in, NULL out */
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines are read from a pipe that stands in for standard error. */
+#include <acutest.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+static char line[8000];
+
+static int old_stderr;
+static int from_log;
+
+static void begin(void)
+{
+    int ends[2];
+    TEST_ASSERT(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    old_stderr = dup(2);
+    TEST_ASSERT(dup2(ends[1], 2) == 2);
+    (void)close(ends[1]);
+    from_log = ends[0];
+}
+
+/* What was logged since begin(), in `line`. */
+static size_t end(void)
+{
+    TEST_ASSERT(dup2(old_stderr, 2) == 2);
+    (void)close(old_stderr);
+    ssize_t n = read(from_log, line, sizeof line - 1);
+    (void)close(from_log);
+    line[n > 0 ? n : 0] = '\0';
+    return strlen(line);
+}
+
+static void a_line_is_time_level_room_and_text(void)
+{
+    begin();
+    log_info("session", "cell %d done", 7);
+    (void)end();
+    const char *form = "0000-00-00T00:00:00.000Z INFO    session: cell 7 done\n";
+    TEST_CHECK_(strlen(line) == strlen(form), "%s", line);
+    for (size_t i = 0; form[i]; i++)
+        TEST_CHECK(form[i] == '0' ? line[i] >= '0' && line[i] <= '9' : line[i] == form[i]);
+}
+
+static void lines_below_the_level_are_not_written(void)
+{
+    static const enum log_level levels[] = {LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR};
+    for (int at = 0; at < LOG__COUNT; at++) {
+        log_set_level((enum log_level)at);
+        for (size_t i = 0; i < 4; i++) {
+            begin();
+            log_write(levels[i], "base", "x");
+            TEST_CHECK((end() > 0) == ((int)levels[i] >= at));
+            TEST_CHECK(log_enabled(levels[i]) == ((int)levels[i] >= at));
+        }
+    }
+}
+
+static void levels_are_known_by_name_in_any_case(void)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } cases[] = {
+        {"DEBUG", LOG_DEBUG}, {"info", LOG_INFO},         {"Warning", LOG_WARNING},
+        {"error", LOG_ERROR}, {"CRITICAL", LOG_CRITICAL}, {"", -1},
+        {"warn", -1},         {"INFO ", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum log_level level = LOG__COUNT;
+        TEST_CASE(cases[i].name);
+        TEST_CHECK(log_level_parse(cases[i].name, &level) == (cases[i].level < 0 ? -EINVAL : 0));
+        TEST_CHECK(level == (cases[i].level < 0 ? LOG__COUNT : (enum log_level)cases[i].level));
+    }
+}
+
+static void a_peers_text_cannot_forge_a_line(void)
+{
+    begin();
+    log_info("base", "%s", "a\nb\r\x1b[31m\t\x7f\xC2\x85\xff\u00e9\"\\");
+    (void)end();
+    TEST_CHECK_(strstr(line, "a\\x0ab\\x0d\\x1b[31m\\x09\\x7f\\x85\\xff\u00e9\"\\\n") != NULL, "%s",
+                line);
+    TEST_CHECK(strchr(line, '\n') == line + strlen(line) - 1);
+}
+
+static void in_json_form_every_line_is_one_object(void)
+{
+    static const char *const texts[] = {"plain", "\"quoted\" \\ back", "a\nb\x01\x7f\xC2\x85",
+                                        "\u00e9\U0001f600", "\xff\xe2\x82", "\xC0\x80"};
+    log_set_json(true);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        begin();
+        log_error("front", "%s", texts[i]);
+        size_t n = end();
+        TEST_CASE_("text %zu: %s", i, line);
+        struct err e = ERR_NONE;
+        drop_json struct json *j = json_parse_copy(line, n, JSON_STRICT, &e);
+        TEST_CHECK_(j != NULL, "%s", e.msg);
+        TEST_CHECK(strcmp(json_get_text(j, "level"), "ERROR") == 0);
+        TEST_CHECK(strcmp(json_get_text(j, "room"), "front") == 0);
+        if (i < 4)
+            TEST_CHECK(strcmp(json_get_text(j, "text"), texts[i]) == 0);
+    }
+}
+
+static void a_long_line_is_cut_and_still_a_line(void)
+{
+    static char text[5000];
+    static const char *const fillers[] = {"x", "\n", "\u00e9", "\xff", "\""};
+    for (int form = 0; form < 2; form++) {
+        log_set_json(form);
+        for (size_t f = 0; f < sizeof fillers / sizeof *fillers; f++) {
+            size_t width = strlen(fillers[f]);
+            for (size_t i = 1; i + width < sizeof text; i += width)
+                memcpy(text + i, fillers[f], width);
+            text[0] = '.';
+            begin();
+            log_info("base", "%s", text);
+            size_t n = end();
+            TEST_CASE_("form %d, filler %zu", form, f);
+            TEST_CHECK(n > 1900 && line[n - 1] == '\n');
+            TEST_CHECK(utf8_valid(line, n));
+            if (form) {
+                drop_json struct json *j = json_parse_copy(line, n, JSON_STRICT, NULL);
+                TEST_CHECK_(j != NULL, "%s", line);
+            }
+        }
+    }
+}
+
+static void errno_is_left_alone(void)
+{
+    begin();
+    errno = ENOENT;
+    log_info("base", "x");
+    TEST_CHECK(errno == ENOENT);
+    (void)end();
+}
+
+TEST_LIST = {
+    {"a line is time, level, room and text", a_line_is_time_level_room_and_text},
+    {"lines below the level are not written", lines_below_the_level_are_not_written},
+    {"levels are known by name in any case", levels_are_known_by_name_in_any_case},
+    {"a peer's text cannot forge a line", a_peers_text_cannot_forge_a_line},
+    {"in JSON form every line is one object", in_json_form_every_line_is_one_object},
+    {"a long line is cut and still a line", a_long_line_is_cut_and_still_a_line},
+    {"errno is left alone", errno_is_left_alone},
+    {NULL, NULL},
+};

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <acutest.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "entrypoint/options.h"
+
+static int parse(const char *const *words, struct options *ret, struct err *e)
+{
+    char *argv[16] = {NULL};
+    int argc = 0;
+    for (; words[argc]; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc];
+    return options_parse(argc, argv, ret, e);
+}
+
+#define PARSE(o, e, ...) parse((const char *const[]){__VA_ARGS__, NULL}, (o), (e))
+
+static void without_words_the_defaults_hold(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(options_parse(0, NULL, &o, &e) == 0, "%s", e.msg);
+    TEST_CHECK(o.want == OPTIONS_RUN);
+    TEST_CHECK(strcmp(o.workspace, ".") == 0);
+    TEST_CHECK(strcmp(o.tool_server_host, "localhost") == 0 && o.tool_server_port == 0);
+    TEST_CHECK(strcmp(o.kernel_gateway_host, "localhost") == 0 && o.kernel_gateway_port == 0);
+    TEST_CHECK(o.kernel_gateway_token == NULL && o.sandbox_config == NULL && o.ca == NULL);
+    TEST_CHECK(!o.sandbox && o.log_level == LOG_INFO && o.log_format == OPTIONS_LOG_TEXT);
+    TEST_CHECK(o.stop_grace == 8 && o.interrupt_grace == 5 && o.kernel_start_timeout == 60);
+    TEST_CHECK(o.output_file_limit == (uint64_t)4 << 30);
+    TEST_CHECK(strcmp(o.python, "python3") == 0);
+}
+
+static void every_default_is_a_value_that_the_option_takes(void)
+{
+    size_t n;
+    const struct options_row *rows = options_rows(&n);
+    for (size_t i = 0; i < n; i++) {
+        char word[128];
+        struct options o;
+        struct err e = ERR_NONE;
+        TEST_CASE(rows[i].name);
+        if (!rows[i].fallback)
+            continue;
+        (void)snprintf(word, sizeof word, "--%s=%s", rows[i].name, rows[i].fallback);
+        int want = rows[i].flags & OPTION_NOT_YET ? -ENOTSUP : 0;
+        TEST_CHECK_(PARSE(&o, &e, word) == want, "%s", e.msg);
+    }
+}
+
+static void every_variable_is_named_after_its_option(void)
+{
+    size_t n;
+    const struct options_row *rows = options_rows(&n);
+    for (size_t i = 0; i < n; i++) {
+        char env[128] = "IPYBOX_";
+        size_t at = strlen(env);
+        for (const char *p = rows[i].name; *p; p++)
+            env[at++] = *p == '-' ? '_' : (char)(*p - 'a' + 'A');
+        env[at] = '\0';
+        TEST_CHECK_(strcmp(env, rows[i].env) == 0, "%s: %s", rows[i].name, rows[i].env);
+        TEST_CHECK_((rows[i].word == NULL) == (rows[i].kind == OPTION_FLAG), "%s", rows[i].name);
+    }
+}
+
+static void values_come_behind_a_space_or_an_equals_sign(void)
+{
+    struct options o;
+    TEST_ASSERT(PARSE(&o, NULL, "--workspace", "/a", "--python=/b=c", "--ca", "/ca.pem",
+                      "--kernel-gateway-host=0.0.0.0", "--kernel-gateway-port", "8888",
+                      "--kernel-gateway-token", "-secret", "--log-level=debug", "--log-format",
+                      "JSON") == 0);
+    TEST_CHECK(strcmp(o.workspace, "/a") == 0 && strcmp(o.python, "/b=c") == 0);
+    TEST_CHECK(strcmp(o.ca, "/ca.pem") == 0);
+    TEST_CHECK(strcmp(o.kernel_gateway_host, "0.0.0.0") == 0 && o.kernel_gateway_port == 8888);
+    TEST_CHECK(strcmp(o.kernel_gateway_token, "-secret") == 0);
+    TEST_CHECK(o.log_level == LOG_DEBUG && o.log_format == OPTIONS_LOG_JSON);
+    TEST_ASSERT(PARSE(&o, NULL, "--stop-grace", "0", "--stop-grace=30", "--interrupt-grace", "1",
+                      "--kernel-start-timeout=86400") == 0);
+    TEST_CHECK(o.stop_grace == 30 && o.interrupt_grace == 1 && o.kernel_start_timeout == 86400);
+}
+
+static void a_flag_wins_over_the_environment_and_that_over_the_default(void)
+{
+    struct options o;
+    (void)setenv("IPYBOX_WORKSPACE", "/env", 1);
+    (void)setenv("IPYBOX_PYTHON", "/env/python", 1);
+    (void)setenv("IPYBOX_LOG_LEVEL", "", 1); /* as compose files leave it: unset */
+    TEST_ASSERT(PARSE(&o, NULL, "--workspace", "/flag") == 0);
+    TEST_CHECK(strcmp(o.workspace, "/flag") == 0);
+    TEST_CHECK(strcmp(o.python, "/env/python") == 0);
+    TEST_CHECK(o.log_level == LOG_INFO);
+}
+
+static const struct {
+    const char *text;
+    uint64_t bytes;
+} sizes[] = {
+    {"0", 0},           {"1", 1},           {"10K", 10 << 10},          {"10k", 10 << 10},
+    {"3M", 3 << 20},    {"3m", 3 << 20},    {"2G", (uint64_t)2 << 30},  {"2g", (uint64_t)2 << 30},
+    {"007", 7},         {"9223372036854775807", INT64_MAX},
+};
+
+static void sizes_take_a_unit(void)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct options o;
+        struct err e = ERR_NONE;
+        TEST_CASE(sizes[i].text);
+        TEST_CHECK_(PARSE(&o, &e, "--output-file-limit", sizes[i].text) == 0, "%s", e.msg);
+        TEST_CHECK(o.output_file_limit == sizes[i].bytes);
+    }
+}
+
+static const struct {
+    const char *words[3], *message;
+} refused[] = {
+    {{"--workspce", "/x"}, "unknown option --workspce (did you mean --workspace?)"},
+    {{"--workspce=/x"}, "unknown option --workspce (did you mean --workspace?)"},
+    {{"--kernel-gateway"}, "unknown option --kernel-gateway (did you mean --kernel-gateway-host?)"},
+    {{"--vesion"}, "unknown option --vesion (did you mean --version?)"},
+    {{"--zzzzzzzz"}, "unknown option --zzzzzzzz (see ipybox --help)"},
+    {{"-x"}, "unknown option -x (see ipybox --help)"},
+    {{"--"}, "unknown option -- (see ipybox --help)"},
+    {{"--=x"}, "unknown option -- (see ipybox --help)"},
+    {{"word"}, "unexpected word 'word' (see ipybox --help)"},
+    {{"-"}, "unexpected word '-' (see ipybox --help)"},
+    {{""}, "unexpected word '' (see ipybox --help)"},
+    {{"--workspace"}, "--workspace: a value is needed (PATH)"},
+    {{"--workspace", "--python=x"}, "--workspace: a value is needed (PATH)"},
+    {{"--workspace="}, "--workspace: a value is needed"},
+    {{"--workspace", ""}, "--workspace: a value is needed"},
+    {{"--kernel-gateway-token="}, "--kernel-gateway-token: a value is needed"},
+    {{"--kernel-gateway-port", "65536"},
+     "--kernel-gateway-port: a port, 0 to 65535, is needed, not '65536'"},
+    {{"--kernel-gateway-port", "-1"},
+     "--kernel-gateway-port: a port, 0 to 65535, is needed, not '-1'"},
+    {{"--kernel-gateway-port", " 1"},
+     "--kernel-gateway-port: a port, 0 to 65535, is needed, not ' 1'"},
+    {{"--kernel-gateway-port", "80x"},
+     "--kernel-gateway-port: a port, 0 to 65535, is needed, not '80x'"},
+    {{"--kernel-gateway-port", "99999999999999999999999"},
+     "--kernel-gateway-port: a port, 0 to 65535, is needed, not '99999999999999999999999'"},
+    {{"--stop-grace", "1.5"}, "--stop-grace: seconds, 0 to 86400, are needed, not '1.5'"},
+    {{"--kernel-start-timeout=0"},
+     "--kernel-start-timeout: seconds, 1 to 86400, are needed, not '0'"},
+    {{"--output-file-limit", "4T"},
+     "--output-file-limit: a number of bytes, with K, M or G, is needed, not '4T'"},
+    {{"--output-file-limit", "4GB"},
+     "--output-file-limit: a number of bytes, with K, M or G, is needed, not '4GB'"},
+    {{"--output-file-limit", "9999999999999G"},
+     "--output-file-limit: a number of bytes, with K, M or G, is needed, not '9999999999999G'"},
+    {{"--log-level", "loud"},
+     "--log-level: DEBUG, INFO, WARNING, ERROR or CRITICAL is needed, not 'loud'"},
+    {{"--log-format", "xml"}, "--log-format: text or json is needed, not 'xml'"},
+    {{"--sandbox=maybe"},
+     "--sandbox: 1, true, yes, on, 0, false, no or off is needed, not 'maybe'"},
+};
+
+static void unknown_and_bad_words_are_refused_by_name(void)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct options o = {.stop_grace = -7};
+        struct err e = ERR_NONE;
+        TEST_CASE(refused[i].message);
+        TEST_CHECK(parse(refused[i].words, &o, &e) == -EINVAL);
+        TEST_CHECK_(strcmp(e.msg, refused[i].message) == 0, "%s", e.msg);
+        TEST_CHECK(o.stop_grace == -7);
+    }
+}
+
+static void a_bad_variable_is_refused_by_name(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    (void)setenv("IPYBOX_STOP_GRACE", "soon", 1);
+    TEST_CHECK(options_parse(0, NULL, &o, &e) == -EINVAL);
+    TEST_CHECK_(strncmp(e.msg, "IPYBOX_STOP_GRACE: seconds", 26) == 0, "%s", e.msg);
+}
+
+static void what_is_not_available_yet_is_said(void)
+{
+    static const char *const words[][2] = {
+        {"--sandbox", NULL},
+        {"--sandbox-config=x", NULL},
+        {"--tool-server-host=localhost", NULL},
+        {"--tool-server-port=0", NULL},
+    };
+    struct options o;
+    struct err e = ERR_NONE;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        TEST_CASE(words[i][0]);
+        TEST_CHECK(parse(words[i], &o, &e) == -ENOTSUP);
+        TEST_CHECK_(strstr(e.msg, ": not available in this version yet") != NULL, "%s", e.msg);
+    }
+    TEST_CHECK(PARSE(&o, &e, "--sandbox") < 0);
+    TEST_CHECK(strcmp(e.msg, "--sandbox: not available in this version yet") == 0);
+    TEST_CHECK(PARSE(&o, &e, "--sandbox=no") == 0);
+    (void)setenv("IPYBOX_SANDBOX", "off", 1);
+    TEST_CHECK(options_parse(0, NULL, &o, &e) == 0 && !o.sandbox);
+    (void)setenv("IPYBOX_SANDBOX", "Yes", 1);
+    TEST_CHECK(options_parse(0, NULL, &o, &e) == -ENOTSUP);
+    TEST_CHECK(strcmp(e.msg, "IPYBOX_SANDBOX: not available in this version yet") == 0);
+}
+
+static void help_and_version_win_over_bad_words(void)
+{
+    struct options o;
+    TEST_CHECK(PARSE(&o, NULL, "--nonsense", "--help") == 0 && o.want == OPTIONS_HELP);
+    TEST_CHECK(PARSE(&o, NULL, "-h") == 0 && o.want == OPTIONS_HELP);
+    TEST_CHECK(PARSE(&o, NULL, "--version") == 0 && o.want == OPTIONS_VERSION);
+    TEST_CHECK(PARSE(&o, NULL, "-V") == 0 && o.want == OPTIONS_VERSION);
+    TEST_CHECK(strncmp(options_version(), "ipybox 0.", 9) == 0);
+}
+
+static const struct {
+    const char *words[4];
+    int result;
+    enum role role;
+    int skip;
+} roles[] = {
+    {{"ipybox"}, 0, ROLE_SERVER, 1},
+    {{"ipybox", "--workspace", "x"}, 0, ROLE_SERVER, 1},
+    {{"ipybox", "server", "--sandbox"}, 0, ROLE_SERVER, 2},
+    {{"ipybox", "init"}, 0, ROLE_INIT, 2},
+    {{"ipybox", "shim", "3", "--"}, 0, ROLE_SHIM, 2},
+    {{"ipybox", "health"}, 0, ROLE_HEALTH, 2},
+    {{"ipybox", "man"}, 0, ROLE_MAN, 2},
+    {{"ipybox", "help"}, 0, ROLE_HELP, 2},
+    {{"ipybox", "version"}, 0, ROLE_VERSION, 2},
+    {{"ipybox", "bash"}, -EINVAL, ROLE_SERVER, 0},
+    {{"ipybox", ""}, -EINVAL, ROLE_SERVER, 0},
+};
+
+static void the_first_word_chooses_the_role(void)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        char *argv[5] = {NULL};
+        int argc = 0, skip = 0;
+        for (; argc < 4 && roles[i].words[argc]; argc++)
+            argv[argc] = (char *)(uintptr_t)roles[i].words[argc];
+        enum role role = ROLE_SERVER;
+        struct err e = ERR_NONE;
+        TEST_CASE(argc > 1 ? argv[1] : "none");
+        TEST_CHECK(options_role(argc, argv, &role, &skip, &e) == roles[i].result);
+        TEST_CHECK(role == roles[i].role && skip == roles[i].skip);
+    }
+    char program[] = "ipybox", word[] = "helth";
+    char *argv[] = {program, word};
+    enum role role;
+    int skip;
+    struct err e = ERR_NONE;
+    TEST_CHECK(options_role(2, argv, &role, &skip, &e) == -EINVAL);
+    TEST_CHECK_(strstr(e.msg, "did you mean 'health'?") != NULL, "%s", e.msg);
+}
+
+static void the_secrets_are_those_of_the_table(void)
+{
+    TEST_CHECK(strcmp(options_secret(0), "IPYBOX_KERNEL_GATEWAY_TOKEN") == 0);
+    TEST_CHECK(options_secret(1) == NULL);
+}
+
+static void every_text_names_every_option(void)
+{
+    void (*const makers[])(struct buf *) = {options_help, options_man, options_markdown};
+    size_t n;
+    const struct options_row *rows = options_rows(&n);
+    for (size_t m = 0; m < sizeof makers / sizeof *makers; m++) {
+        drop_buf struct buf out = BUF_INIT(OPTIONS_TEXT_MAX);
+        makers[m](&out);
+        TEST_ASSERT(out.failed == 0);
+        for (size_t i = 0; i < n; i++) {
+            char name[128];
+            size_t at = 0;
+            for (const char *p = rows[i].name; *p; p++) {
+                if (makers[m] == options_man && *p == '-')
+                    name[at++] = '\\';
+                name[at++] = *p;
+            }
+            name[at] = '\0';
+            TEST_CHECK_(strstr(buf_text(&out), name) != NULL, "text %zu lacks %s", m, name);
+        }
+    }
+}
+
+static void the_help_fits_eighty_columns(void)
+{
+    drop_buf struct buf out = BUF_INIT(OPTIONS_TEXT_MAX);
+    options_help(&out);
+    for (const char *line = buf_text(&out); *line;) {
+        size_t n = strcspn(line, "\n");
+        TEST_CHECK_(n <= 80, "%zu columns: %.*s", n, (int)n, line);
+        TEST_CHECK_(n == 0 || line[n - 1] != ' ', "space at the end: %.*s", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    TEST_CHECK(strstr(buf_text(&out), "docker run -i --rm -v") != NULL);
+    TEST_CHECK(strstr(buf_text(&out), "mcpServers") != NULL);
+    TEST_CHECK(strstr(buf_text(&out), "  shim") == NULL);
+}
+
+TEST_LIST = {
+    {"without_words_the_defaults_hold", without_words_the_defaults_hold},
+    {"every_default_is_a_value_that_the_option_takes",
+     every_default_is_a_value_that_the_option_takes},
+    {"every_variable_is_named_after_its_option", every_variable_is_named_after_its_option},
+    {"values_come_behind_a_space_or_an_equals_sign", values_come_behind_a_space_or_an_equals_sign},
+    {"a_flag_wins_over_the_environment_and_that_over_the_default",
+     a_flag_wins_over_the_environment_and_that_over_the_default},
+    {"sizes_take_a_unit", sizes_take_a_unit},
+    {"unknown_and_bad_words_are_refused_by_name", unknown_and_bad_words_are_refused_by_name},
+    {"a_bad_variable_is_refused_by_name", a_bad_variable_is_refused_by_name},
+    {"what_is_not_available_yet_is_said", what_is_not_available_yet_is_said},
+    {"help_and_version_win_over_bad_words", help_and_version_win_over_bad_words},
+    {"the_first_word_chooses_the_role", the_first_word_chooses_the_role},
+    {"the_secrets_are_those_of_the_table", the_secrets_are_those_of_the_table},
+    {"every_text_names_every_option", every_text_names_every_option},
+    {"the_help_fits_eighty_columns", the_help_fits_eighty_columns},
+    {NULL, NULL},
+};

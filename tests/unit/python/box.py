@@ -1,0 +1,208 @@
+"""A kernel in a process of its own, and a client that sees every message of it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+DELIMITER = b"<IDS|MSG>"
+CHANNELS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
+
+
+@dataclass
+class Message:
+    """One message from the kernel. `size` is that of its content on the wire, in bytes."""
+
+    kind: str
+    parent: str
+    content: dict[str, Any]
+    size: int
+
+
+@dataclass
+class Result:
+    """What came back from one cell."""
+
+    reply: dict[str, Any]
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Both streams as they came."""
+        return "".join(m.content["text"] for m in self.of("stream"))
+
+    @property
+    def status(self) -> str:
+        return str(self.reply["status"])
+
+    @property
+    def value(self) -> str:
+        """The last expression, as text."""
+        return str(self.of("execute_result")[0].content["data"]["text/plain"])
+
+    def of(self, kind: str) -> list[Message]:
+        return [m for m in self.messages if m.kind == kind]
+
+    def stream(self, name: str) -> str:
+        return "".join(m.content["text"] for m in self.of("stream") if m.content["name"] == name)
+
+
+class Kernel:
+    """Context manager; the kernel leads its process group and gets nothing of our environment."""
+
+    def __init__(self, *, env: dict[str, str] | None = None, queue: int = 0) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="k"))
+        self.key = uuid.uuid4().hex.encode()
+        self.connection = self.home / "connection.json"
+        self.connection.write_text(json.dumps(self._connection()))
+        self.work = self.home / "work"
+        self.work.mkdir()
+        self.stderr = self.home / "stderr"
+        environment = {"PATH": os.environ["PATH"], "IPYTHONDIR": str(self.home / "ipython")}
+        with self.stderr.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "ipybox_kernel", "-f", str(self.connection)],
+                cwd=self.work,
+                env=environment | (env or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self.context = zmq.Context()
+        self.shell = self._socket(zmq.DEALER, "shell")
+        self.control = self._socket(zmq.DEALER, "control")
+        self.iopub = self._socket(zmq.SUB, "iopub", queue)
+
+    def __enter__(self) -> Kernel:
+        deadline = time.monotonic() + 30
+        while not self.iopub.poll(20):
+            assert self.process.poll() is None, self.stderr.read_text()
+            assert time.monotonic() < deadline, "no answer from the kernel"
+            self.send("kernel_info_request", {})
+        self.send("kernel_info_request", {})
+        while self.shell.poll(200) or self.iopub.poll(50):
+            self.drop_waiting()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.context.destroy(linger=0)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def send(self, kind: str, content: dict[str, Any], channel: str = "shell") -> str:
+        """Send a request; returns its id."""
+        ident = uuid.uuid4().hex
+        header = {
+            "msg_id": ident,
+            "msg_type": kind,
+            "session": "s",
+            "username": "",
+            "version": "5.3",
+        }
+        frames = [json.dumps(part).encode() for part in (header, {}, {}, content)]
+        signature = hmac.new(self.key, b"".join(frames), hashlib.sha256).hexdigest().encode()
+        getattr(self, channel).send_multipart([DELIMITER, signature, *frames])
+        return ident
+
+    def receive(self, socket: zmq.Socket[bytes]) -> Message:
+        """The next message; its signature and its encoding are checked."""
+        frames = socket.recv_multipart()
+        start = frames.index(DELIMITER)
+        signature, parts = frames[start + 1], frames[start + 2 : start + 6]
+        expected = hmac.new(self.key, b"".join(parts), hashlib.sha256).hexdigest().encode()
+        assert signature == expected
+        header, parent, _, content = (json.loads(part.decode("utf-8", "strict")) for part in parts)
+        return Message(header["msg_type"], parent.get("msg_id", ""), content, len(parts[3]))
+
+    def start(self, code: str) -> str:
+        """Send a cell and do not wait; returns the request's id."""
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+        }
+        return self.send("execute_request", content)
+
+    def run(self, code: str, seconds: float = 60) -> Result:
+        """Send a cell and wait for its reply and its end."""
+        return self.finish(self.start(code), seconds)
+
+    def finish(self, ident: str, seconds: float = 60) -> Result:
+        """Wait for the reply and the end of a cell. What belongs to others is an error."""
+        result = Result({})
+        idle = False
+        for message in self._messages(seconds):
+            assert message.parent == ident, message
+            if message.kind == "execute_reply":
+                result.reply = message.content
+            elif message.kind == "status":
+                idle = message.content["execution_state"] == "idle"
+            else:
+                result.messages.append(message)
+            if idle and result.reply:
+                return result
+        raise AssertionError("unreachable")
+
+    def interrupt(self) -> None:
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def memory(self) -> int:
+        """Largest size the kernel ever had in memory, in MiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line) // 1024
+
+    def drop_waiting(self) -> None:
+        for socket in (self.shell, self.iopub):
+            while socket.poll(0):
+                socket.recv_multipart()
+
+    def _messages(self, seconds: float) -> Iterator[Message]:
+        poller = zmq.Poller()
+        poller.register(self.shell, zmq.POLLIN)
+        poller.register(self.iopub, zmq.POLLIN)
+        deadline = time.monotonic() + seconds
+        while True:
+            ready = poller.poll(max(0, int((deadline - time.monotonic()) * 1000)))
+            assert ready, f"no end within {seconds} s; stderr: {self.stderr.read_text()}"
+            for socket, _ in ready:
+                yield self.receive(socket)
+
+    def _socket(self, kind: int, channel: str, queue: int = 0) -> zmq.Socket[bytes]:
+        socket = self.context.socket(kind)
+        socket.linger = 0
+        socket.rcvhwm = queue
+        socket.setsockopt(zmq.RECONNECT_IVL, 2)
+        if kind == zmq.SUB:
+            socket.subscribe(b"")
+        socket.connect(f"ipc://{self.home}/c-{CHANNELS[channel]}")
+        return socket
+
+    def _connection(self) -> dict[str, Any]:
+        ports = {f"{name}_port": number for name, number in CHANNELS.items()}
+        return ports | {
+            "transport": "ipc",
+            "ip": str(self.home / "c"),
+            "key": self.key.decode(),
+            "signature_scheme": "hmac-sha256",
+        }
