@@ -64,19 +64,19 @@ COPY third_party/with-ca /tmp/with-ca
 COPY third_party/python/requirements.txt /tmp/
 # EXTERNALLY-MANAGED would refuse the user's own `pip install`. The .pyc are unchecked-hash: valid for every uid, on a
 # read-only root and whatever happens to the times of the files. No program here needs to be set-uid (su, mount, ...).
-RUN --mount=type=secret,id=ca --mount=type=tmpfs,target=/tmp/pip \
+RUN --mount=type=secret,id=ca \
     rm -f /usr/lib/python3*/EXTERNALLY-MANAGED \
- && python3 -m venv /tmp/pip/venv \
- && /tmp/with-ca /tmp/pip/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile --no-deps \
+ && python3 -m venv /tmp/venv \
+ && /tmp/with-ca /tmp/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile --no-deps \
         --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
  && cd /usr/local/lib/python3*/dist-packages \
  && find . -type d \( -name tests -o -name testing_refleaks \) -prune -exec rm -rf {} + \
  && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
- && mkdir -p -m 1777 /home/ipybox /app/workspace \
- && chmod 1777 /home/ipybox /app/workspace \
- && rm -rf /tmp/with-ca /tmp/requirements.txt /root/.cache
+ && mkdir -p /home/ipybox /app/workspace /run/ipybox \
+ && chmod 1777 /home/ipybox /app/workspace /run/ipybox \
+ && rm -rf /tmp/* /root/.cache
 
 # --- overlay: rootfs/ as it goes onto /, its Python compiled like the packages ---
 FROM python AS overlay
@@ -89,6 +89,7 @@ COPY --from=python / /
 ARG UID=1000
 ARG GID=1000
 ENV HOME=/home/ipybox \
+    IPYBOX_WORKSPACE=/app/workspace \
     LANG=C.UTF-8 \
     PATH=/home/ipybox/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     IPYBOX_DEFAULT_UID=${UID} \
@@ -101,7 +102,7 @@ LABEL org.opencontainers.image.title="ipybox" \
       org.opencontainers.image.documentation="https://github.com/gradion-ai/ipybox/tree/main/docs"
 WORKDIR /app/workspace
 # Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
-ENTRYPOINT ["/usr/local/bin/ipybox", "init", "--"]
+ENTRYPOINT ["/usr/local/bin/ipybox", "init"]
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s CMD ["/usr/local/bin/ipybox", "health"]
 
@@ -112,13 +113,13 @@ COPY --from=build /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- extras: what uvx, npx and git+https MCP servers need ---
 FROM base AS extras
-COPY third_party/with-ca third_party/npm.txt third_party/python/uv.txt /tmp/build/
-RUN --mount=type=secret,id=ca --mount=type=tmpfs,target=/tmp/work \
+COPY third_party/with-ca third_party/npm.txt third_party/python/uv.txt /tmp/
+RUN --mount=type=secret,id=ca \
     apt-get update \
  && apt-get install -y --no-install-recommends git nodejs \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
- && cd /tmp/build \
+ && cd /tmp \
  && ./with-ca python3 -m pip install -q --no-cache-dir --no-deps --only-binary :all: --require-hashes \
         --root-user-action ignore -r uv.txt \
  && export COREPACK_HOME=/tmp/work/corepack HOME=/tmp/work \
@@ -129,7 +130,7 @@ RUN --mount=type=secret,id=ca --mount=type=tmpfs,target=/tmp/work \
  && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && npm --version && npx --version && uv --version \
- && rm -rf /tmp/build
+ && rm -rf /tmp/*
 
 FROM extras AS default
 COPY --from=overlay /overlay/ /

@@ -168,7 +168,7 @@ install()
 # is there: its end is the client's way to say goodbye.
 first_cell()
 {
-    local code answer start text
+    local code answer start text LC_ALL=C.UTF-8             # for \u00e4 in the answer
     code='import platform\nprimes = [n for n in range(2, 100) if all(n % d for d in range(2, n))]\nprint(f\"Python {platform.python_version()} says: the {len(primes)} primes below 100 sum to {sum(primes)}\")'
     say "docker run -i --rm ipybox, one cell over MCP:"
     start=$(date +%s%N)
@@ -191,10 +191,12 @@ first_cell()
 ask()
 {
     printf '{"jsonrpc":"2.0","id":%s,"method":%s}\n' "$1" "$2" >&"${BOX[1]}"
-    while IFS= read -r -t 60 answer <&"${BOX[0]}"; do
+    local status=0
+    while IFS= read -r -t 60 answer <&"${BOX[0]}" || { status=$?; false; }; do
         if [[ $answer =~ \"id\":\ ?$1[,}] ]]; then return; fi
     done
-    die "no answer to request $1 from the container (its messages are above)"
+    if [ "$status" -gt 128 ]; then die "no answer to request $1 from the container within 60 s"; fi
+    die "the container ended before it answered request $1 (its messages are above)"
 }
 
 say()

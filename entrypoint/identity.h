@@ -23,8 +23,8 @@
 
 enum {
     IDENTITY_GROUPS_MAX = 256,
-    IDENTITY_MAP_MAX = 4096,  /* bytes of /proc/self/uid_map that are looked at */
-    IDENTITY_PATH_MAX = 72,   /* of the runtime directory: sockets in it have 107 bytes in all */
+    IDENTITY_MAP_MAX = 4096, /* bytes of /proc/self/uid_map that are looked at */
+    IDENTITY_PATH_MAX = 72,  /* of the runtime directory: sockets in it have 107 bytes in all */
     IDENTITY_SECRET_MAX = 64 * 1024,
 };
 

@@ -5,6 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/log.h"
+#include "entrypoint/health.h"
+#include "entrypoint/identity.h"
+#include "entrypoint/init.h"
 #include "entrypoint/options.h"
 #include "entrypoint/server.h"
 #include "sandbox/shim.h"
@@ -46,6 +51,41 @@ static int serve(int argc, char **argv)
     return server_main(&options);
 }
 
+static int serve_alone(int argc, char **argv)
+{
+    struct err e = ERR_NONE;
+    if (identity_read_secrets(&e) < 0) /* under init they have been read already */
+        return fail(&e);
+    return serve(argc, argv);
+}
+
+enum { LEFTOVER_GRACE_MS = 500 };
+
+/* The words behind `init` are checked here, before anything runs: a typing error should not look
+ * like a container that starts and stops. */
+static int init(int argc, char **argv)
+{
+    struct init_plan plan = {.leftover_grace_ms = LEFTOVER_GRACE_MS};
+    struct identity identity;
+    struct options options;
+    struct err e = ERR_NONE;
+    init_plan_words(argc, argv, &plan);
+    bool server = plan.self && strcmp(plan.argv[1], "server") == 0;
+    bool named = argc > 0 && strcmp(argv[0], "server") == 0;
+    int r = options_parse(server ? argc - named : 0, argv + (server && named), &options, &e);
+    bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
+    if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
+        log_set_level(options.log_level);
+        log_set_json(options.log_format == OPTIONS_LOG_JSON);
+        r = identity_prepare(options.workspace, &identity, &e);
+        plan.identity = &identity;
+        plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
+    }
+    int status = r < 0 ? fail(&e) : init_main(&plan);
+    xfree(plan.argv);
+    return status;
+}
+
 static int help(int argc, char **argv)
 {
     return show(argc > 0 && strcmp(argv[0], "--markdown") == 0 ? options_markdown : options_help);
@@ -62,13 +102,13 @@ int main(int argc, char **argv)
     argv += skip;
     switch (role) {
     case ROLE_SERVER:
-        return serve(argc, argv);
+        return serve_alone(argc, argv);
     case ROLE_INIT:
-        return 1;
+        return init(argc, argv);
     case ROLE_SHIM:
         return shim_main(argc + 1, argv - 1);
     case ROLE_HEALTH:
-        return 1;
+        return health_main();
     case ROLE_MAN:
         return show(options_man);
     case ROLE_HELP:

@@ -37,8 +37,8 @@ struct options {
     const char *sandbox_config; /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
-    int stop_grace;             /* seconds, as all that follow */
-    int interrupt_grace;        /* a cell may ignore an interrupt so long */
+    int stop_grace;      /* seconds, as all that follow */
+    int interrupt_grace; /* a cell may ignore an interrupt so long */
     int kernel_start_timeout;
     uint64_t output_file_limit; /* bytes */
     const char *python;

@@ -12,12 +12,10 @@ static const char summary[] =
     "IPython kernels that keep their state, in a container that it is also process 1 of.";
 
 /* Each line fits the help's width. */
-static const char example_docker[] =
-    "docker run -i --rm -v \"$PWD\":/app/workspace ipybox";
+static const char example_docker[] = "docker run -i --rm -v \"$PWD\":/app/workspace ipybox";
 static const char example_override[] =
     "docker run -i --rm -v \"$PWD\":/app/workspace ipybox --log-level DEBUG";
-static const char example_shell[] =
-    "docker run -it --rm -v \"$PWD\":/app/workspace ipybox bash";
+static const char example_shell[] = "docker run -it --rm -v \"$PWD\":/app/workspace ipybox bash";
 static const char *const example_client[] = {
     "{",
     "  \"mcpServers\": {",

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "entrypoint/environment.h"
+#include "entrypoint/identity.h"
 #include "entrypoint/version.h"
 #include "front/control.h"
 #include "front/stdio.h"
@@ -30,7 +31,6 @@ struct server {
     struct spawner *spawner;
     struct zctx *zctx;
     char *workspace, *runtime_dir;
-    bool owns_runtime_dir;
     struct environment env;
     struct session_config session_config;
     struct session *session;
@@ -167,19 +167,11 @@ static void clean_runtime_dir(const char *path)
 
 static int open_runtime_dir(struct server *s, struct err *e)
 {
-    const char *given = getenv("IPYBOX_RUNTIME_DIR");
-    if (given && *given) {
-        if (mkdir(given, 0700) < 0 && errno != EEXIST)
-            return err_set(e, -errno, "make the runtime directory %s: %s", given, strerror(errno));
-        s->runtime_dir = xstrdup(given);
-        return 0;
-    }
-    char made[] = "/tmp/ipybox-XXXXXX";
-    if (!mkdtemp(made))
-        return err_set(e, -errno, "make a runtime directory in /tmp: %s", strerror(errno));
-    s->runtime_dir = xstrdup(made);
-    s->owns_runtime_dir = true;
-    return 0;
+    char path[IDENTITY_PATH_MAX];
+    int r = identity_runtime_dir(path, e);
+    if (r == 0)
+        s->runtime_dir = xstrdup(path);
+    return r;
 }
 
 static int open_session(struct server *s, struct err *e)
@@ -294,8 +286,6 @@ static void close_all(struct server *s)
     s->spawner = spawner_free(s->spawner, KILL_WAIT_MS);
     s->zctx = zctx_free(s->zctx);
     s->loop = loop_free(s->loop);
-    if (s->owns_runtime_dir)
-        (void)rmdir(s->runtime_dir);
     environment_done(&s->env);
     xfree(s->runtime_dir);
     xfree(s->workspace);

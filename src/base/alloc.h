@@ -17,7 +17,7 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *try_realloc(void *p, size_t size);
 
-/* For tests: the n-th try_realloc from now on fails. FAIL_ALLOC=n does the same to a whole program. */
+/* For tests: the n-th try_realloc from now on fails. FAIL_ALLOC=n does so in a whole program. */
 void try_realloc_fail_at(long n);
 void xfree(void *p);
 
@@ -28,8 +28,8 @@ void drop_fd_cleanup(int *fd);
 #define drop_str __attribute__((cleanup(drop_str_cleanup)))
 #define drop_fd __attribute__((cleanup(drop_fd_cleanup)))
 
-int fd_take(int *fd);      /* returns *fd and leaves -1 */
-int fd_close(int fd);      /* closes when >= 0, keeps errno, returns -1 */
-char *str_take(char **p);  /* returns *p and leaves NULL */
+int fd_take(int *fd);     /* returns *fd and leaves -1 */
+int fd_close(int fd);     /* closes when >= 0, keeps errno, returns -1 */
+char *str_take(char **p); /* returns *p and leaves NULL */
 
 #endif

@@ -18,11 +18,7 @@ struct err {
     char msg[400]; /* a sentence without a final full stop, cut at a character's boundary */
 };
 
-#define ERR_NONE                                                                                   \
-    (struct err)                                                                                   \
-    {                                                                                              \
-        0                                                                                          \
-    }
+#define ERR_NONE (struct err){0}
 
 /* Fills *e and returns `code`, so that it can be returned at once. */
 int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);

@@ -5,15 +5,13 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
+#include "base/jsonw.h"
 #include "base/utf8.h"
 
-enum { NUMBER_MAX = 60 }; /* characters of a number that the parser is given */
+enum { JSON_PRINT_MAX = 512 << 20 };
 
 static const cJSON *in(const struct json *j)
 {
@@ -141,7 +139,7 @@ static size_t digits(const char *s, const char *end)
     return (size_t)(s - from);
 }
 
-/* Length of the number at s as the grammar has it; 0: none. */
+/* Length of the number at s as the grammar has it, 0: none. The parser would take 01 and 1. too. */
 static size_t number_length(const char *s, const char *end)
 {
     const char *at = s;
@@ -167,35 +165,14 @@ static size_t number_length(const char *s, const char *end)
     return (size_t)(at - s);
 }
 
-/* The parser takes no number of 64 characters and more; Python writes some. */
-static int prepare_number(struct prepare *p, struct err *e)
-{
-    size_t n = number_length(p->src, p->end);
-    if (n == 0)
-        return err_set(e, -EBADMSG, "not a number");
-    if (n <= NUMBER_MAX) {
-        copy(p, n);
-        return 0;
-    }
-    drop_str char *text = try_realloc(NULL, n + 1);
-    if (!text)
-        return err_set(e, -ENOMEM, "no memory for a number of %zu digits", n);
-    memcpy(text, p->src, n);
-    text[n] = '\0';
-    double value = strtod(text, NULL);
-    if (!isfinite(value))
-        value = value < 0 ? -DBL_MAX : DBL_MAX;
-    char shorter[NUMBER_MAX];
-    (void)snprintf(shorter, sizeof shorter, "%.17g", value);
-    replace(p, n, shorter);
-    return 0;
-}
-
 static int prepare_outside(struct prepare *p, struct err *e)
 {
     char c = *p->src;
-    if (is_digit(c) || c == '-')
-        return prepare_number(p, e);
+    if (is_digit(c) || c == '-') {
+        size_t n = number_length(p->src, p->end);
+        copy(p, n);
+        return n ? 0 : err_set(e, -EBADMSG, "not a number");
+    }
     if ((unsigned char)c <= ' ' && !is_space(c))
         return err_set(e, -EBADMSG, "control character");
     if (c == '"')
@@ -358,7 +335,7 @@ const char *json_text(const struct json *j)
 
 double json_number(const struct json *j)
 {
-    return json_is_number(j) ? in(j)->valuedouble : 0;
+    return json_is_number(j) ? fmax(-DBL_MAX, fmin(in(j)->valuedouble, DBL_MAX)) : 0;
 }
 
 bool json_true(const struct json *j)
@@ -380,29 +357,32 @@ int json_need_text(const struct json *object, const char *name, const char **ret
     return 0;
 }
 
-/* Makes \u0000 of every C0 80. */
-static char *escape_nuls(const char *text, size_t len)
+static void put(struct jsonw *w, const struct json *j)
 {
-    struct buf out = BUF_INIT(SIZE_MAX / 2);
-    for (const char *end = text + len; text < end;) {
-        const char *nul = memchr(text, 0xC0, (size_t)(end - text));
-        (void)buf_add(&out, text, (size_t)((nul ? nul : end) - text));
-        if (nul)
-            (void)buf_adds(&out, "\\u0000");
-        text = nul ? nul + 2 : end;
+    if (json_text(j)) {
+        jsonw_text(w, json_text(j));
+    } else if (json_is_number(j)) {
+        jsonw_double(w, json_number(j));
+    } else if (json_is_object(j) || json_is_array(j)) {
+        (json_is_object(j) ? jsonw_object : jsonw_array)(w);
+        for (const struct json *child = json_first(j); child; child = json_next(child)) {
+            if (json_name(child))
+                jsonw_name(w, json_name(child));
+            put(w, child);
+        }
+        jsonw_end(w);
+    } else if (json_is_bool(j)) {
+        jsonw_bool(w, json_true(j));
+    } else {
+        jsonw_null(w);
     }
-    char *whole = buf_take(&out);
-    buf_done(&out);
-    return whole;
 }
 
+/* Not the library's: it rounds numbers and would write C0 80 as it stands. */
 char *json_print(const struct json *j)
 {
-    use_our_allocator();
-    char *text = cJSON_PrintUnformatted(in(j));
-    if (!text || !strchr(text, 0xC0))
-        return text;
-    char *escaped = escape_nuls(text, strlen(text));
-    xfree(text);
-    return escaped;
+    drop_buf struct buf text = BUF_INIT(JSON_PRINT_MAX);
+    struct jsonw w = JSONW(&text);
+    put(&w, j);
+    return buf_take(&text);
 }

@@ -52,7 +52,7 @@ bool json_is_bool(const struct json *j);
 bool json_is_null(const struct json *j);
 
 const char *json_text(const struct json *j); /* NULL: not a string */
-double json_number(const struct json *j);
+double json_number(const struct json *j);    /* always finite: 1e999 is DBL_MAX */
 bool json_true(const struct json *j);
 
 /* json_text(json_get(…)) */

@@ -26,7 +26,8 @@ static void add_to_key(struct jsonscan *s, char c)
 static void read_key(struct jsonscan *s, char c, bool was_escaped)
 {
     if (s->hex_left > 0) {
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : ((unsigned)c | 0x20) - 'a' + 10;
+        bool decimal = c >= '0' && c <= '9';
+        unsigned digit = decimal ? (unsigned)c - '0' : ((unsigned)c | 0x20) - 'a' + 10;
         s->hex = s->hex << 4 | (digit & 15);
         if (--s->hex_left == 0)
             add_to_key(s, s->hex < 0x80 ? (char)s->hex : '?');

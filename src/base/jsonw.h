@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-#define JSONW_DEPTH 16
+#define JSONW_DEPTH 144 /* a parsed tree (JSON_DEPTH_MAX) inside a message */
 
 struct jsonw {
     struct buf *out;

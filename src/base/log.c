@@ -14,11 +14,8 @@ static enum log_level threshold = LOG_INFO;
 static bool as_json;
 
 static const char *const names[LOG__COUNT] = {
-    [LOG_DEBUG] = "DEBUG",
-    [LOG_INFO] = "INFO",
-    [LOG_WARNING] = "WARNING",
-    [LOG_ERROR] = "ERROR",
-    [LOG_CRITICAL] = "CRITICAL",
+    [LOG_DEBUG] = "DEBUG", [LOG_INFO] = "INFO",         [LOG_WARNING] = "WARNING",
+    [LOG_ERROR] = "ERROR", [LOG_CRITICAL] = "CRITICAL",
 };
 
 void log_set_level(enum log_level level)

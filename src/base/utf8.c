@@ -14,9 +14,11 @@ size_t utf8_char(const char *text, size_t n, uint32_t *ret_codepoint)
     if (n == 0)
         return 0;
     uint32_t c = s[0];
-    size_t len = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3
-                 : c >= 0xF0 && c < 0xF5              ? 4
-                                                      : 0;
+    size_t len = c < 0x80                ? 1
+                 : c >= 0xC2 && c < 0xE0 ? 2
+                 : c >= 0xE0 && c < 0xF0 ? 3
+                 : c >= 0xF0 && c < 0xF5 ? 4
+                                         : 0;
     if (len == 0 || len > n)
         return 0;
     uint32_t point = len == 1 ? c : c & (0x7FU >> len);

@@ -2,7 +2,8 @@
  *
  * base/utf8.h - UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, <= U+10FFFF.
  * One exception, named where it matters: inside the program U+0000 is the two bytes C0 80 (as in
- * Java), so that texts with NUL characters live in C strings; json.h makes and unmakes that form. */
+ * Java), so that texts with NUL characters live in C strings; json.h makes that form, jsonw.h and
+ * json_print() unmake it. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 

@@ -176,7 +176,7 @@ static pid_t scan_next(struct scan *s, struct proctree_stat *ret)
 
 /* Signals one descendant. Between the look and the signal it may have ended and its PID may have
  * gone to a stranger: a pidfd is taken first and the parent link, which was found to be ours, is
- * read again after that. Without pidfds (old kernel, out of descriptors) the second look remains. */
+ * read again after that. Without pidfds (old kernel, no descriptor free) the second look stays. */
 static bool signal_one(struct scan *s, pid_t pid, pid_t ppid, int sig)
 {
     drop_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);

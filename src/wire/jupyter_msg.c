@@ -85,7 +85,8 @@ static bool seen_before(const struct jupyter_key *key, uint64_t mark)
     return false;
 }
 
-static void sign(struct jupyter_key *key, const struct slice *json, unsigned char digest[HMAC_BYTES])
+static void sign(struct jupyter_key *key, const struct slice *json,
+                 unsigned char digest[HMAC_BYTES])
 {
     hmac_begin(key->hmac);
     for (int i = 0; i < JSON_FRAMES; i++)

@@ -73,7 +73,7 @@ struct jupyter_msg {
     const char *msg_id;
     const char *parent_id; /* msg_id of the request this belongs to; "" when there is none */
     const struct json *header, *parent, *metadata, *content; /* objects, or NULL */
-    int content_error;                                       /* 0, or why content or metadata is NULL */
+    int content_error; /* 0, or why content or metadata is NULL */
     const struct slice *identities, *buffers;
     size_t identity_count, buffer_count;
     struct json *trees[4]; /* owned: header, parent, metadata, content */
@@ -118,8 +118,8 @@ struct jupyter_execute {
     bool stop_on_error; /* abort the requests queued behind it when it fails */
 };
 void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x); /* allow_stdin false */
-void jupyter_put_empty(struct buf *out);                    /* kernel_info_, interrupt_request */
-void jupyter_put_shutdown(struct buf *out, bool restart);   /* shutdown_request */
+void jupyter_put_empty(struct buf *out);                     /* kernel_info_, interrupt_request */
+void jupyter_put_shutdown(struct buf *out, bool restart);    /* shutdown_request */
 void jupyter_put_input(struct buf *out, struct slice value); /* input_reply */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fuzz/replay_main.c - feeds every file of the given folders to one fuzz target and reports in TAP.
+ * tests/fuzz/replay_main.c - feeds every file of the given folders to one fuzz target, in TAP.
  * A crash ends the program: the file it happened with is the last "# running" line. */
 #include <dirent.h>
 #include <errno.h>

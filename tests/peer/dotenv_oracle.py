@@ -227,7 +227,7 @@ HAND_PICKED = [
 INVALID_UTF8 = [b"A=\xff", b"A=1\n#\xc3", b"\xc0\x80=1", b"A=\xed\xa0\x80", b"\xff\xfeA\x00"]
 
 PIECES = (
-    list("ABC=='\"\"#\n\n\\$ {}:-x")
+    list('ABC==\'""#\n\n\\$ {}:-x')
     + ["\r\n", "\r", "export ", "${A}", "${B:-", "${SET}", "}", "\\n", "\\'", '\\"', "\\\\"]
     + [" #", "A=", "\nB=", "='", '="', "'\n", '"\n', "\t", "\u00a0", "é", "\u2028", "\x0b", "\x00"]
 )
@@ -306,8 +306,7 @@ def main() -> int:
     if version("python-dotenv") != PINNED:
         print(f"Bail out! python-dotenv is {version('python-dotenv')}, not {PINNED}")
         return 1
-    cases = [text.encode() for text in HAND_PICKED] + INVALID_UTF8
-    cases += [text.encode() for text in generated(count)]
+    cases = [text.encode() for text in [*HAND_PICKED, *generated(count)]] + INVALID_UTF8
     results = dumped(dump, cases)
     print(f"1..{len(cases)}")
     failed = 0

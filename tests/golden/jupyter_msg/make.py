@@ -29,7 +29,12 @@ def main() -> None:
     parent = Session(session="client-session").msg("execute_request", {"code": "1"})["header"]
     messages: list[tuple[bytes, str, dict[str, Any], list[bytes]]] = [
         (b"kernel.1.status", "status", {"execution_state": "idle"}, []),
-        (b"kernel.1.stream.stdout", "stream", {"name": "stdout", "text": "é\0\u2028😀\n\udcff"}, []),
+        (
+            b"kernel.1.stream.stdout",
+            "stream",
+            {"name": "stdout", "text": "é\0\u2028😀\n\udcff"},
+            [],
+        ),
         (b"", "execute_reply", {"status": "ok", "execution_count": 3, "payload": []}, []),
         (b"comm-1", "comm_msg", {"comm_id": "c", "data": {}}, [b"one", b"", b"<IDS|MSG>"]),
     ]

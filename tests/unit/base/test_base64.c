@@ -70,10 +70,10 @@ static void what_is_not_base64_is_refused_and_appends_nothing(void)
         const char *text;
         size_t len;
     } cases[] = {
-        {BYTES("Z")},      {BYTES("Zg")},     {BYTES("Zg=")},      {BYTES("Zm9")},
-        {BYTES("=")},      {BYTES("====")},   {BYTES("Z===")},     {BYTES("Zg==Zg==")},
-        {BYTES("Zg=a")},   {BYTES("Zm9v=")},  {BYTES("Zm9v====")}, {BYTES("Zm9-")},
-        {BYTES("Zm9_")},   {BYTES("Zm9v\0")}, {BYTES("Zm\0v")},    {BYTES("Zm9\x80")},
+        {BYTES("Z")},      {BYTES("Zg")},           {BYTES("Zg=")},      {BYTES("Zm9")},
+        {BYTES("=")},      {BYTES("====")},         {BYTES("Z===")},     {BYTES("Zg==Zg==")},
+        {BYTES("Zg=a")},   {BYTES("Zm9v=")},        {BYTES("Zm9v====")}, {BYTES("Zm9-")},
+        {BYTES("Zm9_")},   {BYTES("Zm9v\0")},       {BYTES("Zm\0v")},    {BYTES("Zm9\x80")},
         {BYTES("Zm9v!!")}, {BYTES("Zm9v\xC2\xA0")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

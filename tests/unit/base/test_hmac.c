@@ -22,8 +22,9 @@ static const struct {
      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
     {X10("\xaa") X10("\xaa"), 20, X10("\xdd") X10("\xdd") X10("\xdd") X10("\xdd") X10("\xdd"), 50,
      "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"},
-    {BYTES("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"
-           "\x17\x18\x19"),
+    {BYTES(
+         "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"
+         "\x17\x18\x19"),
      X10("\xcd") X10("\xcd") X10("\xcd") X10("\xcd") X10("\xcd"), 50,
      "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"},
     {X10(X10("\xaa")) X10("\xaa") X10("\xaa") X10("\xaa") "\xaa", 131,

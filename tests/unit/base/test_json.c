@@ -82,8 +82,7 @@ static void strings_arrive_whole(void)
     } cases[] = {
         {BYTES("\"\""), JSON_STRICT, ""},
         {BYTES("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), JSON_STRICT, "\"\\/\b\f\n\r\t"},
-        {BYTES("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\""), JSON_STRICT,
-         "A\u00e9\u20ac\U0001f600"},
+        {BYTES("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\""), JSON_STRICT, "A\u00e9\u20ac\U0001f600"},
         {BYTES("\"\u00e9\u20ac\U0001f600\x7F\""), JSON_STRICT, "\u00e9\u20ac\U0001f600\x7F"},
         {BYTES("\"a\\u0000b\""), JSON_STRICT, "a\xC0\x80\x62"},
         {BYTES("\"\\u0000\\u0000\""), JSON_STRICT, "\xC0\x80\xC0\x80"},
@@ -207,14 +206,13 @@ static void numbers_are_doubles_of_any_length(void)
          0x1p300},
         {"0.10000000000000000000000000000000000000000000000000000000000000000000000000000000", 0.1},
         {"-1000000000000000000000000000000000000000000000000000000000000000000000000000e-75", -1},
-        {"1000000000000000000000000000000000000000000000000000000000000000000000000000e999",
-         1.7976931348623157e308},
+        {"1e999", 1.7976931348623157e308},
+        {"-1e999", -1.7976931348623157e308},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE(cases[i].json);
         struct err e = ERR_NONE;
-        drop_json struct json *j =
-            parse(cases[i].json, strlen(cases[i].json), JSON_STRICT, &e);
+        drop_json struct json *j = parse(cases[i].json, strlen(cases[i].json), JSON_STRICT, &e);
         TEST_CHECK_(json_is_number(j) && json_number(j) == cases[i].value, "%s %.17g", e.msg,
                     json_number(j));
     }
@@ -278,7 +276,7 @@ static void no_memory_at_any_point_is_an_error_and_no_leak(void)
         if (printed)
             break;
     }
-    TEST_CHECK(n > 2);
+    TEST_CHECK(n > 1);
     try_realloc_fail_at(0);
     (void)json_free(j);
 }

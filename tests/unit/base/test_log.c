@@ -68,9 +68,14 @@ static void levels_are_known_by_name_in_any_case(void)
         const char *name;
         int level;
     } cases[] = {
-        {"DEBUG", LOG_DEBUG}, {"info", LOG_INFO},         {"Warning", LOG_WARNING},
-        {"error", LOG_ERROR}, {"CRITICAL", LOG_CRITICAL}, {"", -1},
-        {"warn", -1},         {"INFO ", -1},
+        {"DEBUG", LOG_DEBUG},
+        {"info", LOG_INFO},
+        {"Warning", LOG_WARNING},
+        {"error", LOG_ERROR},
+        {"CRITICAL", LOG_CRITICAL},
+        {"", -1},
+        {"warn", -1},
+        {"INFO ", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum log_level level = LOG__COUNT;
@@ -92,8 +97,9 @@ static void a_peers_text_cannot_forge_a_line(void)
 
 static void in_json_form_every_line_is_one_object(void)
 {
-    static const char *const texts[] = {"plain", "\"quoted\" \\ back", "a\nb\x01\x7f\xC2\x85",
-                                        "\u00e9\U0001f600", "\xff\xe2\x82", "\xC0\x80"};
+    static const char *const texts[] = {
+        "plain",   "\"quoted\" \\ back", "a\nb\x01\x7f\xC2\x85", "\u00e9\U0001f600", "\xff\xe2\x82",
+        "\xC0\x80"};
     log_set_json(true);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         begin();

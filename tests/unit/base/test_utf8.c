@@ -26,15 +26,24 @@ static void what_rfc_3629_forbids_is_invalid(void)
         const char *text;
         size_t len;
     } cases[] = {
-        {BYTES("\x80")},         {BYTES("\xBF")},
-        {BYTES("\xC0\x80")},     {BYTES("\xC1\xBF")},
-        {BYTES("\xC2")},         {BYTES("\xC2\x41")},
-        {BYTES("\xE0\x80\x80")}, {BYTES("\xE0\x9F\xBF")},
-        {BYTES("\xED\xA0\x80")}, {BYTES("\xED\xBF\xBF")},
-        {BYTES("\xE2\x82")},     {BYTES("\xF0\x8F\xBF\xBF")},
-        {BYTES("\xF0\x80\x80\x80")}, {BYTES("\xF4\x90\x80\x80")},
-        {BYTES("\xF5\x80\x80\x80")}, {BYTES("\xF8\x88\x80\x80\x80")},
-        {BYTES("\xFF")},         {BYTES("\xF0\x9F\x98")},
+        {BYTES("\x80")},
+        {BYTES("\xBF")},
+        {BYTES("\xC0\x80")},
+        {BYTES("\xC1\xBF")},
+        {BYTES("\xC2")},
+        {BYTES("\xC2\x41")},
+        {BYTES("\xE0\x80\x80")},
+        {BYTES("\xE0\x9F\xBF")},
+        {BYTES("\xED\xA0\x80")},
+        {BYTES("\xED\xBF\xBF")},
+        {BYTES("\xE2\x82")},
+        {BYTES("\xF0\x8F\xBF\xBF")},
+        {BYTES("\xF0\x80\x80\x80")},
+        {BYTES("\xF4\x90\x80\x80")},
+        {BYTES("\xF5\x80\x80\x80")},
+        {BYTES("\xF8\x88\x80\x80\x80")},
+        {BYTES("\xFF")},
+        {BYTES("\xF0\x9F\x98")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
@@ -79,10 +88,10 @@ static void characters_are_counted_also_in_the_c0_80_form(void)
 /* str.isspace() of every character, as Python 3.13 says: {c for c in range(0x110000) if ...} */
 static void white_space_is_what_python_strips(void)
 {
-    static const uint32_t spaces[] = {0x9,    0xA,    0xB,    0xC,    0xD,    0x1C,   0x1D,   0x1E,
-                                      0x1F,   0x20,   0x85,   0xA0,   0x1680, 0x2000, 0x2001, 0x2002,
-                                      0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A,
-                                      0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
+    static const uint32_t spaces[] = {
+        0x9,    0xA,    0xB,    0xC,    0xD,    0x1C,   0x1D,   0x1E,   0x1F,   0x20,
+        0x85,   0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
+        0x2007, 0x2008, 0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
     size_t next = 0;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) {
         bool want = next < sizeof spaces / sizeof *spaces && spaces[next] == c;

@@ -219,6 +219,7 @@ static void a_closed_workspace_is_refused_with_what_to_do(void)
     struct stat st;
     TEST_CHECK(stat(dir, &st) == 0 && st.st_uid == 0);
     TEST_CHECK(rmdir(dir) == 0);
+    remove_runtime_dirs(1000);
 }
 
 static bool write_proc(const char *path, const char *text)
@@ -344,7 +345,10 @@ static void a_secret_given_twice_is_refused(void)
     TEST_CHECK(strcmp(e.msg, TOKEN " and " TOKEN "_FILE are both set: give one of them") == 0);
 }
 
-#define TEST(name) {#name, name}
+#define TEST(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
 
 TEST_LIST = {
     TEST(another_user_is_become_for_good),

@@ -222,7 +222,7 @@ static void parents_and_siblings_are_left_alone(void)
 static void a_deep_chain_of_parents_ends(void)
 {
     become_reaper();
-    enum { DEPTH = 300 };
+    enum { DEPTH = 64 };
     if (fork() == 0) {
         for (int i = 1; i < DEPTH; i++) {
             if (fork() > 0)
@@ -248,7 +248,8 @@ static bool may_fork(struct bomb *b)
 
 static struct bomb *new_bomb(int forks)
 {
-    struct bomb *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct bomb *b =
+        mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(b != MAP_FAILED);
     *b = (struct bomb){clock_ms() + 30000, forks};
     return b;

@@ -414,8 +414,12 @@ static void a_stranger_is_not_adopted(void)
 static void wrong_words_are_refused(void)
 {
     static const char *const cases[][5] = {
-        {"shim", NULL},          {"shim", "0", "--", "true", NULL}, {"shim", "x", "--", "true", NULL},
-        {"shim", "99999", "--"}, {"shim", "0", "true", NULL},       {"shim", "0", "--adopt", "x", NULL},
+        {"shim", NULL},
+        {"shim", "0", "--", "true", NULL},
+        {"shim", "x", "--", "true", NULL},
+        {"shim", "99999", "--"},
+        {"shim", "0", "true", NULL},
+        {"shim", "0", "--adopt", "x", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *argv[6] = {NULL};

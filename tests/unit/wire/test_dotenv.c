@@ -220,8 +220,8 @@ static void limits_are_kept(void)
 
 static void hostile_texts_take_linear_time(void)
 {
-    static const char *const units[] = {"${", "${a", "${:", "${a:-", "A='\n", "A=\"\n",
-                                        "A=\"\\\n", " #", "\u2003", "$", "A\n"};
+    static const char *const units[] = {"${",       "${a", "${:",    "${a:-", "A='\n", "A=\"\n",
+                                        "A=\"\\\n", " #",  "\u2003", "$",     "A\n"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         drop_buf struct buf text = BUF_INIT(DOTENV_MAX);
         drop_buf struct buf result = BUF_INIT(DOTENV_MAX * 4);

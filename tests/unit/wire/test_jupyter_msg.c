@@ -292,8 +292,8 @@ static void every_wrong_count_of_frames_is_refused(void)
 static void frames_without_delimiter_are_refused(void)
 {
     drop_message struct message in = {0};
-    static const char *const frames[] = {"<IDS|MSG", "<ids|msg>", "<IDS|MSG> ", "", "{}", "{}",
-                                         "{}", "{}", "{}"};
+    static const char *const frames[] = {"<IDS|MSG", "<ids|msg>", "<IDS|MSG> ", "",  "{}",
+                                         "{}",       "{}",        "{}",         "{}"};
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
         adds(&in, frames[i]);
     struct jupyter_msg m;
@@ -351,8 +351,8 @@ static void a_message_with_unusable_content_still_arrives(void)
         const char *metadata, *content;
         int code;
     } cases[] = {
-        {"{}", "{", -EBADMSG},   {"{}", "", -EBADMSG},    {"{}", "[]", -EBADMSG},
-        {"{}", deep, -ELOOP},    {"{", "{}", -EBADMSG},   {deep, "{}", -ELOOP},
+        {"{}", "{", -EBADMSG},   {"{}", "", -EBADMSG},     {"{}", "[]", -EBADMSG},
+        {"{}", deep, -ELOOP},    {"{", "{}", -EBADMSG},    {deep, "{}", -ELOOP},
         {huge, "{}", -EMSGSIZE}, {"{", "\"x\"", -EBADMSG}, {"{}", huge, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -501,8 +501,8 @@ static void contents_of_requests_are_what_a_kernel_expects(void)
     jupyter_put_shutdown(&b, true);
     jupyter_put_shutdown(&b, false);
     jupyter_put_input(&b, constant("a\"b"));
-    TEST_CHECK(strcmp(buf_text(&b),
-                      "{}{\"restart\":true}{\"restart\":false}{\"value\":\"a\\\"b\"}") == 0);
+    TEST_CHECK(
+        strcmp(buf_text(&b), "{}{\"restart\":true}{\"restart\":false}{\"value\":\"a\\\"b\"}") == 0);
     buf_done(&b);
     b = BUF_INIT(20);
     jupyter_put_execute(&b, &x);

@@ -1,14 +1,17 @@
 """The kernel: ipykernel's, with interrupts that always end in a reply, and input refused clearly.
 
-Interrupts, in full. Between cells SIGINT is ignored, as ipykernel does it. While a cell runs, it
-raises KeyboardInterrupt in the cell's code; if the cell waits in a top-level await, the awaited
-task is cancelled instead (CancelledError, as ipykernel does it). Once the cell's code has ended,
-SIGINT is ignored again, so that nothing can come between a result and its reply.
+Interrupts, in full. Between cells SIGINT is ignored, as in ipykernel. While a cell's code runs, it
+raises KeyboardInterrupt there; if the cell waits in a top-level await, its task is cancelled
+instead (CancelledError, as in ipykernel). Once the code has ended SIGINT is ignored again, so that
+nothing comes between a result and its reply. An interrupt that comes so early that the code has
+not begun still ends the cell with a reply; one that comes before the kernel has published
+``execute_input`` may be ignored.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import threading
@@ -17,12 +20,17 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, cast
 
+import ipykernel
+import tornado
+import zmq
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 from traitlets import Float
 
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.tracebacks import ending_outside
+
+_KERNEL_CODE = tuple(module.__path__[0] + os.sep for module in (ipykernel, tornado, zmq))
 
 
 def _no_input(name: str) -> StdinNotImplementedError:
@@ -36,6 +44,12 @@ def _no_input(name: str) -> StdinNotImplementedError:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def _is_of_kernel(task: asyncio.Task[Any]) -> bool:
+    """Whether the task serves a request, as opposed to one that a cell has made."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code is not None and code.co_filename.startswith(_KERNEL_CODE)
 
 
 class Kernel(IPythonKernel):
@@ -61,13 +75,28 @@ class Kernel(IPythonKernel):
             raise _no_input("getpass()")
         return super().getpass(prompt, *args, **kwargs)
 
+    def pre_handler_hook(self) -> None:
+        """Before a request. ipykernel allows interrupts here, outside of what would handle them."""
+        self.saved_sigint_handler = signal.getsignal(signal.SIGINT)
+
+    async def complete_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Complete code, which may run slow properties of the user's."""
+        self._allow_interrupts()
+        await super().complete_request(stream, ident, parent)
+
+    async def inspect_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Describe an object, with the same risk."""
+        self._allow_interrupts()
+        await super().inspect_request(stream, ident, parent)
+
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Run a cell and reply, also if an interrupt came before or after its own code."""
         try:
+            self._allow_interrupts()
             await super().execute_request(stream, ident, parent)
-        except KeyboardInterrupt:
-            assert self.session is not None
+        except (KeyboardInterrupt, asyncio.CancelledError):
             self._ignore_interrupts()
+            assert self.session is not None
             content = {
                 "status": "error",
                 "ename": "KeyboardInterrupt",
@@ -96,13 +125,12 @@ class Kernel(IPythonKernel):
         ipykernel only cancels the task, which has no effect while its code does not wait.
         """
         loop = asyncio.get_running_loop()
-        ours = asyncio.current_task(loop)
 
         def interrupt(signum: int, frame: FrameType | None) -> None:
             running = asyncio.current_task(loop)
             if running is future:
                 raise ending_outside(KeyboardInterrupt())
-            if running is None or running is ours:
+            if running is None or _is_of_kernel(running):
                 future.cancel()
             else:  # a task that the user has made
                 raise ending_outside(asyncio.CancelledError())
@@ -112,6 +140,10 @@ class Kernel(IPythonKernel):
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+    def _allow_interrupts(self) -> None:
+        if _in_main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _ignore_interrupts(self) -> None:
         if _in_main_thread():

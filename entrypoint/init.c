@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Order: block all signals, become who adopts orphans, make the child, drop what only that needed.
+ * From then on this process must not fail any more: it only waits on a signalfd. Polling for
+ * zombies every so often would do as well and be worse; a handler would race with the loop. */
+#include "entrypoint/init.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "entrypoint/options.h"
+#include "sandbox/proctree.h"
+
+#define ROOM "init"
+#define SELF "/proc/self/exe"
+
+enum { NO_DEADLINE = -1, FAILED_STATUS = 1, SIGNAL_STATUS = 128 };
+
+struct init {
+    const struct init_plan *plan;
+    int signals;
+    pid_t main;
+    bool foreground;  /* the main child has the terminal */
+    int stops;        /* TERM and INT so far */
+    int64_t deadline; /* of the grace; NO_DEADLINE */
+    bool ended;       /* the main child has been reaped, with: */
+    int status;
+};
+
+void init_plan_words(int argc, char **words, struct init_plan *ret)
+{
+    static char program[] = "ipybox", server[] = "server";
+    bool for_server = argc == 0 || words[0][0] == '-';
+    ret->self = for_server || options_is_command(words[0]);
+    char **argv = xcalloc((size_t)argc + 3, sizeof *argv);
+    int n = 0;
+    if (ret->self)
+        argv[n++] = program;
+    if (for_server)
+        argv[n++] = server;
+    for (int i = 0; i < argc; i++)
+        argv[n++] = words[i];
+    ret->argv = argv;
+}
+
+/* ---- the main child ---- */
+
+static _Noreturn void child_fail(int status, const char *what, const char *why)
+{
+    (void)dprintf(STDERR_FILENO, "ipybox: %s: %s\n", what, why);
+    _exit(status);
+}
+
+static void reset_signals(void)
+{
+    const struct sigaction dfl = {.sa_handler = SIG_DFL};
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)sigaction(sig, &dfl, NULL); /* refused for KILL, STOP and the libc's own */
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Our path, so that ps shows our name; what the kernel holds when the file has been replaced. */
+static void exec_self(char **argv)
+{
+    char path[512];
+    ssize_t n = readlink(SELF, path, sizeof path - 1);
+    if (n > 0) {
+        path[n] = '\0';
+        (void)execv(path, argv);
+    }
+    (void)execv(SELF, argv);
+}
+
+/* The terminal's keys (Ctrl-C, Ctrl-Z) are for the main child. TTOU, which this raises from the
+ * background, is still blocked. */
+static void take_foreground(void)
+{
+    (void)setpgid(0, 0);
+    (void)tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
+static _Noreturn void become_main(const struct init *s, pid_t init)
+{
+    const struct init_plan *plan = s->plan;
+    struct err e = ERR_NONE;
+    if (s->foreground)
+        take_foreground();
+    if (plan->identity && identity_apply_in_child(plan->identity, &e) < 0)
+        child_fail(INIT_STATUS_NOT_RUNNABLE, "cannot take the identity", e.msg);
+    /* After the change of identity, which clears it. PID 1's end is everybody's end anyway. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
+        child_fail(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
+    reset_signals();
+    if (plan->self)
+        exec_self(plan->argv);
+    else
+        (void)execvp(plan->argv[0], plan->argv);
+    int code = errno;
+    child_fail(code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE, plan->argv[0],
+               code == ENOENT ? "no such program" : strerror(code));
+}
+
+/* ---- start ---- */
+
+/* All but those that a fault of our own raises: blocked they would kill anyway, only later. */
+static void fill_blocked(sigset_t *set)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
+static int setup(struct init *s, struct err *e)
+{
+    sigset_t set;
+    fill_blocked(&set);
+    if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+        return err_set(e, -errno, "sigprocmask: %s", strerror(errno));
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, exit statuses would be lost */
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0)
+        return err_set(e, -errno, "signalfd: %s", strerror(errno));
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return err_set(e, -errno, "PR_SET_CHILD_SUBREAPER: %s", strerror(errno));
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* secrets went through our environment */
+        return err_set(e, -errno, "PR_SET_DUMPABLE: %s", strerror(errno));
+    s->foreground = tcgetpgrp(STDIN_FILENO) >= 0; /* our controlling terminal is there */
+    return 0;
+}
+
+static int start(struct init *s, struct err *e)
+{
+    const struct identity *id = s->plan->identity;
+    int r = id ? identity_confine_init(id, false, e) : 0;
+    if (r < 0)
+        return r;
+    pid_t self = getpid();
+    s->main = fork();
+    if (s->main == 0)
+        become_main(s, self);
+    if (s->main < 0)
+        return err_set(e, -errno, "fork: %s", strerror(errno));
+    r = id ? identity_confine_init(id, true, e) : 0;
+    if (r < 0)
+        (void)kill(s->main, SIGKILL);
+    return r;
+}
+
+/* ---- the loop: from here on nothing may fail ---- */
+
+static void kill_main(struct init *s)
+{
+    s->deadline = NO_DEADLINE;
+    (void)kill(s->main, SIGKILL);
+}
+
+static void on_stop(struct init *s, int sig)
+{
+    if (++s->stops > 1) {
+        log_warning(ROOM, "second signal: killing");
+        kill_main(s);
+        return;
+    }
+    s->deadline = clock_ms() + s->plan->stop_grace_ms;
+    (void)kill(s->main, sig);
+}
+
+static void on_other(struct init *s, int sig)
+{
+    (void)kill(s->main, sig);
+}
+
+/* Orphans of the whole container come to us, so every child is reaped, whoever it is. One CHLD may
+ * stand for many. */
+static void on_child(struct init *s, int sig)
+{
+    (void)sig;
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+        if (pid == s->main) {
+            s->ended = true;
+            s->status = status;
+        }
+    }
+}
+
+/* What is not in the table is swallowed: TSTP, TTIN and TTOU would stop the container's reaper,
+ * CONT and URG mean nothing to it, PIPE and ALRM are nobody's here, real-time signals are between
+ * programs that know each other. */
+static const struct {
+    int sig;
+    void (*act)(struct init *s, int sig);
+} actions[] = {
+    {SIGCHLD, on_child},  /* ours alone */
+    {SIGTERM, on_stop},   /* docker stop, Kubernetes */
+    {SIGINT, on_stop},    /* Ctrl-C, passed on by docker run */
+    {SIGHUP, on_other},   /* the terminal went; a command may want to read its settings again */
+    {SIGQUIT, on_other},  /* the main child's to understand; if it dies of it, so do we */
+    {SIGUSR1, on_other},  /* for the main child's own purposes */
+    {SIGUSR2, on_other},  /* likewise */
+    {SIGWINCH, on_other}, /* a new size of the terminal, for a shell below docker run -t */
+};
+
+static void on_signals(struct init *s)
+{
+    struct signalfd_siginfo info;
+    while (!s->ended && read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+            if ((int)info.ssi_signo == actions[i].sig)
+                actions[i].act(s, actions[i].sig);
+}
+
+static int time_left(const struct init *s)
+{
+    if (s->deadline == NO_DEADLINE)
+        return -1;
+    int64_t left = s->deadline - clock_ms();
+    return left > 0 ? (int)left : 0;
+}
+
+static void run(struct init *s)
+{
+    while (!s->ended) {
+        struct pollfd fd = {s->signals, POLLIN, 0};
+        (void)poll(&fd, 1, time_left(s));
+        on_signals(s);
+        if (!s->ended && s->deadline != NO_DEADLINE && time_left(s) == 0) {
+            log_warning(ROOM, "not ended within %d ms: killing", (int)s->plan->stop_grace_ms);
+            kill_main(s);
+        }
+    }
+}
+
+static int exit_status(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_STATUS + WTERMSIG(status);
+}
+
+int init_main(const struct init_plan *plan)
+{
+    struct init s = {.plan = plan, .deadline = NO_DEADLINE};
+    struct err e = ERR_NONE;
+    if (setup(&s, &e) < 0 || start(&s, &e) < 0) {
+        log_error(ROOM, "cannot start: %s", e.msg);
+        return FAILED_STATUS;
+    }
+    run(&s);
+    if (s.foreground) /* for a shell that started us; TTOU is blocked */
+        (void)tcsetpgrp(STDIN_FILENO, getpgrp());
+    int r = proctree_end(s.stops > 1 ? 0 : plan->leftover_grace_ms);
+    if (r < 0)
+        log_warning(ROOM, "cannot see what is left below: %s", strerror(-r));
+    return exit_status(s.status);
+}

@@ -1,0 +1,357 @@
+# PID 1: signals, children that nobody waits for, exit statuses.
+load helpers
+
+# A script for bash that says "ready", and on the signal $1 says so and ends with 42.
+trap_script()
+{
+    echo "trap 'echo got $1; exit 42' $1; echo ready; while :; do sleep 0.05; done"
+}
+
+# For run_box -- python3 -c: prints how many zombies there are once all `sleep` are gone.
+count_zombies='
+import pathlib, time
+def processes():
+    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        yield fields["Name"], fields["State"][0]
+end = time.monotonic() + 10
+while any(name in ("sleep", "true") for name, _ in processes()) and time.monotonic() < end:
+    time.sleep(0.02)
+print("left:", [p for p in processes() if p[0] in ("sleep", "true")])
+print("zombies:", sum(state == "Z" for _, state in processes()))
+'
+
+@test "process 1 is the init, and the server is its only child" {
+    drive <<'PY'
+        prints("1", 1)
+        everything = processes()
+        first = next(p for p in everything if p.pid == 1)
+        equal(first.words[:2], ["/usr/local/bin/ipybox", "init"])
+        equal([p for p in everything if p.ppid == 1], [server()])
+PY
+}
+
+@test "process 1 is small: one thread, and less than 1 MiB of its own" {
+    drive --cap-add SYS_PTRACE <<'PY'
+        prints("1", 1)
+        matches(inside("cat", "/proc/1/status"), r"Threads:\t1\n")
+        first = next(p for p in processes() if p.pid == 1)
+        note(f"init: {first.pss // 1024} KiB PSS")
+        below(first.pss, 1 << 20)
+PY
+}
+
+@test "orphans of a command are reaped" {
+    run_box -- bash -c '
+        for i in $(seq 50); do (true & sleep 0.1 & setsid sleep 0.1 &); done
+        python3 -c "$0"' "$count_zombies"
+    assert_equal "$output" $'left: []\nzombies: 0'
+    assert_equal "$status" 0
+}
+
+@test "orphans of a kernel are reaped: double forks, daemons, processes that outlive their parent" {
+    drive <<'PY'
+        prints("""
+            import os, subprocess
+            for _ in range(20):
+                if os.fork() == 0:              # a child that makes a daemon and ends
+                    os.setsid()
+                    if os.fork() == 0:
+                        os.execvp("sleep", ["sleep", "0.2"])
+                    os._exit(0)
+                os.wait()
+            subprocess.run("for i in 1 2 3 4 5; do (setsid sleep 0.1 &) & done", shell=True)
+        """, "")
+        wait_for("the daemons' end", lambda: not [p for p in processes() if "sleep" in p.words])
+        wait_for("their reaping", lambda: not zombies(), 5)
+        prints("1", 1)
+PY
+}
+
+@test "TERM, INT, HUP, QUIT, USR1 and USR2 reach the command" {
+    local signal
+    for signal in TERM INT HUP QUIT USR1 USR2; do
+        start_box -- bash -c "$(trap_script "$signal")"
+        wait_for 20 log_has ready
+        box kill -s "$signal" "$id"
+        end_box
+        assert_equal "$output" $'ready\ngot '"$signal"
+        assert_equal "$status" 42
+    done
+}
+
+@test "USR1 and USR2 do not end the command or the server" {
+    start_box -- bash -c "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; echo ready; while :; do sleep 0.05; done"
+    wait_for 20 log_has ready
+    box kill -s USR1 "$id"
+    wait_for 20 log_has one
+    box kill -s USR2 "$id"
+    end_box
+    assert_equal "$output" $'ready\none\ntwo'
+    assert_equal "$status" 0
+    drive <<'PY'
+        prints("x = 1", "")
+        signal("USR1")
+        signal("USR2")
+        prints("x", 1)
+PY
+}
+
+@test "the command's exit status is the container's" {
+    local wanted
+    for wanted in 0 1 7 255; do
+        run_box -- bash -c "exit $wanted"
+        assert_equal "$status" "$wanted"
+    done
+}
+
+@test "the death of the command by a signal is 128 and the signal's number" {
+    run_box -- bash -c 'kill -TERM $$'
+    assert_equal "$status" 143
+    run_box -- bash -c 'kill -KILL $$'
+    assert_equal "$status" 137
+    run_box -- bash -c 'kill -SEGV $$'
+    assert_equal "$status" 139
+}
+
+@test "a command that is not there is 127, one that cannot be run 126, and both are named" {
+    run_box -- no-such-command word
+    assert_equal "$status" 127
+    assert_match "$errors" no-such-command
+    run_box -- /etc/passwd
+    assert_equal "$status" 126
+    assert_match "$errors" /etc/passwd
+    run_box -- /etc
+    assert_equal "$status" 126
+}
+
+@test "the command gets its words as they are, and standard input" {
+    box_stdin=$'from outside\n'
+    run_box -- python3 -c 'import sys; print(sys.argv[1:])' 'a b' '' '--' '$x' -n "it's"
+    assert_equal "$output" "['a b', '', '--', '\$x', '-n', \"it's\"]"
+    output=$(echo "$box_stdin" | timeout 60 docker run -i --rm --label "ipybox.test=$name" "$image" cat)
+    assert_equal "$output" "from outside"
+}
+
+@test "a shell on a terminal has job control" {
+    run_box -t -- bash -ic 'sleep 0 & wait; echo "status $?"; ps 2>/dev/null; tty'
+    refute_match "$output$errors" 'no job control|cannot set terminal'
+    assert_match "$output" 'status 0'
+    assert_match "$output" '/dev/pts/0|/dev/console'
+}
+
+@test "docker stop ends the idle server at once, with status 0" {
+    drive <<'PY'
+        prints("1", 1)
+        start = time.monotonic()
+        docker("stop", box.name)
+        equal(ended(), 0)
+        note(f"docker stop: {time.monotonic() - start:.2f} s")
+        below(time.monotonic() - start, 3)
+PY
+}
+
+@test "docker stop ends a server whose kernel is still starting, with status 0" {
+    drive <<'PY'
+        greet()
+        docker("stop", box.name)
+        equal(ended(10), 0)
+PY
+}
+
+@test "docker stop lets a running cell end, and its answer is delivered" {
+    drive <<'PY'
+        prints("import time", "")
+        id = start_cell("print('begun', flush=True); time.sleep(2); print('ended')")
+        time.sleep(0.5)                         # so that it runs when the signal comes
+        docker("stop", box.name)
+        equal(ended(), 0)
+        equal(finish(id).text, "begun\nended")
+PY
+}
+
+@test "docker stop with a cell that never ends: the client is told, and the container ends within the grace" {
+    drive -e IPYBOX_STOP_GRACE=4 <<'PY'
+        prints("import time", "")
+        id = start_cell("print('begun', flush=True)\nwhile True:\n  try: time.sleep(100)\n  except BaseException: pass")
+        time.sleep(0.5)
+        start = time.monotonic()
+        docker("stop", box.name)
+        equal(ended(), 0)
+        below(time.monotonic() - start, 6)
+        answer = finish(id)
+        equal(answer.error, True)
+        matches(answer.text, "the server is stopping")
+        matches(answer.rest, "begun")
+PY
+}
+
+@test "a second signal ends everything at once" {
+    drive <<'PY'
+        prints("import time", "")
+        start_cell("while True:\n  try: time.sleep(100)\n  except BaseException: pass")
+        time.sleep(0.5)
+        start = time.monotonic()
+        signal("TERM")
+        wait_for_log("stopping")
+        signal("TERM")
+        status = ended()
+        below(time.monotonic() - start, 3)
+        note(f"status after a second signal: {status}")
+        equal(status in (0, 137, 143), True)
+PY
+}
+
+@test "a command that ignores TERM is killed when the grace is over" {
+    start_box -e IPYBOX_STOP_GRACE=1 -- bash -c "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    wait_for 20 log_has ready
+    local start
+    start=$(milliseconds)
+    box stop -t 30 "$id"
+    assert_at_most $(($(milliseconds) - start)) 4000 milliseconds
+    end_box
+    assert_equal "$status" 137
+}
+
+@test "a command that ignores TERM is killed by a second one" {
+    start_box -e IPYBOX_STOP_GRACE=60 -- bash -c "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    wait_for 20 log_has ready
+    box kill -s TERM "$id"
+    box kill -s TERM "$id"
+    box_timeout=10
+    end_box
+    assert_equal "$status" 137
+}
+
+@test "what a command leaves behind is told to end, and then killed" {
+    workspace 1234:5678
+    run_box -v "$workspace:/app/workspace" -e IPYBOX_STOP_GRACE=1 -- bash -c '
+        setsid bash -c "trap \"echo told > told; exit\" TERM; echo > ready; while :; do sleep 0.05; done" &
+        setsid bash -c "trap \"\" TERM; echo > ready2; while :; do sleep 0.05; done" &
+        until [ -e ready ] && [ -e ready2 ]; do sleep 0.02; done
+        exit 3'
+    assert_equal "$status" 3
+    assert_equal "$(cat "$workspace/told")" told
+}
+
+@test "kill -9 of the server ends the container with 137" {
+    drive <<'PY'
+        prints("1", 1)
+        inside("kill", "-9", str(server().pid))
+        equal(ended(10), 137)
+PY
+}
+
+@test "kill -9 of the server leaves nothing, also where the container does not end with it" {
+    # Under a command of ours: the shims must end their kernels by themselves.
+    drive -- bash -c 'mkfifo in; ipybox <in & exec 3>in; cat >&3; sleep 100' <<'PY'
+        prints("""
+            import subprocess
+            for _ in range(3):
+                subprocess.Popen(["setsid", "nohup", "sleep", "1000"])
+        """, "")
+        equal(len([p for p in processes() if "1000" in p.words and "sleep" == p.words[0]]), 3)
+        inside("kill", "-9", str(server().pid))
+        wait_for("the end of all", lambda: not kernels() and not [p for p in processes() if "1000" in p.words], 10)
+        wait_for("their reaping", lambda: not zombies(), 5)
+        signal("KILL")
+        ended()
+PY
+}
+
+@test "killing a kernel leaves no zombie and no orphan" {
+    drive <<'PY'
+        prints("""
+            import os, subprocess
+            subprocess.Popen(["setsid", "sleep", "1000"])
+            subprocess.Popen(["nohup", "sleep", "1000"])
+            subprocess.run("(setsid nohup sleep 1000 >/dev/null 2>&1 &) &", shell=True)
+        """, "")
+        def sleepers():
+            return [p for p in processes() if p.words[-1:] == ["1000"]]
+        equal(len(sleepers()), 3)
+        fails("os.kill(os.getpid(), 9)", "KernelDied.*killed|KernelDied.*signal 9")
+        wait_for("the sleepers' end", lambda: not sleepers(), 5)
+        wait_for("their reaping", lambda: not zombies(), 5)
+        prints("1", 1)
+        equal(len(kernels()), 1)
+PY
+}
+
+@test "reset and the end of the server leave no process of a kernel" {
+    drive --pid=host <<'PY'
+        prints("import subprocess; p = subprocess.Popen(['setsid', 'sleep', '12345'])", "")
+        def sleepers():
+            return [p for p in processes() if p.words == ["sleep", "12345"]]
+        equal(len(sleepers()), 1)
+        tool("reset")
+        wait_for("the sleeper's end", lambda: not sleepers(), 5)
+        prints("import subprocess; p = subprocess.Popen(['setsid', 'sleep', '12345'])", "")
+        equal(len(sleepers()), 1)
+        equal(end(), 0)
+PY
+    # The host's processes are the test's own: nothing may have survived the container.
+    run pgrep -f 'sleep 12345'
+    assert_equal "$output" ""
+}
+
+@test "all works with --pid=host, where the init is not process 1" {
+    drive --pid=host <<'PY'
+        prints("import os; print('cell')", "cell")
+        prints("""
+            for _ in range(5):
+                if os.fork() == 0:
+                    if os.fork() == 0:
+                        os.execvp("sleep", ["sleep", "0.1"])
+                    os._exit(0)
+                os.wait()
+        """, "")
+        start = time.monotonic()
+        docker("stop", box.name)
+        equal(ended(), 0)
+        below(time.monotonic() - start, 3)
+PY
+    run_box --pid=host -- bash -c 'exit 7'
+    assert_equal "$status" 7
+}
+
+@test "all works with docker run --init, where another init is process 1" {
+    drive --init <<'PY'
+        prints("1", 1)
+        docker("stop", box.name)
+        equal(ended(), 0)
+PY
+    run_box --init -- bash -c '
+        for i in $(seq 10); do (sleep 0.1 & setsid sleep 0.1 &); done
+        python3 -c "$0"; exit 7' "$count_zombies"
+    assert_equal "$output" $'left: []\nzombies: 0'
+    assert_equal "$status" 7
+}
+
+@test "a command runs as who the server would run as, with no right more" {
+    workspace 1234:5678
+    run_box -v "$workspace:/app/workspace" -- bash -c 'id -u; id -g; id -G; grep -E "^Cap(Inh|Prm|Eff|Amb)|NoNewPrivs" /proc/self/status'
+    assert_equal "$output" "1234
+5678
+5678
+CapInh:	0000000000000000
+CapPrm:	0000000000000000
+CapEff:	0000000000000000
+CapAmb:	0000000000000000
+NoNewPrivs:	1"
+}
+
+@test "a command gets the signals as they are by default" {
+    run_box -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
+    assert_equal "$output" "SigBlk:	0000000000000000
+SigIgn:	0000000000000000
+SigCgt:	0000000000000000"
+}
+
+@test "no descriptor of the init reaches the command" {
+    run_box -- python3 -c 'import os; print(sorted(os.listdir("/proc/self/fd"), key=int)[:-1])'
+    assert_equal "$output" "['0', '1', '2']"
+}

@@ -1,0 +1,163 @@
+# What every test file loads. docs/testing.md tells how a test is written with it.
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # status, output and errors are for the tests
+
+image=${IPYBOX_TEST_IMAGE:-ipybox}
+slim_image=${IPYBOX_TEST_SLIM_IMAGE:-ipybox:slim}
+here=$BATS_TEST_DIRNAME
+
+setup()
+{
+    # In the names of containers: file number, test number, and the run's.
+    local file=${BATS_TEST_FILENAME##*/}
+    name=ipybox-test-${file%%-*}-$BATS_TEST_NUMBER-$$
+}
+
+# A test that passes leaves no container behind; one that fails leaves none either, but that is not counted.
+teardown()
+{
+    local left
+    left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
+    if [ -n "$left" ]; then
+        # shellcheck disable=SC2086  # one id per word
+        timeout 60 docker rm -f $left >/dev/null
+    fi
+    if [ "$(id -u)" -ne 0 ] && compgen -G "$BATS_TEST_TMPDIR/*" >/dev/null; then
+        as_root find "$BATS_TEST_TMPDIR" -mindepth 1 -delete
+    fi
+    if [ -n "$left" ] && [ "${BATS_TEST_COMPLETED:-}" = 1 ]; then fail "containers were left behind: $left"; fi
+}
+
+# box ARGUMENT... - docker, under a timeout; sets status, output (stdout) and errors (stderr), all of it logged.
+box()
+{
+    local log=$BATS_TEST_TMPDIR/errors.$RANDOM
+    printf '+ docker %s\n' "$*"
+    status=0
+    output=$(timeout -k 5 "${box_timeout:-60}" docker "$@" 2>"$log") || status=$?
+    errors=$(< "$log")
+    rm -f "$log"
+    printf '%s\n' "$output" "$errors" "= $status"
+}
+
+# run_box [OPTION OF docker run]... [-- WORD]... - one container, from its start to its end; as box.
+run_box()
+{
+    split_words "$@"
+    box run --rm --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "$image" "${words[@]}"
+}
+
+# start_box [OPTION OF docker run]... [-- WORD]... - a container in the background; sets id.
+start_box()
+{
+    split_words "$@"
+    box run -d --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "$image" "${words[@]}"
+    assert_equal "$status" 0
+    id=$output
+}
+
+# end_box - waits for the end of $id and removes it; sets status to the container's, output and errors to its log.
+end_box()
+{
+    local ended
+    box wait "$id"
+    ended=$output
+    box logs "$id"
+    timeout 60 docker rm -f "$id" >/dev/null
+    status=$ended
+}
+
+# drive [OPTION OF docker run]... [-- WORD]... <<'PY' - a conversation, told in Python: see drive.py.
+drive()
+{
+    timeout -k 5 "${drive_timeout:-120}" python3 -u "$here/drive.py" "$image" "$name-$RANDOM" \
+        --label "ipybox.test=$name" "$@"
+}
+
+split_words()
+{
+    options=() words=()
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    words=("${@:2}")
+}
+
+# workspace [OWNER [MODE]] - makes a directory for -v; sets workspace.
+workspace()
+{
+    workspace=$BATS_TEST_TMPDIR/workspace-$RANDOM
+    mkdir "$workspace"
+    if [ $# -gt 0 ]; then as_root chown "$1" "$workspace"; fi
+    as_root chmod "${2:-0755}" "$workspace"
+}
+
+# as_root COMMAND... - on files below $BATS_TEST_TMPDIR; in a container, where the tests do not run as root.
+as_root()
+{
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        timeout 60 docker run --rm -v "$BATS_TEST_TMPDIR:$BATS_TEST_TMPDIR" --entrypoint "$1" "$image" "${@:2}"
+    fi
+}
+
+# wait_for SECONDS COMMAND... - until the command succeeds.
+wait_for()
+{
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -gt "$deadline" ]; then fail "waited in vain for: $*"; fi
+        sleep 0.05
+    done
+}
+
+log_has()
+{
+    timeout 60 docker logs "$id" 2>&1 | grep -q -- "$1"
+}
+
+# A figure that is shown also when all is well.
+note()
+{
+    printf '# %s\n' "$*" >&3
+}
+
+milliseconds()
+{
+    echo $(($(date +%s%N) / 1000000))
+}
+
+fail()
+{
+    printf '%s\n' "$*"
+    return 1
+}
+
+assert_equal()
+{
+    if [ "$1" != "$2" ]; then fail "expected: $2"$'\n'"actual:   $1"; fi
+}
+
+# assert_match TEXT REGEX
+assert_match()
+{
+    if [[ ! $1 =~ $2 ]]; then fail "pattern: $2"$'\n'"text:    $1"; fi
+}
+
+refute_match()
+{
+    if [[ $1 =~ $2 ]]; then fail "pattern that must not be there: $2"$'\n'"text: $1"; fi
+}
+
+# assert_at_most NUMBER LIMIT WHAT
+assert_at_most()
+{
+    if [ "$1" -gt "$2" ]; then fail "$3: $1, the limit is $2"; fi
+}
+
+# Options of docker run that let rootless.py do its work, for: drive "${rootless[@]}" -v … -- /rootless.py MAP… -- COMMAND
+rootless=(--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined
+    --security-opt systempaths=unconfined -v "$here/rootless.py:/rootless.py:ro" --entrypoint python3)

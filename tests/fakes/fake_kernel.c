@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/fake_kernel.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct kernel {
+    const struct kernel_events *events;
+    void *ctx;
+};
+
+struct fake_kernel fake;
+static loop_fn held_gone;
+static void *held_ctx;
+
+int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
+                 struct kernel **ret, struct err *e)
+{
+    (void)config;
+    fake.starts++;
+    if (fake.fail_start)
+        return err_set(e, -ENOENT, "no python");
+    struct kernel *kernel = NEW(struct kernel);
+    *kernel = (struct kernel){events, ctx};
+    *ret = fake.current = kernel;
+    return 0;
+}
+
+int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
+{
+    (void)kernel, (void)e;
+    memcpy(fake.code, code.data, code.len);
+    fake.code[code.len] = '\0';
+    return 0;
+}
+
+void kernel_interrupt(struct kernel *kernel)
+{
+    (void)kernel;
+    fake.interrupts++;
+}
+
+void kernel_resume(struct kernel *kernel)
+{
+    (void)kernel;
+    fake.resumes++;
+}
+
+struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
+{
+    fake.retires++;
+    xfree(kernel);
+    if (fake.hold_retired) {
+        held_gone = gone;
+        held_ctx = ctx;
+    } else {
+        gone(ctx);
+    }
+    return NULL;
+}
+
+struct kernel *kernel_kill(struct kernel *kernel)
+{
+    fake.kills += kernel != NULL;
+    xfree(kernel);
+    return NULL;
+}
+
+void fake_kernel_gone(void)
+{
+    held_gone(held_ctx);
+}
+
+void fake_kernel_ready(void)
+{
+    fake.current->events->ready(fake.current->ctx);
+}
+
+static void send(enum jupyter_type type, char *content, bool current)
+{
+    drop_json struct json *tree = json_parse(content, strlen(content), JSON_REPAIR, NULL);
+    struct jupyter_msg m = {.type = type, .content = tree};
+    fake.current->events->message(fake.current->ctx, &m, current);
+}
+
+void fake_kernel_stream(const char *text, bool current)
+{
+    drop_str char *content = xasprintf("{\"name\":\"stdout\",\"text\":\"%s\"}", text);
+    send(JUPYTER_STREAM, content, current);
+}
+
+void fake_kernel_error(const char *ename, const char *evalue)
+{
+    drop_str char *content = xasprintf(
+        "{\"ename\":\"%s\",\"evalue\":\"%s\",\"traceback\":[\"one\",\"two\"]}", ename, evalue);
+    send(JUPYTER_ERROR, content, true);
+}
+
+void fake_kernel_done(const char *reply)
+{
+    drop_json struct json *tree = json_parse_copy(reply, strlen(reply), JSON_REPAIR, NULL);
+    fake.current->events->done(fake.current->ctx, tree);
+}
+
+void fake_kernel_dies(const char *why, const char *last_words)
+{
+    struct kernel *kernel = fake.current;
+    struct err e = ERR_NONE;
+    (void)err_set(&e, -ECHILD, "%s", why);
+    const struct kernel_events *events = kernel->events;
+    void *ctx = kernel->ctx;
+    xfree(kernel);
+    fake.current = NULL;
+    events->ended(ctx, &e, last_words);
+}

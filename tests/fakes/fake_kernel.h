@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/fakes/fake_kernel.h - stands in for jupyter/kernel.c at link time: a test plays the kernel. */
+#ifndef FAKES_FAKE_KERNEL_H
+#define FAKES_FAKE_KERNEL_H
+
+#include "jupyter/kernel.h"
+
+struct fake_kernel {
+    int starts, interrupts, kills, retires, resumes; /* calls so far */
+    bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
+    bool hold_retired; /* a retired kernel stays until fake_kernel_gone() */
+    char code[256];                                  /* of the last cell */
+    struct kernel *current;
+};
+
+extern struct fake_kernel fake;
+
+/* What the kernel does: */
+void fake_kernel_ready(void);
+void fake_kernel_stream(const char *text, bool current);
+void fake_kernel_error(const char *ename, const char *evalue);
+void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
+void fake_kernel_dies(const char *why, const char *last_words);
+void fake_kernel_gone(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/fakes/fake_session.h - stands in for session/session.c and session/packages.c at link time:
+ * a test plays the session under a front door. */
+#ifndef FAKES_FAKE_SESSION_H
+#define FAKES_FAKE_SESSION_H
+
+#include "session/packages.h"
+#include "session/session.h"
+
+struct fake_session {
+    int executes, resets, installs, cancels, forgotten; /* calls so far */
+    bool refuse;                                        /* the next cell is refused */
+    char code[4096], package[256];
+    struct cell_request request;
+};
+
+extern struct fake_session fake;
+
+/* Of the cell that was asked for last: */
+void fake_session_text(const char *text);
+void fake_session_finish(const struct cell_result *result); /* missing texts are "" */
+void fake_session_reset_done(const char *why);              /* NULL: well */
+void fake_session_installed(const char *output, const char *why);
+void fake_session_drop(void); /* forgets what is open, without a word: for the end of a fuzzer's run */
+
+#endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of every client share: the container's command line, workspaces, small wheels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import subprocess
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+IMAGE = "ipybox"
+INSIDE = "/app/workspace"
+TOOLS = ["execute_ipython_cell", "install_package", "reset"]
+
+# A foreign owner when we may give files away, so that a mix-up with root or 1000 is seen.
+OWNER = (1234, 4321) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A workspace on the host and the commands that run the image on it."""
+
+    workspace: Path
+
+    def args(self, *options: str) -> list[str]:
+        """Arguments of `docker`, as in an MCP client's configuration."""
+        return ["run", "-i", "--rm", *options, "-v", f"{self.workspace}:{INSIDE}", IMAGE]
+
+    def command(self, *options: str) -> list[str]:
+        return ["docker", *self.args(*options)]
+
+    def containers(self) -> list[str]:
+        """Containers, in whatever state, that have the workspace mounted."""
+        return docker("ps", "-aq", "--no-trunc", "--filter", f"volume={self.workspace}").split()
+
+    def is_gone(self, seconds: float = 5) -> bool:
+        """The container has ended and is removed; the engine may need a moment for the latter."""
+        end = time.monotonic() + seconds
+        while self.containers():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def remove(self) -> None:
+        for container in self.containers():
+            docker("rm", "-f", container)
+
+
+def docker(*args: str) -> str:
+    run = subprocess.run(["docker", *args], stdout=subprocess.PIPE, timeout=60, check=True)
+    return run.stdout.decode()
+
+
+def give_away(path: Path) -> None:
+    os.chown(path, *OWNER)
+
+
+def make_wheel(folder: Path, name: str, version: str) -> Path:
+    """A package of one module that knows its version."""
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": f"version = {version!r}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = ""
+    for path, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
+        record += f"{path},sha256={digest.decode()},{len(text)}\n"
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MCP Python SDK 2.3: its Client in every mode, which is both eras of the protocol."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+from box import TOOLS, Box
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.subscriptions import ListenNotSupportedError
+from mcp_types import CallToolResult, TextContent
+
+pytestmark = pytest.mark.anyio
+
+VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+
+
+def client_of(box: Box, mode: str) -> Client:
+    return Client(StdioServerParameters(command="docker", args=box.args()), mode=mode)
+
+
+@pytest.fixture(scope="module", params=list(VERSIONS))
+async def client(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client]:
+    async with client_of(shared_box, request.param) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=["auto", "2026-07-28"])
+async def modern(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client]:
+    async with client_of(shared_box, request.param) as client:
+        yield client
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+async def cell(client: Client, code: str, **more: Any) -> str:
+    result = await client.call_tool("execute_ipython_cell", {"code": code, **more})
+    assert not result.is_error, result
+    (text,) = texts(result)
+    return text
+
+
+# --- in every mode ---
+
+
+async def test_the_newest_version_of_the_era_is_negotiated(client: Client) -> None:
+    assert client.protocol_version == VERSIONS[client.mode]
+
+
+async def test_the_server_names_itself(shared_box: Box) -> None:
+    for mode in ("auto", "legacy"):
+        async with client_of(shared_box, mode) as client:
+            assert client.server_info is not None
+            assert client.server_info.name == "ipybox"
+            assert client.server_capabilities.tools is not None
+            assert client.instructions
+
+
+async def test_tools_are_listed(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == TOOLS
+    assert tools[0].input_schema["required"] == ["code"]
+    assert tools[0].annotations is not None
+
+
+async def test_state_persists(client: Client) -> None:
+    assert await cell(client, "x = 20") == ""
+    assert await cell(client, "x * 2 + 2") == "42"
+
+
+async def test_an_error_is_a_result(client: Client) -> None:
+    result = await client.call_tool("execute_ipython_cell", {"code": "1/0"})
+    assert result.is_error
+    prefix = "Error executing tool execute_ipython_cell: ZeroDivisionError: division by zero\n"
+    assert texts(result)[0].startswith(prefix)
+
+
+async def test_wrong_arguments_are_a_result(client: Client) -> None:
+    result = await client.call_tool("execute_ipython_cell", {"code": 5})
+    assert result.is_error
+    assert "code" in texts(result)[0]
+
+
+async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
+    with pytest.raises(MCPError, match="Unknown tool: nonsense"):
+        await client.call_tool("nonsense", {})
+
+
+async def test_a_timeout_keeps_the_state(client: Client) -> None:
+    await cell(client, "x = 'kept'")
+    result = await client.call_tool(
+        "execute_ipython_cell", {"code": "import time; time.sleep(60)", "timeout": 0.5}
+    )
+    assert result.is_error
+    assert "TimeoutError" in texts(result)[0]
+    assert await cell(client, "x") == "'kept'"
+
+
+async def test_progress_carries_the_output(client: Client) -> None:
+    heard: list[tuple[float, float, str]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((time.monotonic(), progress, message or ""))
+
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(0.4)"
+    result = await client.call_tool(
+        "execute_ipython_cell", {"code": code}, progress_callback=on_progress
+    )
+    end = time.monotonic()
+    assert texts(result) == ["step 0\nstep 1"]
+    assert "".join(message for _, _, message in heard) == "step 0\nstep 1\n"
+    assert [progress for _, progress, _ in heard] == sorted({n for _, n, _ in heard})
+    assert end - heard[0][0] > 0.6
+
+
+async def test_a_call_given_up_is_cancelled(client: Client) -> None:
+    await cell(client, "x = 'through the cancel'; import time; ended = None")
+    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
+    with pytest.raises(MCPError):
+        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=0.5)
+    start = time.monotonic()
+    assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
+    assert time.monotonic() - start < 5
+
+
+async def test_a_cancelled_task_cancels_its_call(client: Client) -> None:
+    await cell(client, "import time; ended = None")
+    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
+    with anyio.move_on_after(0.5):
+        await client.call_tool("execute_ipython_cell", {"code": code})
+    start = time.monotonic()
+    assert await cell(client, "ended") == "'interrupted'"
+    assert time.monotonic() - start < 5
+
+
+async def test_a_call_that_waits_can_be_cancelled(client: Client) -> None:
+    """It is taken out of the queue; the cell before it is not touched."""
+    await cell(client, "import time; ran = []")
+    first: list[str] = []
+
+    async def run_first() -> None:
+        first.append(await cell(client, "time.sleep(1); ran.append(1); print('first')"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run_first)
+        await anyio.sleep(0.2)
+        with anyio.move_on_after(0.3):
+            await client.call_tool("execute_ipython_cell", {"code": "ran.append(2)"})
+    assert first == ["first"]
+    assert await cell(client, "ran") == "[1]"
+
+
+async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
+    answers: dict[int, str] = {}
+
+    async def run(n: int) -> None:
+        answers[n] = await cell(client, f"print({n})")
+
+    async with anyio.create_task_group() as group:
+        for n in range(20):
+            group.start_soon(run, n)
+    assert answers == {n: str(n) for n in range(20)}
+
+
+async def test_an_image_is_linked(client: Client, shared_box: Box) -> None:
+    code = (
+        "from IPython.display import Image, display\n"
+        "display(Image(data=bytes.fromhex('89504e470d0a1a0a') + b'rest', format='png'))"
+    )
+    text = await cell(client, code)
+    match = re.search(r"Generated images:\n\n- \[(\w{8})\]\(/app/workspace/images/\1\.png\)", text)
+    assert match, text
+    assert (shared_box.workspace / f"images/{match[1]}.png").read_bytes().endswith(b"rest")
+
+
+async def test_reset_returns_nothing_and_clears_the_state(client: Client) -> None:
+    await cell(client, "gone = 1")
+    result = await client.call_tool("reset", {})
+    assert result.content == []
+    assert not result.is_error
+    assert await cell(client, "'gone' in globals()") == "False"
+
+
+# --- the modern era only ---
+
+
+async def test_a_list_may_be_cached_as_the_server_says(modern: Client) -> None:
+    tools = await modern.list_tools()
+    assert tools.ttl_ms > 0
+    assert tools.cache_scope == "public"
+
+
+async def test_results_carry_the_stamp_of_the_server(modern: Client) -> None:
+    result = await modern.call_tool("execute_ipython_cell", {"code": "1"})
+    assert result.meta is not None
+    assert result.meta["io.modelcontextprotocol/serverInfo"]["name"] == "ipybox"
+
+
+async def test_listen_is_acknowledged_and_disturbs_nothing(modern: Client) -> None:
+    with anyio.fail_after(5):
+        async with modern.listen(tools_list_changed=True) as subscription:
+            # The list of tools never changes here, so nothing of the filter is honoured.
+            assert not subscription.honored.tools_list_changed
+            assert await cell(modern, "print('while listening')") == "while listening"
+    assert await cell(modern, "print('after it')") == "after it"
+
+
+async def test_listen_does_not_keep_the_container_alive(box: Box) -> None:
+    async with client_of(box, "auto") as client, client.listen(tools_list_changed=True):
+        start = time.monotonic()
+    assert time.monotonic() - start < 2
+    assert box.is_gone()
+
+
+async def test_the_first_message_may_be_a_call(box: Box) -> None:
+    """A pinned client sends no message of its own before its user's first request."""
+    async with client_of(box, "2026-07-28") as client:
+        assert await cell(client, "print('first')") == "first"
+    assert box.is_gone()
+
+
+# --- the handshake era only ---
+
+
+async def test_listen_is_not_offered_to_a_handshake_client(shared_box: Box) -> None:
+    async with client_of(shared_box, "legacy") as client:
+        with pytest.raises(ListenNotSupportedError):
+            async with client.listen(tools_list_changed=True):
+                pass
+        with pytest.warns(DeprecationWarning):
+            await client.send_ping()
