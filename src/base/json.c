@@ -72,7 +72,8 @@ static bool is_digit(char c)
 
 static void copy(struct prepare *p, size_t n)
 {
-    memmove(p->dst, p->src, n);
+    if (p->dst != p->src)
+        memmove(p->dst, p->src, n);
     p->dst += n;
     p->src += n;
 }
@@ -83,6 +84,16 @@ static void replace(struct prepare *p, size_t n, const char *by)
     memcpy(p->dst, by, len);
     p->dst += len;
     p->src += n;
+}
+
+/* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. */
+static size_t plain_length(const struct prepare *p)
+{
+    const char *s = p->src;
+    while (s < p->end && (unsigned char)*s >= 0x20 && (unsigned char)*s < 0x80 && *s != '"' &&
+           *s != '\\')
+        s++;
+    return (size_t)(s - p->src);
 }
 
 /* \uXXXX: NUL and lone surrogates, which the parser does not keep, get their safe forms. Wrong
@@ -119,6 +130,10 @@ static int prepare_character(struct prepare *p, struct err *e)
 
 static int prepare_in_string(struct prepare *p, struct err *e)
 {
+    size_t plain = plain_length(p);
+    copy(p, plain);
+    if (plain > 0)
+        return 0;
     char c = *p->src;
     bool escape = c == '\\' && p->src + 1 < p->end && (unsigned char)p->src[1] < 0x80;
     if ((unsigned char)c < 0x20 && p->mode == JSON_STRICT)

@@ -35,6 +35,11 @@ ENVELOPE: JsonObject = {
     "io.modelcontextprotocol/clientInfo": {"name": "drive", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+# A PNG of one pixel, as cells get it into a display; SHOW_PNG is the code that does so.
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+SHOW_PNG = f"display({{'image/png': '{PNG}'}}, raw=True)"
 LIST_PROCESSES = Path(__file__).with_name("processes.py").read_text()
 
 
@@ -331,6 +336,13 @@ class Box:
         """Execute code and wait."""
         return self.finish(self.start_cell(code, **arguments), seconds)
 
+    def runs(self, code: str, **arguments: Any) -> Answer:
+        """The code runs to its end."""
+        answer = self.cell(code, **arguments)
+        if answer.error:
+            fail(f"the cell failed: {answer}")
+        return answer
+
     def prints(self, code: str, expected: object, **arguments: Any) -> Answer:
         """The code runs to its end, and its text is exactly this."""
         answer = self.cell(code, **arguments)
@@ -376,6 +388,15 @@ class Box:
     def kernels(self) -> list[Process]:
         """The Python processes of kernels."""
         return [p for p in self.processes() if p.is_kernel]
+
+    def healthy(self) -> bool:
+        """What HEALTHCHECK finds."""
+        words = ["docker", "exec", self.name, "ipybox", "health"]
+        return subprocess.run(words, capture_output=True, timeout=WAIT, check=False).returncode == 0
+
+    def kill(self, process: Process) -> None:
+        """SIGKILL to one process."""
+        self.inside("bash", "-c", f"kill -9 {process.pid}")
 
     def signal(self, name: str) -> None:
         """Send a signal to PID 1, as the engine does."""
@@ -429,13 +450,14 @@ def vocabulary(box: Box) -> dict[str, Any]:
         *(fail, equal, matches, below, wait_for, note, docker),
         *(box.send, box.receive, box.post, box.notify, box.answer, box.ask, box.ask_modern),
         *(box.greet, box.notifications, box.nothing_else),
-        *(box.start_tool, box.tool, box.start_cell, box.finish, box.cell, box.prints, box.fails),
+        *(box.start_tool, box.tool, box.start_cell, box.finish, box.cell, box.runs, box.prints, box.fails),
         *(box.log, box.wait_for_log, box.inside, box.processes, box.zombies, box.server),
-        *(box.kernels, box.signal, box.close, box.ended, box.end),
+        *(box.kernels, box.healthy, box.kill, box.signal, box.close, box.ended, box.end),
     ]
     names: dict[str, Any] = {function.__name__: function for function in functions}
     modules = {"json": json, "os": os, "re": re, "subprocess": subprocess, "time": time}
-    return {**names, **modules, "box": box, "Answer": Answer, "ENVELOPE": ENVELOPE, "Path": Path}
+    others = {"Answer": Answer, "ENVELOPE": ENVELOPE, "PNG": PNG, "SHOW_PNG": SHOW_PNG, "Path": Path}
+    return {**names, **modules, **others, "box": box}
 
 
 def run(script: str, box: Box) -> None:

@@ -114,6 +114,29 @@ void fake_session_reset_done(const char *why)
     free_cell(cell);
 }
 
+void fake_session_text_all(const char *text)
+{
+    for (struct cell *cell = last; cell; cell = cell->next) {
+        if (cell->events && cell->events->text)
+            cell->events->text(cell->ctx, text, strlen(text));
+    }
+}
+
+void fake_session_end_all(void)
+{
+    while (last) {
+        if (last->reset_done) {
+            fake_session_reset_done(NULL);
+            continue;
+        }
+        struct output o;
+        output_init(&o, "/tmp", 5000, 0);
+        output_finish(&o);
+        fake_session_finish(&(struct cell_result){.status = CELL_ERROR, .output = &o});
+        output_done(&o);
+    }
+}
+
 void fake_session_drop(void)
 {
     while (last)

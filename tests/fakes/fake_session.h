@@ -22,6 +22,10 @@ void fake_session_text(const char *text);
 void fake_session_finish(const struct cell_result *result); /* missing texts are "" */
 void fake_session_reset_done(const char *why);              /* NULL: well */
 void fake_session_installed(const char *output, const char *why);
-void fake_session_drop(void); /* forgets what is open, without a word: for the end of a fuzzer's run */
+
+/* Of everything that is open, for fuzzers: */
+void fake_session_text_all(const char *text);
+void fake_session_end_all(void);
+void fake_session_drop(void); /* without a word */
 
 #endif

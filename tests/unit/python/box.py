@@ -91,6 +91,14 @@ class Kernel:
         self.iopub = self._socket(zmq.SUB, "iopub", queue)
 
     def __enter__(self) -> Kernel:
+        try:
+            self._connect()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _connect(self) -> None:
         deadline = time.monotonic() + 30
         while not self.iopub.poll(20):
             assert self.process.poll() is None, self.stderr.read_text()
@@ -99,7 +107,6 @@ class Kernel:
         self.send("kernel_info_request", {})
         while self.shell.poll(200) or self.iopub.poll(50):
             self.drop_waiting()
-        return self
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -37,21 +37,6 @@ SERVICE_THREADS = (CONTROL_THREAD_NAME, SHELL_CHANNEL_THREAD_NAME)  # never wait
 
 Header = dict[str, Any]
 
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
-
-
-def fork_count() -> int:
-    """How many forks lie between this process and the one that imported the module."""
-    return _forks
-
 
 class Stream(Protocol):
     """What the publisher needs to know of a stream."""
@@ -87,7 +72,8 @@ class Publisher(IOPubThread):
     def __init__(self, socket: Any, session: Any) -> None:
         self.capture = FdCapture()
         self.wait_in_flush = True
-        self._born = fork_count()
+        self._in_child = False
+        os.register_at_fork(after_in_child=self._become_child)
         # Reentrant, because a signal handler that prints may interrupt its own thread in here.
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
@@ -137,7 +123,7 @@ class Publisher(IOPubThread):
 
     def send_multipart(self, msg: list[Any], *args: Any, **kwargs: Any) -> None:
         """Send a message after all that was put before it. Waits for room."""
-        if self._born != fork_count():
+        if self._in_child:
             return
         send = partial(self._really_send, msg, *args, **kwargs)
         message = _Message(send, sum(memoryview(part).nbytes for part in msg))
@@ -153,6 +139,9 @@ class Publisher(IOPubThread):
         """Send what is left, then end the thread."""
         self.flush_text()
         super().stop()
+
+    def _become_child(self) -> None:
+        self._in_child = True
 
     def _wait(self, ready: Callable[[], bool]) -> None:
         """Wait for the reader, but not in a thread that the reader waits for. Lock held."""

@@ -1,0 +1,331 @@
+# Who everything runs as, and whose the files are.
+load helpers
+
+# drive_as "UID GID [OTHER GROUPS]" [OPTION]... - cells run as these and without any right, can write to their home, know
+# who they are, and the server is healthy.
+drive_as()
+{
+    local expected=$1
+    shift
+    {
+        echo "expected = '$expected'"
+        cat <<'PY'
+prints("import os; print(os.getuid(), os.getgid(), sorted(set(os.getgroups()) - {os.getgid()}))", expected)
+matches(runs("print(open('/proc/self/status').read())").text, r"CapPrm:\t0{16}\nCapEff:\t0{16}\n.*NoNewPrivs:\t1\n")
+prints("home = os.path.expanduser('~'); open(home + '/in-home', 'w').write('x')", 1)
+prints("import getpass; bool(getpass.getuser())", True)
+prints("import tempfile; bool(tempfile.mkdtemp())", True)
+equal(healthy(), True)
+PY
+    } | drive "$@"
+}
+
+# refused STATUS PATTERN [OPTION]... - the container does not start, and says why.
+refused()
+{
+    local wanted=$1 pattern=$2
+    shift 2
+    run_box "$@"
+    assert_equal "$status" "$wanted"
+    assert_equal "$output" ""
+    assert_match "$errors" "$pattern"
+    run_box "$@" -- echo started
+    assert_equal "$status" "$wanted"
+    assert_equal "$output" ""
+}
+
+@test "all but process 1 runs as the owner of the workspace, and its files are the owner's" {
+    workspace 1234:5678
+    drive -v "$workspace:/app/workspace" <<'PY'
+        prints("""
+            import os, subprocess
+            open("by-cell", "w").close()
+            os.mkdir("directory")
+            subprocess.run(["touch", "directory/by-child"]).returncode
+        """, 0)
+        runs(SHOW_PNG)                          # images, images/*.png
+        runs("print('x' * 6000)")               # outputs, outputs/*.txt
+        running = {(p.uid, p.gid, p.capabilities) for p in processes() if p.pid != 1}
+        equal(running, {(1234, 5678, 0)})
+PY
+    assert_equal "$(find "$workspace" -mindepth 1 -printf '%U:%G\n' | sort | uniq -c | tr -s ' ')" " 7 1234:5678"
+}
+
+@test "process 1 keeps no right but to signal others" {
+    drive <<'PY'
+        prints("1", 1)
+        first = next(p for p in processes() if p.pid == 1)
+        equal((first.uid, first.capabilities), (0, 1 << 5))        # CAP_KILL
+PY
+}
+
+@test "without a mount everything runs as 1000:1000" {
+    drive_as "1000 1000 []"
+}
+
+@test "a workspace that anyone can write to but root owns makes it 1000:1000 too" {
+    workspace 0:0 1777
+    drive_as "1000 1000 []" -v "$workspace:/app/workspace"
+}
+
+@test "a workspace of root's that 1000 cannot write to is refused, and the message says what to do" {
+    workspace 0:0 0755
+    refused 2 'workspace /app/workspace.*uid 1000.*chown' -v "$workspace:/app/workspace"
+}
+
+@test "PUID and PGID are who everything runs as, whoever owns the workspace" {
+    drive_as "4321 8765 []" -e PUID=4321 -e PGID=8765
+    workspace 1234:5678 0777
+    drive_as "4321 8765 []" -e PUID=4321 -e PGID=8765 -v "$workspace:/app/workspace"
+    assert_equal "$(stat -c %u:%g "$workspace")" 1234:5678
+}
+
+@test "PUID alone takes the group with it, PGID alone only changes the group" {
+    drive_as "4321 4321 []" -e PUID=4321
+    drive_as "1000 8765 []" -e PGID=8765
+}
+
+@test "a PUID that cannot write to the workspace is refused" {
+    workspace 1234:5678 0755
+    refused 2 'uid 4321' -e PUID=4321 -v "$workspace:/app/workspace"
+}
+
+@test "PUID and PGID that are no number, or root's, are refused by name" {
+    local value
+    for value in abc -1 1.5 4294967295 99999999999 0 ' 5'; do
+        refused 2 PUID -e "PUID=$value"
+        refused 2 PGID -e "PGID=$value"
+    done
+}
+
+@test "the groups that docker adds are kept, but for root's" {
+    drive_as "1000 1000 [4444]" --group-add 4444
+    drive_as "1000 1000 []" --group-add 0
+}
+
+@test "any --user works, also without an entry in /etc/passwd" {
+    drive_as "4321 4321 []" --user 4321:4321
+    drive_as "4321 0 [4444]" --user 4321 --group-add 4444
+    drive_as "4321 0 []" --user 4321:0
+}
+
+@test "any --user works with everything taken away that docker can take away" {
+    local hard=(--read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges)
+    drive_as "4321 0 []" --user 4321:0 "${hard[@]}"
+    drive_as "4321 4321 []" --user 4321:4321 "${hard[@]}" --network none --pids-limit 100 --memory 512m
+    workspace 4321:4321
+    drive_as "4321 4321 []" --user 4321:4321 "${hard[@]}" -v "$workspace:/app/workspace"
+}
+
+@test "with --user the files are that user's, and PUID is said to be ignored" {
+    workspace 4321:4321
+    drive --user 4321:0 -e PUID=5 -v "$workspace:/app/workspace" <<'PY'
+        prints("open('new', 'w').close()", "")
+        matches(log(), "PUID and PGID are ignored")
+PY
+    assert_equal "$(stat -c %u:%g "$workspace/new")" 4321:0
+}
+
+@test "a --user that cannot write to the workspace is warned, and can run cells" {
+    workspace 1234:5678 0755
+    drive --user 4321:4321 -v "$workspace:/app/workspace" <<'PY'
+        prints("1", 1)
+        matches(log(), "WARNING.*workspace /app/workspace cannot be written by uid 4321")
+        fails("open('new', 'w')", "PermissionError")
+PY
+}
+
+@test "root works on a read-only root, with /tmp and without" {
+    drive_as "1000 1000 []" --read-only --tmpfs /tmp
+    drive --read-only <<'PY'
+        prints("import os; os.getuid()", 1000)
+        equal(healthy(), True)
+PY
+    workspace 1234:5678
+    drive_as "1234 5678 []" --read-only --tmpfs /tmp --security-opt no-new-privileges -v "$workspace:/app/workspace"
+}
+
+@test "root without capabilities is refused, and the message names the ways out, which work" {
+    refused 2 'SETUID.*--user 1000:1000.*--cap-add SETUID' --cap-drop ALL
+    drive_as "1000 1000 []" --cap-drop ALL --user 1000:1000
+    drive_as "1000 1000 []" --cap-drop ALL --cap-add SETUID --cap-add SETGID
+}
+
+@test "with SETUID and SETGID alone the container still stops when it is told to" {
+    drive --cap-drop ALL --cap-add SETUID --cap-add SETGID <<'PY'
+        prints("1", 1)
+        start = time.monotonic()
+        docker("stop", box.name)
+        equal(ended(), 0)
+        below(time.monotonic() - start, 5)
+PY
+}
+
+@test "there is no way back to root for code in a cell" {
+    drive <<'PY'
+        fails("import os; os.setuid(0)", "PermissionError")
+        fails("os.setgroups([0])", "PermissionError")
+        fails("open('/proc/1/environ')", "PermissionError")
+        fails("os.kill(1, 9)", "PermissionError")
+        prints("""
+            import shutil
+            shutil.copy("/usr/bin/python3", "/tmp/python3")
+            os.chmod("/tmp/python3", 0o6755)
+            print(__import__("subprocess").check_output(["/tmp/python3", "-c", "import os; print(os.geteuid())"], text=True))
+        """, 1000)
+PY
+}
+
+@test "the server's memory and environment are closed to code in a cell of the same user" {
+    drive --user 1000:1000 <<'PY'
+        fails(f"open('/proc/{server().pid}/environ').read()", "PermissionError")
+        fails(f"open('/proc/{server().pid}/mem', 'rb')", "PermissionError")
+        fails("open('/proc/1/environ').read()", "PermissionError")
+        fails("open('/proc/1/mem', 'rb')", "PermissionError")
+PY
+}
+
+@test "root of a user namespace with one user stays that root, without capabilities" {
+    workspace 1000:1000
+    drive "${rootless[@]}" -v "$workspace:/app/workspace" -- /rootless.py 0,1000,1 -- ipybox init <<'PY'
+        prints("import os; print(os.getuid(), os.getgid())", "0 0")
+        matches(runs("print(open('/proc/self/status').read())").text, r"CapPrm:\t0{16}\nCapEff:\t0{16}\n")
+        prints("open('new', 'w').close()", "")
+        fails("os.chown('new', 1, 1)", "PermissionError|OSError")
+PY
+    assert_equal "$(stat -c %u:%g "$workspace/new")" 1000:1000
+}
+
+@test "root of a user namespace as rootless Docker and Podman make it keeps the files its owner's" {
+    local map='0,1000,1 1,100000,65535'
+    workspace 1000:1000
+    # shellcheck disable=SC2086  # one word per map
+    drive "${rootless[@]}" -v "$workspace:/app/workspace" -- /rootless.py $map -- ipybox init <<'PY'
+        prints("import os; print(os.getuid(), os.getgid())", "0 0")
+        matches(runs("print(open('/proc/self/status').read())").text, r"CapPrm:\t0{16}\nCapEff:\t0{16}\n")
+        prints("open('new', 'w').close()", "")
+PY
+    assert_equal "$(stat -c %u:%g "$workspace/new")" 1000:1000
+    # A directory of a subordinate user (a named volume of another container, say): that user.
+    workspace 100999:100999
+    # shellcheck disable=SC2086
+    drive "${rootless[@]}" -v "$workspace:/app/workspace" -- /rootless.py $map -- ipybox init <<'PY'
+        prints("import os; print(os.getuid(), os.getgid())", "1000 1000")
+        prints("open('new', 'w').close()", "")
+PY
+    assert_equal "$(stat -c %u:%g "$workspace/new")" 100999:100999
+}
+
+@test "root of a user namespace without a workspace of its own becomes 1000" {
+    drive "${rootless[@]}" -- /rootless.py 0,1000,1 1,100000,65535 -- ipybox init <<'PY'
+        prints("import os; print(os.getuid(), os.getgid())", "1000 1000")
+PY
+}
+
+@test "nothing that is the user's is ever chowned or chmodded" {
+    workspace 1234:5678 2751
+    as_root mkdir "$workspace/images" "$workspace/of-root"
+    as_root touch "$workspace/images/of-root" "$workspace/mine" "$workspace/secret"
+    as_root chown 1234:5678 "$workspace/mine" "$workspace/images"
+    as_root chown 1:2 "$workspace/secret"
+    as_root chmod 0400 "$workspace/secret"
+    as_root chmod 4755 "$workspace/mine"
+    snapshot() { find "$workspace" \( -name of-root -o -name mine -o -name secret -o -name images -o -path "$workspace" \) -printf '%p %U:%G %m\n' | sort; }
+    local before
+    before=$(snapshot)
+    drive -v "$workspace:/app/workspace" <<'PY'
+        runs(SHOW_PNG)
+        tool("reset")
+        prints("1", 1)
+PY
+    assert_equal "$(snapshot)" "$before"
+    run_box -v "$workspace:/app/workspace" -e PUID=1234 -e PGID=1 -- true
+    assert_equal "$(snapshot)" "$before"
+}
+
+@test "UMASK is the mode mask of cells and of the server's files" {
+    workspace 1234:5678
+    drive -e UMASK=027 -v "$workspace:/app/workspace" <<'PY'
+        prints("import os; open('new', 'w').close(); os.mkdir('directory')", "")
+        runs(SHOW_PNG)
+PY
+    assert_equal "$(stat -c %a "$workspace/new" "$workspace/directory" "$workspace/images" "$workspace"/images/* | xargs)" \
+        "640 750 750 640"
+    run_box -e UMASK=077 -- bash -c umask
+    assert_equal "$output" 0077
+}
+
+@test "a UMASK that is none is refused by name" {
+    refused 2 UMASK -e UMASK=9
+    refused 2 UMASK -e UMASK=u=rwx
+}
+
+@test "TZ is the time zone of cells" {
+    drive -e TZ=Europe/Berlin <<'PY'
+        prints("import time; print(time.tzname, time.strftime('%z', time.localtime(0)))", "('CET', 'CEST') +0100")
+        prints("import subprocess; print(subprocess.check_output(['date', '-d', '@0', '+%H:%M %Z'], text=True))", "01:00 CET")
+PY
+}
+
+# The token of the gateway is the secret setting there is.
+token_file()
+{
+    token=token-$RANDOM$RANDOM$RANDOM
+    printf '%s\n' "$token" > "$BATS_TEST_TMPDIR/token"
+    as_root chown 0:0 "$BATS_TEST_TMPDIR/token"
+    as_root chmod 0400 "$BATS_TEST_TMPDIR/token"
+    secret=(-v "$BATS_TEST_TMPDIR/token:/run/secrets/token:ro" -e IPYBOX_KERNEL_GATEWAY_TOKEN_FILE=/run/secrets/token)
+}
+
+@test "a secret comes from a file that only root can read, and code in a cell finds it nowhere" {
+    token_file
+    { echo "token = '$token'"; cat <<'PY'
+prints("1", 1)
+def asks(header):
+    code = f"""
+import urllib.request
+request = urllib.request.Request("http://localhost:8888/api/kernelspecs", headers={header!r})
+try:
+    print(urllib.request.urlopen(request).status)
+except OSError as error:
+    print(getattr(error, "code", error))
+"""
+    return inside("python3", "-", stdin=code).strip()
+wait_for("the gateway", lambda: asks({}) in ("200", "401", "403"), 60)
+equal(asks({"Authorization": f"token {token}"}), "200")
+equal(asks({}) in ("401", "403"), True)
+found = runs("""
+    import os, pathlib
+    def look():
+        yield "environ", str(dict(os.environ)).encode()
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            for name in "environ", "cmdline":
+                try:
+                    yield f"{process}/{name}", (process / name).read_bytes()
+                except OSError:
+                    pass
+        for top in "/tmp", "/run", "/home", "/app", "/dev/shm":
+            for path in pathlib.Path(top).rglob("*"):
+                try:
+                    if path.is_file():
+                        yield str(path), path.read_bytes()
+                except OSError:
+                    pass
+    places = dict(look())
+    assert len(places) > 5
+    print([(place, places.get(str(pathlib.Path(place).with_name("cmdline")))) for place, value in places.items() if b"to" b"ken-" in value])
+""").text
+equal(found, "[]")
+PY
+    } > "$BATS_TEST_TMPDIR/script"
+    drive "${secret[@]}" -- --kernel-gateway-port 8888 < "$BATS_TEST_TMPDIR/script"
+}
+
+@test "a secret that is given twice, or whose file cannot be used, is refused by name" {
+    token_file
+    refused 2 'IPYBOX_KERNEL_GATEWAY_TOKEN and IPYBOX_KERNEL_GATEWAY_TOKEN_FILE' \
+        "${secret[@]}" -e IPYBOX_KERNEL_GATEWAY_TOKEN=other
+    refused 2 'IPYBOX_KERNEL_GATEWAY_TOKEN_FILE.*No such file' -e IPYBOX_KERNEL_GATEWAY_TOKEN_FILE=/not-there
+    refused 2 'IPYBOX_KERNEL_GATEWAY_TOKEN_FILE.*not a regular file' -e IPYBOX_KERNEL_GATEWAY_TOKEN_FILE=/dev/zero
+    refused 2 'IPYBOX_KERNEL_GATEWAY_TOKEN_FILE' "${secret[@]}" --user 4321:4321
+}
