@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "session/display.h"
 
 struct bundle { /* the data of a display message, by MIME type */
     const struct json *data;
@@ -22,10 +23,15 @@ static const char *find_mime(void *ctx, const char *mime)
     return bundle->printed;
 }
 
-static const struct json *display_data(const struct jupyter_msg *m)
+static bool is_display(const struct jupyter_msg *m)
 {
-    bool shows = m->type == JUPYTER_DISPLAY_DATA || m->type == JUPYTER_EXECUTE_RESULT;
-    return shows ? json_get(m->content, "data") : NULL;
+    return m->type == JUPYTER_DISPLAY_DATA || m->type == JUPYTER_EXECUTE_RESULT ||
+           m->type == JUPYTER_UPDATE_DISPLAY_DATA;
+}
+
+static const struct json *data_of(const struct jupyter_msg *m)
+{
+    return is_display(m) ? json_get(m->content, "data") : NULL;
 }
 
 /* The text that a message adds, or NULL. */
@@ -33,21 +39,31 @@ static const char *message_text(const struct jupyter_msg *m)
 {
     if (m->type == JUPYTER_STREAM)
         return json_get_text(m->content, "text");
-    return json_get_text(display_data(m), "text/plain");
+    return json_get_text(data_of(m), "text/plain");
+}
+
+static void collect_display(struct output *o, const struct jupyter_msg *m)
+{
+    struct bundle bundle = {.data = data_of(m)};
+    struct display_data data = {.find = find_mime, .ctx = &bundle};
+    const char *id = json_get_text(json_get(m->content, "transient"), "display_id");
+    if (m->type == JUPYTER_UPDATE_DISPLAY_DATA)
+        display_update(o, &data, id);
+    else
+        display_show(o, &data, id);
+    xfree(bundle.printed);
 }
 
 void collect(struct output *o, const struct jupyter_msg *m,
              void (*text)(void *ctx, const char *text, size_t n), void *ctx)
 {
     const char *added = message_text(m);
-    const struct json *data = display_data(m);
-    if (data) {
-        struct bundle bundle = {.data = data};
-        output_display(o, find_mime, &bundle);
-        xfree(bundle.printed);
-    } else if (added) {
+    if (m->type == JUPYTER_CLEAR_OUTPUT)
+        output_clear(o, json_true(json_get(m->content, "wait")));
+    else if (is_display(m))
+        collect_display(o, m);
+    else if (added)
         output_text(o, added, strlen(added));
-    }
     if (added && text)
         text(ctx, added, strlen(added));
 }

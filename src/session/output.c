@@ -7,38 +7,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/utf8.h"
+#include "session/display.h"
 #include "session/savefile.h"
 
 enum {
     FILE_BUFFER = 256 * 1024, /* text gathered before a write */
-    DISPLAY_MAX = 256 << 20,  /* bytes of one decoded image: a message is not larger */
 };
-
-void output_init(struct output *o, const char *workspace, size_t max_chars, uint64_t file_limit)
-{
-    *o = (struct output){
-        .workspace = workspace,
-        .max_chars = max_chars < OUTPUT_HEAD_MAX ? max_chars : OUTPUT_HEAD_MAX,
-        .file_limit = file_limit,
-        .fd = -1,
-    };
-    o->text = BUF_INIT(o->max_chars * 4);
-    o->pending = BUF_INIT(FILE_BUFFER * 2);
-}
-
-void output_done(struct output *o)
-{
-    o->fd = fd_close(o->fd);
-    buf_done(&o->text);
-    buf_done(&o->pending);
-    xfree(o->file);
-    for (size_t i = 0; i < o->file_count; i++)
-        xfree(o->files[i].path);
-    xfree(o->files);
-    *o = (struct output){.fd = -1};
-}
 
 /* --- the file of the whole text --------------------------------------------------------------- */
 
@@ -69,8 +44,7 @@ static void write_pending(struct output *o)
     buf_clear(&o->pending);
 }
 
-/* In a file a NUL is a NUL: C0 80 is the form inside the program. */
-static void add_as_bytes(struct buf *to, const char *text, size_t n)
+void output_add_bytes(struct buf *to, const char *text, size_t n)
 {
     while (n > 0) {
         const char *nul = memmem(text, n, "\xC0\x80", 2);
@@ -100,7 +74,7 @@ static void to_file(struct output *o, const char *text, size_t n)
             stop_file(o, why);
             return;
         }
-        add_as_bytes(&o->pending, text, part);
+        output_add_bytes(&o->pending, text, part);
         if (o->pending.len >= FILE_BUFFER)
             write_pending(o);
         text += part;
@@ -119,6 +93,18 @@ static void open_file(struct output *o)
     to_file(o, buf_text(&o->text), o->text.len);
 }
 
+static void discard_file(struct output *o)
+{
+    o->fd = fd_close(o->fd);
+    buf_clear(&o->pending);
+    if (o->file)
+        (void)unlink(o->file);
+    xfree(o->file);
+    o->file = NULL;
+    o->file_bytes = 0;
+    o->file_note[0] = '\0';
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 /* Keeps the count of white space at the end, which strip() will take away. */
@@ -131,7 +117,7 @@ static void count(struct output *o, const char *text, size_t n)
     o->chars += chars;
 }
 
-void output_text(struct output *o, const char *text, size_t n)
+static void add_text(struct output *o, const char *text, size_t n)
 {
     if (!o->started) {
         size_t space = utf8_space_prefix(text, n);
@@ -159,96 +145,86 @@ void output_text(struct output *o, const char *text, size_t n)
     to_file(o, text, n);
 }
 
+/* A clear_output(wait=True) waits for what comes instead. */
+static void clear_if_due(struct output *o)
+{
+    if (o->clear_due)
+        output_clear(o, false);
+}
+
+void output_text(struct output *o, const char *text, size_t n)
+{
+    if (n == 0)
+        return;
+    clear_if_due(o);
+    screen_write(&o->screen, text, n);
+}
+
+void output_settle(struct output *o)
+{
+    clear_if_due(o);
+    screen_flush(&o->screen);
+}
+
+void output_clear(struct output *o, bool wait)
+{
+    o->clear_due = wait;
+    if (wait)
+        return;
+    screen_clear(&o->screen);
+    buf_clear(&o->text);
+    discard_file(o);
+    o->truncated = o->started = false;
+    o->chars = o->space_chars = 0;
+    o->head_chars = 0;
+    display_clear(o);
+}
+
+static void on_screen(void *ctx, const char *text, size_t n)
+{
+    add_text(ctx, text, n);
+}
+
+void output_init(struct output *o, const char *workspace, size_t max_chars, uint64_t file_limit)
+{
+    *o = (struct output){
+        .workspace = workspace,
+        .max_chars = max_chars < OUTPUT_HEAD_MAX ? max_chars : OUTPUT_HEAD_MAX,
+        .file_limit = file_limit,
+        .fd = -1,
+    };
+    o->text = BUF_INIT(o->max_chars * 4);
+    o->pending = BUF_INIT(FILE_BUFFER * 2);
+    screen_init(&o->screen, on_screen, o);
+}
+
+void output_done(struct output *o)
+{
+    o->fd = fd_close(o->fd);
+    buf_done(&o->text);
+    buf_done(&o->pending);
+    screen_done(&o->screen);
+    xfree(o->file);
+    display_done(o);
+    *o = (struct output){.fd = -1};
+}
+
 void output_finish(struct output *o)
 {
+    o->clear_due = false; /* nothing came instead: what is there stays */
+    screen_flush(&o->screen);
+    display_finish(o);
+    screen_flush(&o->screen);
     write_pending(o);
     o->fd = fd_close(o->fd);
     o->chars -= o->space_chars;
     o->space_chars = 0;
     if (o->truncated && o->chars <= o->max_chars) {
         o->truncated = false;
-        if (o->file)
-            (void)unlink(o->file);
-        xfree(o->file);
-        o->file = NULL;
-        o->file_note[0] = '\0';
+        discard_file(o);
     }
     if (!o->truncated && o->text.len > 0) {
         o->text.len -= utf8_space_suffix(o->text.data, o->text.len);
         o->text.data[o->text.len] = '\0';
-    }
-}
-
-/* --- displays --------------------------------------------------------------------------------- */
-
-static const struct type {
-    const char *mime, *extension;
-    bool base64, is_image;
-} types[] = {
-    {"image/png", "png", true, true},
-    {"image/jpeg", "jpg", true, true},
-    {"image/gif", "gif", true, true},
-    {"image/webp", "webp", true, true},
-    {"image/bmp", "bmp", true, true},
-    {"image/svg+xml", "svg", false, true},
-    {"application/pdf", "pdf", true, false},
-    {"text/html", "html", false, false},
-    {"text/markdown", "md", false, false},
-    {"text/latex", "tex", false, false},
-    {"application/json", "json", false, false},
-    {"application/vnd.plotly.v1+json", "plotly.json", false, false},
-    {"application/javascript", "js", false, false},
-};
-
-static void note_failure(struct output *o, const char *what, const struct err *e)
-{
-    char line[600];
-    int n = snprintf(line, sizeof line, "\n[%s was displayed but could not be saved: %s]\n", what,
-                     e->msg);
-    output_text(o, line, n > 0 ? strlen(line) : 0);
-}
-
-static int decode_base64(const char *data, struct buf *out, struct err *e)
-{
-    int r = base64_decode(out, data, strlen(data));
-    return r < 0 ? err_set(e, r, "its base64: %s", strerror(-r)) : 0;
-}
-
-static void save(struct output *o, const struct type *type, const char *data)
-{
-    struct err e = ERR_NONE;
-    drop_buf struct buf bytes = BUF_INIT(DISPLAY_MAX);
-    char *path = NULL;
-    int r = 0;
-    if (o->file_count >= OUTPUT_FILES_MAX)
-        r = err_set(&e, -EMFILE, "a cell may save at most %d displays", OUTPUT_FILES_MAX);
-    else if (type->base64)
-        r = decode_base64(data, &bytes, &e);
-    else
-        add_as_bytes(&bytes, data, strlen(data));
-    if (r == 0)
-        r = savefile_write(o->workspace, type->is_image ? "images" : "outputs", type->extension,
-                           buf_text(&bytes), bytes.len, &path, &e);
-    if (r < 0) {
-        note_failure(o, type->mime, &e);
-        return;
-    }
-    o->files = xrealloc(o->files, (o->file_count + 1) * sizeof *o->files);
-    o->files[o->file_count++] =
-        (struct output_file){.path = path, .mime = type->mime, .is_image = type->is_image};
-}
-
-void output_display(struct output *o, const char *(*find)(void *ctx, const char *mime), void *ctx)
-{
-    const char *plain = find(ctx, "text/plain");
-    if (plain)
-        output_text(o, plain, strlen(plain));
-    bool shown = plain != NULL;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const char *data = types[i].is_image || !shown ? find(ctx, types[i].mime) : NULL;
-        if (!data)
-            continue;
-        save(o, &types[i], data);
-        shown = true;
     }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * session/output.h - what one cell printed and displayed, in memory that its size cannot grow.
- * Text:    stream text and text/plain in the order of arrival, white space stripped at both ends;
+ * Text:    stream text and text/plain in the order of arrival, as a terminal would show it at the
+ *          end (screen.h), displays in their last state, white space stripped at both ends;
  *          the first `max_chars` characters stay in memory, and once there are more the whole text
  *          goes to outputs/<8 hex>.txt below the workspace while it arrives.
- * Images:  images/<8 hex>.<type>; other displays without a text form: outputs/<8 hex>.<type>.
+ * Images:  see display.h.
  * Limits:  max_chars is cut to OUTPUT_HEAD_MAX; a file ends at `file_limit` bytes, then the rest is
  *          counted and dropped, and `file_note` says so.
  * Failing: what cannot be saved (full disk, read-only workspace) is said in `file_note` or in the
@@ -16,14 +17,23 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "session/screen.h"
 
 #define OUTPUT_HEAD_MAX ((size_t)10000000) /* characters */
 #define OUTPUT_FILES_MAX 1000              /* saved displays of one cell */
+#define OUTPUT_SLOTS_MAX 256               /* displays that can be updated */
 
 struct output_file {
     char *path; /* absolute */
     const char *mime;
     bool is_image;
+    char *display_id; /* NULL: it cannot be updated */
+};
+
+struct output_slot { /* the text of a display that can be updated */
+    char *display_id;
+    size_t offset, len; /* in `text` */
+    char *later;        /* its last state, when its place can no longer be changed */
 };
 
 struct output {
@@ -44,8 +54,12 @@ struct output {
     uint64_t file_bytes;
     uint64_t space_chars; /* white space at the end of what came so far */
     size_t head_chars;
-    bool started; /* something but white space came */
+    bool started;   /* something but white space came */
+    bool clear_due; /* at the next output */
     struct buf pending;
+    struct screen screen;
+    struct output_slot *slots;
+    size_t slot_count;
 };
 
 void output_init(struct output *o, const char *workspace, size_t max_chars, uint64_t file_limit);
@@ -54,10 +68,14 @@ void output_done(struct output *o);
 /* Valid UTF-8, with C0 80 for NUL. */
 void output_text(struct output *o, const char *text, size_t n);
 
-/* One display as a MIME bundle: `find` answers the data of a type, or NULL. Adds its text form,
- * saves its images. */
-void output_display(struct output *o, const char *(*find)(void *ctx, const char *mime), void *ctx);
+/* clear_output: what came so far is gone, at once or (wait) when something comes instead. */
+void output_clear(struct output *o, bool wait);
 
 void output_finish(struct output *o);
+
+/* For display.c: */
+void output_settle(struct output *o); /* all text so far is in `text` or its file */
+/* In a file a NUL is a NUL: C0 80 is the form inside the program. */
+void output_add_bytes(struct buf *to, const char *text, size_t n);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 
 #define SCREEN_ROWS 24
-#define SCREEN_ROW_MAX ((size_t)64 << 10)
+#define SCREEN_ROW_MAX ((size_t)4096)
 
 struct screen {
     void (*out)(void *ctx, const char *text, size_t n); /* text that is final */
@@ -24,7 +24,9 @@ struct screen {
     struct buf rows[SCREEN_ROWS]; /* without their line breaks; a ring from `first` */
     size_t first, count;          /* count >= 1: the row that is being written exists */
     size_t row, column;           /* of the cursor; the row counts from `first` */
+    bool behind;                  /* the cursor is known to be behind all of its row's text */
     struct buf escape;            /* a sequence that is not complete yet */
+    struct buf pen;               /* colours that wait for the character they are for */
 };
 
 void screen_init(struct screen *s, void (*out)(void *ctx, const char *text, size_t n), void *ctx);

@@ -88,7 +88,7 @@ print("after")
     )
     assert result.stream("stdout").startswith("before\nin the child\n")
     assert result.stream("stdout").endswith("after\n")
-    assert result.stream("stderr") == "error in the child\n"
+    assert result.stream("stderr").endswith("error in the child\n")  # Python may warn before
 
 
 def test_output_of_threads_is_part_of_the_cell(kernel: Kernel) -> None:

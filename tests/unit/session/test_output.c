@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "session/output.h"
+#include "session/display.h"
 
 static char workspace[64];
 
@@ -24,12 +24,10 @@ static void remove_workspace(void)
     TEST_CHECK(system(command) == 0);
 }
 
-static struct output open_output(size_t max_chars)
+static void open_output(struct output *o, size_t max_chars)
 {
-    struct output o;
     make_workspace();
-    output_init(&o, workspace, max_chars, (uint64_t)1 << 30);
-    return o;
+    output_init(o, workspace, max_chars, (uint64_t)1 << 30);
 }
 
 static void close_output(struct output *o)
@@ -69,7 +67,8 @@ static void text_is_stripped_at_both_ends_as_python_does(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
-        struct output o = open_output(1000);
+        struct output o;
+    open_output(&o, 1000);
         for (int k = 0; k < 4 && cases[i].parts[k]; k++)
             add(&o, cases[i].parts[k]);
         output_finish(&o);
@@ -81,13 +80,14 @@ static void text_is_stripped_at_both_ends_as_python_does(void)
 
 static void text_at_the_limit_is_whole_and_one_more_goes_to_a_file(void)
 {
-    struct output o = open_output(5);
+    struct output o;
+    open_output(&o, 5);
     add(&o, "12345");
     output_finish(&o);
     TEST_CHECK(!o.truncated && o.chars == 5);
     close_output(&o);
 
-    o = open_output(5);
+    open_output(&o, 5);
     add(&o, "123");
     add(&o, "456");
     output_finish(&o);
@@ -102,10 +102,12 @@ static void text_at_the_limit_is_whole_and_one_more_goes_to_a_file(void)
 
 static void white_space_beyond_the_limit_truncates_nothing(void)
 {
-    struct output o = open_output(3);
+    struct output o;
+    open_output(&o, 3);
     add(&o, "abc");
     for (int i = 0; i < 100; i++)
         add(&o, " \n");
+    output_settle(&o);
     TEST_CHECK(o.file != NULL); /* it could not be known */
     drop_str char *path = xstrdup(o.file);
     output_finish(&o);
@@ -118,7 +120,8 @@ static void characters_are_counted_and_never_cut(void)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x90\x8D";
     for (size_t max = 0; max <= 4; max++) {
-        struct output o = open_output(max);
+        struct output o;
+    open_output(&o, max);
         for (int i = 0; i < 50; i++)
             add(&o, text);
         output_finish(&o);
@@ -134,7 +137,8 @@ static void characters_are_counted_and_never_cut(void)
 
 static void a_nul_is_a_nul_in_the_file(void)
 {
-    struct output o = open_output(1);
+    struct output o;
+    open_output(&o, 1);
     add(&o, "a\xC0\x80"
             "b");
     output_finish(&o);
@@ -147,7 +151,8 @@ static void a_nul_is_a_nul_in_the_file(void)
 
 static void a_megabyte_in_pieces_is_whole_in_the_file(void)
 {
-    struct output o = open_output(10);
+    struct output o;
+    open_output(&o, 10);
     for (int i = 0; i < 100000; i++) {
         char line[16];
         (void)snprintf(line, sizeof line, "%09d\n", i);
@@ -191,7 +196,8 @@ static void a_workspace_that_takes_no_file_is_said_in_the_note(void)
 
 static void a_folder_that_was_swapped_for_a_link_is_not_followed(void)
 {
-    struct output o = open_output(1);
+    struct output o;
+    open_output(&o, 1);
     drop_str char *link = xasprintf("%s/outputs", workspace);
     TEST_ASSERT(symlink("/tmp", link) == 0);
     add(&o, "abc");
@@ -229,9 +235,10 @@ static void displays_give_text_and_files(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
-        struct output o = open_output(1000);
+        struct output o;
+    open_output(&o, 1000);
         struct bundle bundle = cases[i].bundle;
-        output_display(&o, find, &bundle);
+        display_show(&o, &(struct display_data){find, &bundle}, NULL);
         output_finish(&o);
         TEST_CHECK(strcmp(buf_text(&o.text), cases[i].text) == 0);
         TEST_CHECK(o.file_count == (cases[i].ending ? 1 : 0));
@@ -246,12 +253,92 @@ static void displays_give_text_and_files(void)
 
 static void an_image_that_is_not_base64_is_said_in_the_text(void)
 {
-    struct output o = open_output(1000);
+    struct output o;
+    open_output(&o, 1000);
     struct bundle bundle = {{"image/png"}, {"***"}};
-    output_display(&o, find, &bundle);
+    display_show(&o, &(struct display_data){find, &bundle}, NULL);
     output_finish(&o);
     TEST_CHECK(o.file_count == 0);
     TEST_CHECK(strstr(buf_text(&o.text), "image/png was displayed but could not be saved") != NULL);
+    close_output(&o);
+}
+
+static void show(struct output *o, const char *id, const char *plain, bool update)
+{
+    struct bundle bundle = {{"text/plain", "image/png"}, {plain, "aGk="}};
+    struct display_data data = {find, &bundle};
+    (update ? display_update : display_show)(o, &data, id);
+}
+
+static void a_display_that_is_updated_shows_its_last_state_in_its_place(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    add(&o, "before\n");
+    show(&o, "a", "0 %", false);
+    add(&o, "\nbetween\n");
+    show(&o, "b", "B", false);
+    add(&o, "\nafter");
+    for (int i = 1; i <= 100; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%d %%", i);
+        show(&o, "a", text, true);
+    }
+    show(&o, "b", "second", true);
+    show(&o, "unknown", "nothing", true);
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "before\n100 %\nbetween\nsecond\nafter") == 0);
+    TEST_MSG("%s", buf_text(&o.text));
+    TEST_CHECK(o.file_count == 3 && o.chars == o.text.len); /* one image each, not one an update */
+    close_output(&o);
+}
+
+static void an_update_that_comes_too_late_is_added_at_the_end(void)
+{
+    struct output o;
+    open_output(&o, 10);
+    show(&o, "a", "first", false);
+    add(&o, "0123456789");
+    show(&o, "a", "last", true);
+    output_finish(&o);
+    TEST_CHECK(o.truncated);
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(strcmp(bytes, "first0123456789\nlast") == 0);
+    close_output(&o);
+}
+
+static void clear_output_clears_at_once_or_when_something_comes(void)
+{
+    struct output o;
+    open_output(&o, 10);
+    add(&o, "0123456789abcdef");
+    show(&o, NULL, "x", false);
+    drop_str char *image = xstrdup(o.files[0].path);
+    output_clear(&o, false);
+    TEST_CHECK(access(image, F_OK) < 0);
+    add(&o, "one");
+    output_clear(&o, true);
+    add(&o, "two");
+    output_clear(&o, true);
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "two") == 0 && !o.truncated && !o.file);
+    TEST_CHECK(o.chars == 3 && o.file_count == 0);
+    close_output(&o);
+}
+
+static void progress_bars_come_out_in_their_last_state(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    for (int i = 0; i <= 10; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "\r%3d%%|%.*s", i * 10, i, "##########");
+        add(&o, text);
+    }
+    add(&o, "\ndone");
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "100%|##########\ndone") == 0);
     close_output(&o);
 }
 
@@ -272,5 +359,12 @@ TEST_LIST = {
     {"displays_give_text_and_files", displays_give_text_and_files},
     {"an_image_that_is_not_base64_is_said_in_the_text",
      an_image_that_is_not_base64_is_said_in_the_text},
+    {"a_display_that_is_updated_shows_its_last_state_in_its_place",
+     a_display_that_is_updated_shows_its_last_state_in_its_place},
+    {"an_update_that_comes_too_late_is_added_at_the_end",
+     an_update_that_comes_too_late_is_added_at_the_end},
+    {"clear_output_clears_at_once_or_when_something_comes",
+     clear_output_clears_at_once_or_when_something_comes},
+    {"progress_bars_come_out_in_their_last_state", progress_bars_come_out_in_their_last_state},
     {NULL, NULL},
 };

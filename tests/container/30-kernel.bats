@@ -1,0 +1,293 @@
+# Cells and the kernel's life: state, interrupts, deaths, environment, and no output lost.
+load helpers
+
+@test "10,000 quick cells lose no output: print, os.write(1), child processes" {
+    drive_timeout=170
+    drive <<'PY'
+        prints("import os, subprocess", "")
+        def code(i):
+            if i % 10 == 9:
+                return f"_ = subprocess.run(['echo', '{i}'])"
+            return f"_ = os.write(1, b'{i}\\n')" if i % 5 == 0 else f"print({i})"
+        lost, start = [], time.monotonic()
+        for i in range(10000):
+            answer = cell(code(i))
+            if (answer.text, answer.rest, answer.error) != (str(i), "", False):
+                lost.append((i, answer))
+        note(f"10,000 cells: {time.monotonic() - start:.1f} s, {len(lost)} lost")
+        equal(lost, [])
+PY
+}
+
+@test "the language is IPython's: await at the top level, magics, shell commands" {
+    drive <<'PY'
+        prints("import asyncio; await asyncio.sleep(0.01); print('awaited')", "awaited")
+        prints("async def f(): return 7\nawait f()", 7)
+        prints("%pwd", "'/app/workspace'")
+        prints("!echo from the shell", "from the shell")
+        prints("files = !echo one two\nfiles", "['one two']")
+        prints("%%bash\necho from bash", "from bash")
+        matches(runs("%timeit -n1 -r1 pass").text, "loop")
+        prints("6 * 7", 42)
+        prints("_ + 1", 43)
+        matches(runs("len?").text, "Return the number of items")
+PY
+}
+
+@test "input() is refused with a clear error, at once" {
+    drive <<'PY'
+        fails("input('name? ')", r"StdinNotImplementedError: input\(\) is not available")
+        fails("import getpass; getpass.getpass()", r"getpass\(\) is not available")
+        prints("import sys; sys.stdin.read()", "''")
+        prints("1", 1)
+PY
+}
+
+@test "an exception is told with its traceback and without colours, after what was printed" {
+    drive <<'PY'
+        answer = fails("print('before')\ndef f():\n    return 1 / 0\nf()", "^Error executing tool execute_ipython_cell: ZeroDivisionError: division by zero\n")
+        matches(answer.text, r"----> \d return|---> 3|-> 3 +return 1 / 0")
+        equal("\x1b" in answer.message.raw or "\\u001b" in answer.message.raw, False)
+        matches(answer.rest, "before")
+        for code in "1 +", "%no_such_magic", "%%bash\nexit 3", "raise SystemExit(3)", "assert False":
+            answer = cell(code)
+            equal((code, "\\u001b" in answer.message.raw), (code, False))
+        prints("1", 1)
+PY
+}
+
+@test "a cell over its timeout is interrupted, and the state is kept" {
+    drive <<'PY'
+        prints("import time; x = 1", "")
+        start = time.monotonic()
+        answer = fails("print('begun'); x = 2; time.sleep(100); x = 3", "TimeoutError.*1 s.*interrupted.*keeps its state", timeout=1)
+        below(time.monotonic() - start, 3)
+        matches(answer.rest, "begun")
+        answer = prints("x", 2)
+        equal(answer.rest, "")
+        fails("await __import__('asyncio').sleep(100)", "TimeoutError", timeout=0.5)
+        fails("while True: pass", "TimeoutError", timeout=0.5)
+        fails("!sleep 100", "TimeoutError", timeout=0.5)
+        prints("x", 2)
+PY
+}
+
+@test "a cancelled cell is interrupted and never answered, and the state is kept" {
+    drive <<'PY'
+        prints("import time; x = 1", "")
+        id = start_cell("x = 2; time.sleep(100); x = 3")
+        time.sleep(0.5)
+        start = time.monotonic()
+        notify("notifications/cancelled", requestId=id, reason="enough")
+        answer = prints("x", 2)
+        below(time.monotonic() - start, 3)
+        equal(answer.rest, "")
+        nothing_else()
+PY
+}
+
+@test "a cell that is cancelled while it waits in the queue never runs" {
+    drive <<'PY'
+        prints("import time; ran = []", "")
+        first = start_cell("time.sleep(1); ran.append('first')")
+        second = start_cell("ran.append('second')")
+        third = start_cell("ran.append('third')")
+        notify("notifications/cancelled", requestId=second)
+        finish(first), finish(third)
+        prints("ran", "['first', 'third']")
+        nothing_else()
+PY
+}
+
+@test "a cell that ignores the interrupt loses its kernel, and its answer says so" {
+    drive -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
+        prints("import time; x = 1", "")
+        stubborn = "print('begun')\nwhile True:\n  try: time.sleep(100)\n  except BaseException: pass"
+        answer = fails(stubborn, "TimeoutError.*ignored the interrupt.*new one.*variables and imports are gone", timeout=0.5)
+        matches(answer.rest, "begun")
+        fails("x", "NameError")
+        prints("import time; x = 1", "")
+        id = start_cell(stubborn)
+        time.sleep(0.5)
+        notify("notifications/cancelled", requestId=id)
+        answer = fails("x", "NameError")
+        matches(answer.rest, r"\[ipybox\].*new kernel")
+        nothing_else()
+PY
+}
+
+@test "the death of a kernel ends the cell with its cause, and the next cell runs in a new one and says so" {
+    drive <<'PY'
+        def dies(code, cause):
+            prints("x = 1", "")
+            answer = fails(f"print('last words')\n{code}", f"KernelDied: .*{cause}")
+            matches(answer.text, "new kernel: all variables and imports are gone")
+            matches(answer.rest, "last words")
+            answer = fails("x", "NameError")
+            matches(answer.rest, r"\[ipybox\] This cell ran in a new kernel: .*" + cause)
+            equal(prints("1", 1).rest, "")
+        dies("import os; os._exit(3)", "(exit )?status 3")
+        dies("import ctypes; ctypes.string_at(0)", "signal 11|SIGSEGV|[Ss]egmentation fault")
+        dies("import os; os.kill(os.getpid(), 9)", "signal 9|SIGKILL|[Kk]illed")
+        dies("import os; os.abort()", "signal 6|SIGABRT|[Aa]borted")
+PY
+}
+
+@test "a crash is told with the line of Python that crashed" {
+    drive <<'PY'
+        answer = fails("def crash():\n    import ctypes\n    ctypes.string_at(0)\ncrash()", "KernelDied")
+        matches(answer.text, "Segmentation fault.*in crash")
+PY
+}
+
+@test "a kernel that was killed for want of memory: the answer names memory" {
+    drive -m 300m --memory-swap 300m <<'PY'
+        prints("x = 1", "")
+        answer = fails("print('growing'); b = bytearray()\nwhile True: b += b'x' * 10_000_000", "KernelDied.*memory")
+        matches(answer.rest, "growing")
+        fails("x", "NameError")
+        prints("1", 1)
+        equal(healthy(), True)
+PY
+}
+
+@test "exit() and quit() end the kernel in order; the next cell says so" {
+    drive <<'PY'
+        for leave in "exit()", "quit()", "exit":
+            prints("x = 1", "")
+            prints(f"print('bye')\n{leave}", "bye")
+            answer = fails("x", "NameError")
+            matches(answer.rest, r"new kernel.*exit\(\)")
+            equal(prints("1", 1).rest, "")
+PY
+}
+
+@test "a kernel that dies between cells is replaced, and the next cell says so" {
+    drive <<'PY'
+        prints("x = 1; import os, threading; threading.Timer(0.3, lambda: os._exit(4)).start()", "")
+        first = kernels()
+        wait_for("the kernel's death", lambda: kernels() != first and kernels())
+        answer = fails("x", "NameError")
+        matches(answer.rest, r"new kernel: .*status 4")
+PY
+}
+
+@test "a kernel that was stopped by a signal is resumed" {
+    drive <<'PY'
+        prints("import os, signal, time", "")
+        prints("os.kill(os.getpid(), signal.SIGSTOP); print('resumed')", "resumed")
+PY
+}
+
+@test "nothing of the server's environment reaches a cell but KERNEL_ENV_*" {
+    drive -e SECRET=1 -e KERNEL_ENV_PLAIN=plain -e KERNEL_ENV_SPACE='a "b" $c' -e KERNEL_ENV_EMPTY= -e IPYBOX_LOG_LEVEL=DEBUG <<'PY'
+        prints("import os; [os.environ[name] for name in ('PLAIN', 'SPACE', 'EMPTY')]", """['plain', 'a "b" $c', '']""")
+        prints("[name for name in os.environ if name == 'SECRET' or name.startswith(('IPYBOX', 'KERNEL_ENV', 'PUID', 'HOSTNAME'))]", "[]")
+        names = json.loads(runs("import json; print(json.dumps(sorted(os.environ)))").text)
+        allowed = {
+            "CLICOLOR", "EMPTY", "GIT_PAGER", "HOME", "IPYTHONDIR", "LANG", "LOGNAME", "NO_COLOR", "PAGER", "PATH",
+            "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
+        }
+        equal(sorted(set(names) - allowed), [])
+        prints("!echo ${SECRET-unset}", "unset")
+PY
+}
+
+@test "KERNEL_ENV_* comes from .env too, read as python-dotenv does, and the environment wins" {
+    workspace 1234:5678
+    cat > "$BATS_TEST_TMPDIR/env" <<'ENV'
+# a comment
+KERNEL_ENV_PLAIN=plain # another
+export KERNEL_ENV_EXPORTED = spaces are trimmed
+KERNEL_ENV_DOUBLE="one\ntwo \"quoted\""
+KERNEL_ENV_SINGLE='one\ntwo $PLAIN'
+KERNEL_ENV_LINES="first
+second"
+BASE=base
+KERNEL_ENV_FROM=${BASE}/${KERNEL_ENV_PLAIN}/${NOT_THERE:-default}
+KERNEL_ENV_BOTH=file
+KERNEL_ENV_EMPTY=
+SECRET=1
+ENV
+    as_root cp "$BATS_TEST_TMPDIR/env" "$workspace/.env"
+    drive -v "$workspace:/app/workspace" -e KERNEL_ENV_BOTH=environment <<'PY'
+        def value(name, expected):
+            prints(f"import os; print(repr(os.environ.get('{name}')))", repr(expected))
+        value("PLAIN", "plain")
+        value("EXPORTED", "spaces are trimmed")
+        value("DOUBLE", 'one\ntwo "quoted"')
+        value("SINGLE", r"one\ntwo $PLAIN")
+        value("LINES", "first\nsecond")
+        value("FROM", "base/plain/default")
+        value("BOTH", "environment")
+        value("EMPTY", "")
+        value("SECRET", None)
+        value("BASE", None)
+PY
+}
+
+@test "the current directory is the workspace, and it is importable from" {
+    workspace 1234:5678
+    as_root bash -c "echo 'value = 5' > '$workspace/module_of_mine.py'"
+    drive -v "$workspace:/app/workspace" <<'PY'
+        prints("import os; os.getcwd()", "'/app/workspace'")
+        prints("import module_of_mine; module_of_mine.value", 5)
+        tool("reset")
+        prints("import os; os.getcwd()", "'/app/workspace'")
+PY
+}
+
+@test "what a thread prints after its cell comes with the next one, marked" {
+    drive <<'PY'
+        prints("""
+            import threading, time
+            gate, done = threading.Event(), threading.Event()
+            def late():
+                gate.wait()
+                print("late words", flush=True)
+                done.set()
+            threading.Thread(target=late).start()
+            threading.Timer(0.2, gate.set).start()
+        """, "")
+        time.sleep(1)
+        answer = prints("done.is_set()", True)
+        matches(answer.rest, r"\[ipybox\] Output that came after the cell before had ended:\nlate words")
+        equal(prints("1", 1).rest, "")
+PY
+}
+
+@test "children that a cell leaves running do not keep it from ending" {
+    drive <<'PY'
+        start = time.monotonic()
+        runs("import subprocess; p = subprocess.Popen(['sleep', '1000'])")
+        below(time.monotonic() - start, 5)
+        start = time.monotonic()
+        tool("reset")
+        below(time.monotonic() - start, 5)
+        prints("1", 1)
+PY
+}
+
+@test "a fork that prints, a pool of processes, and logging reach the cell" {
+    drive <<'PY'
+        equal(runs("""
+            import warnings; warnings.simplefilter("ignore")
+            import os
+            pid = os.fork()
+            if pid == 0:
+                print("from the child", flush=True)
+                os._exit(0)
+            _ = os.waitpid(pid, 0)
+        """).text, "from the child")
+        prints("import multiprocessing as m\nwith m.get_context('fork').Pool(2) as pool: print(pool.map(abs, [-1, -2]))", "[1, 2]")
+        prints("import logging; logging.warning('logged')", "WARNING:root:logged")
+        prints("import sys; print('to stderr', file=sys.stderr)", "to stderr")
+PY
+}
+
+@test "a large program text and a large result come through" {
+    drive <<'PY'
+        prints("len('" + "x" * 5_000_000 + "')", 5_000_000)
+        prints("'y' * 3_000_000", repr("y" * 3_000_000), max_output_chars=4_000_000)
+PY
+}
