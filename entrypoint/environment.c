@@ -19,7 +19,7 @@ extern char **environ;
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 static const char kernel_prefix[] = "KERNEL_ENV_";
 
-/* --- .env --------------------------------------------------------------------------------------- */
+/* --- .env ----------------------------------------------------------------------------------- */
 
 static const char *look_up(void *ctx, const char *name)
 {
@@ -71,7 +71,7 @@ void environment_load_dotenv(const char *workspace)
         log_warning("dotenv", "%s is not used: %s", path, e.msg);
 }
 
-/* --- lists of variables ------------------------------------------------------------------------- */
+/* --- lists of variables --------------------------------------------------------------------- */
 
 struct list {
     char **items;
@@ -122,7 +122,7 @@ static void free_list(char **items)
     xfree(items);
 }
 
-/* --- where packages go --------------------------------------------------------------------------- */
+/* --- where packages go ---------------------------------------------------------------------- */
 
 static void make_directories(char *path)
 {
@@ -156,19 +156,20 @@ static char *choose_user_base(const char *home, const char *workspace)
         xfree(in_home);
         return str_take(&in_workspace);
     }
-    log_warning("packages", "no directory was found that packages can be installed into and "
-                            "loaded from: %s is on a file system without execution and the "
-                            "workspace cannot be written to",
+    log_warning("packages",
+                "no directory was found that packages can be installed into and "
+                "loaded from: %s is on a file system without execution and the "
+                "workspace cannot be written to",
                 home);
     return in_home;
 }
 
-/* --- the environments ----------------------------------------------------------------------------- */
+/* --- the environments ----------------------------------------------------------------------- */
 
 static void put_ca(struct list *list, const char *ca)
 {
-    static const char *const names[] = {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-                                        "PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"};
+    static const char *const names[] = {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",  "CURL_CA_BUNDLE",
+                                        "PIP_CERT",      "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"};
     for (size_t i = 0; ca && i < sizeof names / sizeof *names; i++)
         put(list, names[i], ca);
 }
@@ -184,16 +185,17 @@ static void put_common(struct list *list, const char *home, const char *user_bas
     copy(list, "LANG", "C.UTF-8");
     copy(list, "LC_ALL", NULL);
     copy(list, "TZ", NULL);
-    copy(list, "TMPDIR", NULL);
+    copy(list, "TMPDIR", access("/tmp", W_OK) == 0 ? NULL : home); /* --read-only alone */
     put(list, "PYTHONUSERBASE", user_base);
     put_ca(list, ca);
 }
 
 static void put_pip(struct list *list)
 {
-    static const char *const names[] = {"HTTP_PROXY",  "HTTPS_PROXY", "ALL_PROXY",  "NO_PROXY",
-                                        "http_proxy",  "https_proxy", "all_proxy",  "no_proxy",
-                                        "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"};
+    static const char *const names[] = {"HTTP_PROXY",    "HTTPS_PROXY",       "ALL_PROXY",
+                                        "NO_PROXY",      "http_proxy",        "https_proxy",
+                                        "all_proxy",     "no_proxy",          "SSL_CERT_DIR",
+                                        "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         copy(list, names[i], NULL);
     copy_prefixed(list, "PIP_", 0);
@@ -208,21 +210,24 @@ int environment_make(const char *workspace, const char *ca, const char *token,
     home = home && *home ? home : "/tmp";
     drop_str char *user_base = choose_user_base(home, workspace);
     drop_str char *ipython = xasprintf("%s/.ipython", home);
-    struct list kernel = {0}, pip = {0}, gateway = {0};
+    struct list kernel = {0}, template = {0}, pip = {0}, gateway = {0};
     put_pip(&pip);
     put_common(&pip, home, user_base, ca);
 
-    put_common(&kernel, home, user_base, ca);
-    put(&kernel, "IPYTHONDIR", ipython);
-    copy_prefixed(&kernel, kernel_prefix, sizeof kernel_prefix - 1);
-
-    put_common(&gateway, home, user_base, ca);
-    put(&gateway, "IPYTHONDIR", ipython);
-    copy_prefixed(&gateway, kernel_prefix, sizeof kernel_prefix - 1);
+    struct list *for_code[] = {&kernel, &template, &gateway};
+    for (size_t i = 0; i < sizeof for_code / sizeof *for_code; i++) {
+        put_common(for_code[i], home, user_base, ca);
+        put(for_code[i], "IPYTHONDIR", ipython);
+        copy_prefixed(for_code[i], kernel_prefix, sizeof kernel_prefix - 1);
+    }
+    copy(&template, "IPYBOX_PRELOAD", NULL);
     if (token)
         put(&gateway, "KG_AUTH_TOKEN", token);
-    *ret = (struct environment){
-        .kernel = kernel.items, .pip = pip.items, .gateway = gateway.items};
+    *ret = (struct environment){.kernel = kernel.items,
+                                .template = template.items,
+                                .pip = pip.items,
+                                .gateway = gateway.items,
+                                .user_base = str_take(&user_base)};
     return 0;
 }
 
@@ -230,6 +235,8 @@ void environment_done(struct environment *env)
 {
     free_list(env->kernel);
     free_list(env->pip);
+    free_list(env->template);
     free_list(env->gateway);
+    xfree(env->user_base);
     *env = (struct environment){0};
 }

@@ -13,9 +13,11 @@
 #include "base/err.h"
 
 struct environment {
-    char **kernel;  /* NAME=value…, NULL */
-    char **pip;     /* likewise */
-    char **gateway; /* likewise; with KG_AUTH_TOKEN when there is a token */
+    char **kernel;   /* NAME=value…, NULL */
+    char **pip;      /* likewise */
+    char **template; /* as a kernel's, and IPYBOX_PRELOAD */
+    char *user_base; /* where packages go that are installed */
+    char **gateway;  /* likewise; with KG_AUTH_TOKEN when there is a token */
 };
 
 /* Reads <workspace>/.env into this process's environment; what is wrong with it is logged. */

@@ -53,7 +53,7 @@ static int parse_umask(const char *text, struct identity *ret, struct err *e)
     return 0;
 }
 
-struct mapping { /* what uid_map says */
+struct mapping {   /* what uid_map says */
     bool rootless; /* our 0 is not the 0 outside */
     bool mapped;   /* the uid that was asked for exists here */
 };

@@ -16,6 +16,7 @@
 enum {
     SECONDS_MAX = 86400,
     PORT_MAX = 65535,
+    COUNT_MAX = 16,
     NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
     HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
 };
@@ -50,6 +51,10 @@ static const struct options_row rows[] = {
      "5", 0, 0, "Time that a cell may ignore an interrupt before its kernel is replaced."},
     {"kernel-start-timeout", "IPYBOX_KERNEL_START_TIMEOUT", OPTION_SECONDS,
      AT(kernel_start_timeout), "SECONDS", "60", 0, 1, "Time that a kernel may take to start."},
+    {"spare-kernels", "IPYBOX_SPARE_KERNELS", OPTION_COUNT, AT(spare_kernels), "N", "1", 0, 0,
+     "Kernels that are kept ready for the next reset; each takes about 12 MiB."},
+    {"no-kernel-template", "IPYBOX_NO_KERNEL_TEMPLATE", OPTION_FLAG, AT(no_kernel_template), NULL,
+     NULL, 0, 0, "Start every kernel as a program of its own instead of forking it."},
     {"output-file-limit", "IPYBOX_OUTPUT_FILE_LIMIT", OPTION_SIZE, AT(output_file_limit), "SIZE",
      "4G", 0, 0,
      "Most bytes of one cell's output that are kept in its file; K, M and G are understood."},
@@ -73,6 +78,8 @@ static const struct options_command commands[] = {
 };
 
 static const struct options_variable variables[] = {
+    {"IPYBOX_PRELOAD", NULL,
+     "Modules, separated by commas, that every kernel has in memory from its start."},
     {"PUID, PGID", NULL,
      "Numeric user and group that everything runs as when the container was started as root; "
      "without them it is the owner of the workspace."},
@@ -283,6 +290,8 @@ static const char *set_field(const struct options_row *row, const char *value, s
         if (parse_bounded(value, (uint64_t)row->least, SECONDS_MAX, field))
             return NULL;
         return row->least ? "seconds, 1 to 86400, are needed" : "seconds, 0 to 86400, are needed";
+    case OPTION_COUNT:
+        return parse_bounded(value, 0, COUNT_MAX, field) ? NULL : "a number, 0 to 16, is needed";
     case OPTION_SIZE:
         return parse_size(value, field) ? NULL : "a number of bytes, with K, M or G, is needed";
     case OPTION_LEVEL:

@@ -40,6 +40,8 @@ struct options {
     int stop_grace;      /* seconds, as all that follow */
     int interrupt_grace; /* a cell may ignore an interrupt so long */
     int kernel_start_timeout;
+    int spare_kernels;
+    bool no_kernel_template;
     uint64_t output_file_limit; /* bytes */
     const char *python;
     const char *ca; /* NULL: none */
@@ -82,6 +84,7 @@ enum options_kind {
     OPTION_PORT,
     OPTION_SECONDS,
     OPTION_SIZE,
+    OPTION_COUNT,
     OPTION_LEVEL,
     OPTION_FORMAT,
 };

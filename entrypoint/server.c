@@ -21,8 +21,9 @@
 #include "session/session.h"
 
 enum {
-    KILL_WAIT_MS = 1000,   /* for the last process trees, at the very end */
-    INIT_MARGIN_MS = 2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
+    KILL_WAIT_MS = 1000, /* for the last process trees, at the very end */
+    INIT_MARGIN_MS =
+        2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
 };
 
 struct server {
@@ -32,6 +33,10 @@ struct server {
     struct zctx *zctx;
     char *workspace, *runtime_dir;
     struct environment env;
+    struct template_config template_config;
+    struct template *template;
+    char *user_site; /* its time tells when packages were installed */
+    struct pool *pool;
     struct session_config session_config;
     struct session *session;
     struct gateway_config gateway_config;
@@ -43,7 +48,7 @@ struct server {
     bool stopping, session_closed, stdio_ended;
 };
 
-/* --- stopping ------------------------------------------------------------------------------------- */
+/* --- stopping ------------------------------------------------------------------------------- */
 
 static void quit_when_done(struct server *s)
 {
@@ -111,7 +116,9 @@ static void on_input_ended(void *ctx, bool heard)
 static void on_signal(void *ctx, int signal)
 {
     struct server *s = ctx;
-    if (signal == SIGUSR1 || signal == SIGUSR2)
+    if (signal == SIGCHLD)
+        spawner_reap(s->spawner);
+    if (signal == SIGCHLD || signal == SIGUSR1 || signal == SIGUSR2)
         return; /* they reach a command that runs in place of the server; here they mean nothing */
     log_info("server", "%s: stopping%s", strsignal(signal), s->stopping ? " at once" : "");
     if (s->stopping || signal == SIGQUIT)
@@ -120,7 +127,7 @@ static void on_signal(void *ctx, int signal)
         stop(s, grace_ms(s));
 }
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------------------------- */
 
 static void log_session(enum log_level level, const char *text)
 {
@@ -174,9 +181,26 @@ static int open_runtime_dir(struct server *s, struct err *e)
     return r;
 }
 
+static void open_template(struct server *s)
+{
+    if (s->options->no_kernel_template)
+        return;
+    s->template_config = (struct template_config){
+        .loop = s->loop,
+        .spawner = s->spawner,
+        .python = s->options->python,
+        .envp = (const char *const *)s->env.template,
+        .cwd = s->workspace,
+        .watched = s->user_site,
+        .log = log_session,
+    };
+    s->template = template_open(&s->template_config);
+}
+
 static int open_session(struct server *s, struct err *e)
 {
     const struct options *o = s->options;
+    open_template(s);
     s->session_config = (struct session_config){
         .kernel = {.loop = s->loop,
                    .spawner = s->spawner,
@@ -185,12 +209,15 @@ static int open_session(struct server *s, struct err *e)
                    .python = o->python,
                    .envp = (const char *const *)s->env.kernel,
                    .cwd = s->workspace,
-                   .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000},
+                   .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000,
+                   .template = s->template},
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
         .log = log_session,
     };
+    s->pool = s->session_config.pool =
+        pool_open(&s->session_config.kernel, s->template ? o->spare_kernels : 0);
     return session_open(&s->session_config, &s->session, e);
 }
 
@@ -241,7 +268,7 @@ static int open_stdio(struct server *s, struct err *e)
 
 static int open_loop(struct server *s, struct err *e)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
     int r = loop_new(&s->loop, e);
     if (r == 0)
         r = loop_signals(s->loop, signals, sizeof signals / sizeof *signals, on_signal, s, e);
@@ -280,6 +307,8 @@ static void close_all(struct server *s)
     s->stdio = stdio_free(s->stdio);
     s->gateway = gateway_stop(s->gateway);
     s->session = session_free(s->session);
+    s->pool = pool_close(s->pool);
+    s->template = template_close(s->template);
     if (s->loop)
         loop_timer_stop(s->loop, &s->deadline);
     s->control = control_close(s->control);
@@ -287,6 +316,7 @@ static void close_all(struct server *s)
     s->zctx = zctx_free(s->zctx);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
+    xfree(s->user_site);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }
@@ -296,7 +326,9 @@ int server_main(const struct options *options)
     struct server s = {.options = options};
     struct err e = ERR_NONE;
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_DUMPABLE, 0); /* code in a kernel has the same uid: no /proc/PID/mem for it */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* shims outlive the template that forked them */
+    (void)prctl(PR_SET_DUMPABLE,
+                0); /* code in a kernel has the same uid: no /proc/PID/mem for it */
     log_set_level(options->log_level);
     log_set_json(options->log_format == OPTIONS_LOG_JSON);
     int r = open_all(&s, &e);

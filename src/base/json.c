@@ -23,7 +23,7 @@ static const struct json *out(const cJSON *j)
     return (const struct json *)(const void *)j;
 }
 
-/* --- preparing a text: what the parser would misread is put right or refused before it --- */
+/* --- preparing a text: what the parser would misread is put right or refused before it ------ */
 
 struct prepare {
     const char *src, *end;
@@ -219,7 +219,7 @@ static int prepare(char *text, size_t *len, enum json_utf8 mode, struct err *e)
     return 0;
 }
 
-/* --- the tree --- */
+/* --- the tree ------------------------------------------------------------------------------- */
 
 static bool no_memory; /* an allocation failed since this was cleared */
 

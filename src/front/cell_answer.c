@@ -17,7 +17,7 @@ enum {
     IMAGE_MAX = 10 << 20,    /* bytes of an image that is put into the answer */
 };
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------- */
 
 static void put_files(struct buf *out, const struct output *o, bool images)
 {
@@ -65,7 +65,7 @@ void cell_put_text(struct buf *out, const struct output *o)
     (void)buf_add(out, buf_text(&files), files.len);
 }
 
-/* --- errors ----------------------------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------------------------- */
 
 static void put_shortened(struct buf *out, const char *text)
 {
@@ -112,8 +112,9 @@ static void put_error_text(struct buf *out, const struct cell_result *r, double 
         }
         break;
     case CELL_LOST:
-        (void)buf_addf(out, "KernelDied: %s. The next cell runs in a new kernel: all variables and "
-                            "imports are gone",
+        (void)buf_addf(out,
+                       "KernelDied: %s. The next cell runs in a new kernel: all variables and "
+                       "imports are gone",
                        r->reason);
         if (*r->last_words) {
             (void)buf_adds(out, "\nIt wrote at its end:\n");
@@ -126,7 +127,7 @@ static void put_error_text(struct buf *out, const struct cell_result *r, double 
     }
 }
 
-/* --- images ------------------------------------------------------------------------------------- */
+/* --- images --------------------------------------------------------------------------------- */
 
 /* An image that cannot be read back (code may have removed it) is simply not attached. */
 static void put_image(struct jsonw *w, const struct output_file *file)
@@ -148,7 +149,7 @@ static void put_image(struct jsonw *w, const struct output_file *file)
     jsonw_end(w);
 }
 
-/* --- the answer ---------------------------------------------------------------------------------- */
+/* --- the answer ----------------------------------------------------------------------------- */
 
 static void put_titled(struct jsonw *w, const char *title, const char *text, size_t n)
 {

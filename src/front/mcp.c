@@ -52,7 +52,7 @@ bool mcp_is_idle(const struct mcp *mcp)
     return call == NULL;
 }
 
-/* --- answers that need no work ------------------------------------------------------------------ */
+/* --- answers that need no work -------------------------------------------------------------- */
 
 static void answer_error(struct mcp *mcp, const char *id, int code, const char *message,
                          const char *data)
@@ -107,7 +107,7 @@ static void put_caching(struct jsonw *w, enum mcp_era era)
     jsonw_set_text(w, "cacheScope", "public");
 }
 
-/* --- methods ------------------------------------------------------------------------------------ */
+/* --- methods -------------------------------------------------------------------------------- */
 
 struct request {
     struct mcp *mcp;
@@ -231,7 +231,7 @@ static const struct method {
     {"subscriptions/listen", IN_MODERN, listen_to_changes},
 };
 
-/* --- dispatch ----------------------------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------------------------------- */
 
 static const struct method *find_method(const char *name, unsigned era)
 {

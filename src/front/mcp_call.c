@@ -78,7 +78,7 @@ void call_drop(struct call *call)
     call_free(call);
 }
 
-/* --- progress --------------------------------------------------------------------------------- */
+/* --- progress ------------------------------------------------------------------------------- */
 
 /* Bytes of the text that end with a whole character: a pipe may be read in the middle of one. */
 static size_t whole_characters(const struct buf *text)
@@ -133,7 +133,7 @@ void call_text(void *ctx, const char *text, size_t n)
                        call->progress == 0 ? 0 : PROGRESS_MS, on_progress_timer, call);
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the answer ----------------------------------------------------------------------------- */
 
 void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
 {

@@ -11,11 +11,11 @@
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
 
-/* --- arguments -------------------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------------ */
 
 /* Numbers may come as text ("120"): models write them so, and clients were never told no. */
-static int get_number(const struct json *arguments, const char *name, double fallback,
-                      double *ret, struct err *e)
+static int get_number(const struct json *arguments, const char *name, double fallback, double *ret,
+                      struct err *e)
 {
     const struct json *value = json_get(arguments, name);
     const char *text = json_text(value);
@@ -40,7 +40,7 @@ static int get_flag(const struct json *arguments, const char *name, bool *ret, s
     return 0;
 }
 
-/* --- execute_ipython_cell ----------------------------------------------------------------------- */
+/* --- execute_ipython_cell ------------------------------------------------------------------- */
 
 static const char execute_json[] =
     "{\"name\":\"execute_ipython_cell\",\"title\":\"Run Python code\","
@@ -107,7 +107,7 @@ static int execute(struct call *call, const struct json *arguments, struct err *
                            e);
 }
 
-/* --- install_package ---------------------------------------------------------------------------- */
+/* --- install_package ------------------------------------------------------------------------ */
 
 static const char install_json[] =
     "{\"name\":\"install_package\",\"title\":\"Install a Python package\","
@@ -147,7 +147,7 @@ static int install(struct call *call, const struct json *arguments, struct err *
     return install_start(&call->mcp->config->packages, package, &events, call, &call->install, e);
 }
 
-/* --- reset -------------------------------------------------------------------------------------- */
+/* --- reset ---------------------------------------------------------------------------------- */
 
 static const char reset_json[] =
     "{\"name\":\"reset\",\"title\":\"Reset the kernel\","
@@ -178,7 +178,7 @@ static int reset(struct call *call, const struct json *arguments, struct err *e)
     return session_reset(call->mcp->config->session, was_reset, call, &call->cell, e);
 }
 
-/* --- the table ---------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 static const struct tool {
     const char *name, *json;

@@ -63,8 +63,13 @@ static int start(struct gateway *gateway, struct err *e)
     const struct gateway_config *config = gateway->config;
     drop_str char *ip = xasprintf("--KernelGatewayApp.ip=%s", config->host);
     drop_str char *port = xasprintf("--KernelGatewayApp.port=%d", config->port);
-    const char *argv[] = {config->python, "-m", "kernel_gateway", ip, port,
-                          "--KernelGatewayApp.port_retries=0", "--KernelGatewayApp.answer_yes=True",
+    const char *argv[] = {config->python,
+                          "-m",
+                          "kernel_gateway",
+                          ip,
+                          port,
+                          "--KernelGatewayApp.port_retries=0",
+                          "--KernelGatewayApp.answer_yes=True",
                           NULL};
     struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
     gateway->started = loop_now(config->loop);

@@ -11,10 +11,10 @@
 #include "jupyter/oom.h"
 
 enum {
-    NUDGE_MS = 50,      /* between kernel_info requests until iopub has spoken */
-    RETIRE_MS = 1500,   /* for atexit handlers and open files; ipykernel itself can take 29 s */
+    NUDGE_MS = 50,    /* between kernel_info requests until iopub has spoken */
+    RETIRE_MS = 1500, /* for atexit handlers and open files; ipykernel itself can take 29 s */
     LAST_WORDS = 4096,
-    DRAIN_MS = 20,      /* of silence on iopub, then a dead kernel has nothing more to say */
+    DRAIN_MS = 20, /* of silence on iopub, then a dead kernel has nothing more to say */
     DRAIN_MAX_MS = 2000,
     REQUEST_CODE_MAX = 64 << 20,
 };
@@ -31,6 +31,8 @@ struct kernel {
     int64_t drain_until;
     bool drained_some;
     bool answered, heard_iopub;
+    bool forked;   /* by the template: when that fails, there is another way */
+    bool old_cell; /* the running cell is not the owner's: its end means "ready" */
     bool got_reply, got_idle;
     char request[LINK_ID_SIZE];
     struct json *reply;
@@ -63,7 +65,7 @@ static int send_empty(struct kernel *kernel, enum link_channel channel, enum jup
     return link_send(kernel->link, channel, type, (struct slice){(char[]){"{}"}, 2}, NULL, NULL);
 }
 
-/* --- the process ------------------------------------------------------------------------------ */
+/* --- the process ---------------------------------------------------------------------------- */
 
 static void end_with(struct kernel *kernel, const struct err *why)
 {
@@ -104,10 +106,17 @@ static void on_drain(void *ctx)
     loop_timer_set(loop, &kernel->drain, DRAIN_MS, on_drain, kernel);
 }
 
+static int start_process(struct kernel *kernel, struct err *e);
+
 static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct kernel *kernel = ctx;
     kernel->child = NULL; /* it is the spawner's now */
+    if (!how && kernel->forked && kernel->state == STARTING) {
+        kernel->forked = false;
+        if (start_process(kernel, &kernel->why) == 0)
+            return;
+    }
     if (how)
         describe_end(kernel, how, &kernel->why);
     else
@@ -130,17 +139,35 @@ static void on_output(void *ctx, const char *bytes, size_t n)
     (void)buf_add(&kernel->last_words, bytes, n);
 }
 
+static const struct child_events child_events = {.output = on_output, .ended = on_ended};
+
 static int start_process(struct kernel *kernel, struct err *e)
 {
-    static const struct child_events events = {.output = on_output, .ended = on_ended};
-    const char *argv[] = {kernel->config->python, "-m", "ipybox_kernel", "-f",
-                          link_connection_file(kernel->link), NULL};
+    const char *argv[] = {kernel->config->python,
+                          "-m",
+                          "ipybox_kernel",
+                          "-f",
+                          link_connection_file(kernel->link),
+                          NULL};
     struct child_spec spec = {
         .argv = argv, .envp = kernel->config->envp, .cwd = kernel->config->cwd};
-    return child_start(kernel->config->spawner, &spec, &events, kernel, &kernel->child, e);
+    return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* Out of the template when there is one that can; a fork takes a tenth of a start. */
+static int start_or_fork(struct kernel *kernel, struct err *e)
+{
+    const struct kernel_config *config = kernel->config;
+    if (config->template && template_usable(config->template) &&
+        template_fork(config->template, link_connection_file(kernel->link), config->envp,
+                      config->cwd, &child_events, kernel, &kernel->child, NULL) == 0) {
+        kernel->forked = true;
+        return 0;
+    }
+    return start_process(kernel, e);
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
 
 static void become_ready(struct kernel *kernel)
 {
@@ -160,6 +187,11 @@ static void finish_cell(struct kernel *kernel)
     kernel->reply = NULL;
     kernel->request[0] = '\0';
     kernel->state = IDLE;
+    if (kernel->old_cell) {
+        kernel->old_cell = false;
+        kernel->events->ready(kernel->ctx);
+        return;
+    }
     kernel->events->done(kernel->ctx, reply);
 }
 
@@ -207,9 +239,8 @@ static void on_message(void *ctx, enum link_channel channel, const struct jupyte
     else if (m->type == JUPYTER_STATUS)
         on_status(kernel, m);
     else
-        kernel->events->message(kernel->ctx, m,
-                                kernel->state == BUSY &&
-                                    strcmp(m->parent_id, kernel->request) == 0);
+        kernel->events->message(
+            kernel->ctx, m, kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0);
 }
 
 static void on_heartbeat(void *ctx, bool alive)
@@ -219,7 +250,7 @@ static void on_heartbeat(void *ctx, bool alive)
         kernel->events->heartbeat(kernel->ctx, alive);
 }
 
-/* --- starting --------------------------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------------------------- */
 
 /* iopub greets the first subscriber of a topic only; any other hears nothing until something is
  * published, so something is asked for until it does. */
@@ -251,7 +282,7 @@ static int start_all(struct kernel *kernel, struct err *e)
     drop_str char *dir = xasprintf("%s/k%s", config->runtime_dir, name);
     int r = link_open(config->loop, config->zctx, dir, &events, kernel, &kernel->link, e);
     if (r == 0)
-        r = start_process(kernel, e);
+        r = start_or_fork(kernel, e);
     if (r == 0)
         r = send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
     if (r < 0)
@@ -279,7 +310,15 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     return 0;
 }
 
-/* --- cells ------------------------------------------------------------------------------------ */
+void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
+                   bool finish_first)
+{
+    kernel->events = events;
+    kernel->ctx = ctx;
+    kernel->old_cell = finish_first;
+}
+
+/* --- cells ---------------------------------------------------------------------------------- */
 
 int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
 {
@@ -313,7 +352,7 @@ void kernel_resume(struct kernel *kernel)
         child_resume(kernel->child);
 }
 
-/* --- ending ----------------------------------------------------------------------------------- */
+/* --- ending --------------------------------------------------------------------------------- */
 
 struct kernel *kernel_kill(struct kernel *kernel)
 {

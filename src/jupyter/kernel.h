@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "jupyter/template.h"
 #include "jupyter/zsock.h"
 #include "loop/loop.h"
 #include "sandbox/spawn.h"
@@ -28,6 +29,7 @@ struct kernel_config { /* borrowed, for as long as a kernel of it lives */
     const char *const *envp;
     const char *cwd;
     int64_t start_timeout_ms;
+    struct template *template; /* NULL: kernels start the ordinary way */
 };
 
 struct kernel_events {
@@ -44,6 +46,11 @@ struct kernel_events {
 struct kernel;
 MUST_CHECK int kernel_start(const struct kernel_config *config, const struct kernel_events *events,
                             void *ctx, struct kernel **ret, struct err *e);
+
+/* Another owner: events go to it from now on. `finish_first`: a cell is running that it knows
+ * nothing of; its end is told as `ready`. */
+void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
+                   bool finish_first);
 
 /* One at a time. -EBUSY: not ready, or a cell is running. */
 MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, struct err *e);

@@ -46,7 +46,7 @@ struct link {
     void *ctx;
 };
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------------------- */
 
 static void on_message(void *ctx, struct slice *parts, size_t n)
 {
@@ -83,7 +83,7 @@ uint64_t link_dropped(const struct link *link)
     return link->dropped;
 }
 
-/* --- heartbeat -------------------------------------------------------------------------------- */
+/* --- heartbeat ------------------------------------------------------------------------------ */
 
 static void on_beat(void *ctx)
 {
@@ -106,7 +106,7 @@ static void on_pong(void *ctx, struct slice *parts, size_t n)
         link->events->heartbeat(link->ctx, true);
 }
 
-/* --- opening and closing ------------------------------------------------------------------------ */
+/* --- opening and closing -------------------------------------------------------------------- */
 
 static int write_connection_file(struct link *link, const char *key, struct err *e)
 {
@@ -172,8 +172,8 @@ static int open_all(struct link *link, struct zctx *zctx, struct err *e)
     int r = write_connection_file(link, key, e);
     if (r == 0)
         r = open_channels(link, zctx, e);
-    if (r == 0)
-        loop_timer_set(link->loop, &link->beat, HEARTBEAT_MS, on_beat, link);
+    if (r == 0) /* at once: the ping waits for the kernel, whose first seconds are watched too */
+        loop_timer_set(link->loop, &link->beat, 0, on_beat, link);
     return r;
 }
 

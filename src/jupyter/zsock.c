@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 
 enum {
-    RECONNECT_MS = 2,      /* the default of 100 ms would be most of a kernel's start */
+    RECONNECT_MS = 2, /* the default of 100 ms would be most of a kernel's start */
     RECEIVE_HIGH_WATER = 64,
     MESSAGES_PER_TURN = 64, /* then the other guests of the loop have their turn */
 };

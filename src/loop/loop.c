@@ -87,7 +87,7 @@ void loop_quit(struct loop *loop)
     loop->quit = true;
 }
 
-/* --- descriptors -------------------------------------------------------------------------- */
+/* --- descriptors ---------------------------------------------------------------------------- */
 
 static uint32_t to_epoll(unsigned events)
 {
@@ -132,7 +132,7 @@ struct loop_io *loop_io_del(struct loop_io *io)
     return NULL;
 }
 
-/* --- timers ------------------------------------------------------------------------------- */
+/* --- timers --------------------------------------------------------------------------------- */
 
 void loop_timer_stop(struct loop *loop, struct loop_timer *t)
 {
@@ -178,7 +178,7 @@ static void run_timers(struct loop *loop)
     }
 }
 
-/* --- deferred calls ----------------------------------------------------------------------- */
+/* --- deferred calls ------------------------------------------------------------------------- */
 
 void loop_defer(struct loop *loop, struct loop_defer *d, loop_fn fn, void *ctx)
 {
@@ -224,7 +224,7 @@ static void run_deferred(struct loop *loop)
     }
 }
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* --- signals -------------------------------------------------------------------------------- */
 
 static void on_signal(void *ctx, unsigned events)
 {
@@ -235,8 +235,8 @@ static void on_signal(void *ctx, unsigned events)
         loop->signal_fn(loop->signal_ctx, (int)info.ssi_signo);
 }
 
-int loop_signals(struct loop *loop, const int *signals, size_t n,
-                 void (*fn)(void *ctx, int signal), void *ctx, struct err *e)
+int loop_signals(struct loop *loop, const int *signals, size_t n, void (*fn)(void *ctx, int signal),
+                 void *ctx, struct err *e)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -252,7 +252,7 @@ int loop_signals(struct loop *loop, const int *signals, size_t n,
     return loop_io_add(loop, loop->signal_fd, LOOP_IN, on_signal, loop, &loop->signal_io, e);
 }
 
-/* --- the loop ----------------------------------------------------------------------------- */
+/* --- the loop ------------------------------------------------------------------------------- */
 
 static int wait_ms(const struct loop *loop, int64_t max_wait_ms)
 {

@@ -18,8 +18,8 @@ struct loop;
 typedef void (*loop_fn)(void *ctx);
 
 MUST_CHECK int loop_new(struct loop **ret, struct err *e);
-struct loop *loop_free(struct loop *loop); /* NULL in, NULL out */
-void loop_run(struct loop *loop);          /* until loop_quit() */
+struct loop *loop_free(struct loop *loop);              /* NULL in, NULL out */
+void loop_run(struct loop *loop);                       /* until loop_quit() */
 void loop_turn(struct loop *loop, int64_t max_wait_ms); /* one turn: for tests */
 void loop_quit(struct loop *loop);
 
@@ -27,9 +27,13 @@ void loop_quit(struct loop *loop);
 int64_t loop_now(const struct loop *loop);
 void loop_set_clock(struct loop *loop, int64_t (*now_ms)(void));
 
-/* --- descriptors -------------------------------------------------------------------------- */
+/* --- descriptors ---------------------------------------------------------------------------- */
 
-enum loop_events { LOOP_IN = 1, LOOP_OUT = 2, LOOP_HUP = 4 }; /* HUP: hang-up or error, always told */
+enum loop_events {
+    LOOP_IN = 1,
+    LOOP_OUT = 2,
+    LOOP_HUP = 4
+}; /* HUP: hang-up or error, always told */
 
 struct loop_io;
 typedef void (*loop_io_fn)(void *ctx, unsigned events);
@@ -40,7 +44,7 @@ MUST_CHECK int loop_io_add(struct loop *loop, int fd, unsigned events, loop_io_f
 void loop_io_set(struct loop_io *io, unsigned events);
 struct loop_io *loop_io_del(struct loop_io *io); /* before the fd is closed; NULL in, NULL out */
 
-/* --- timers and deferred calls: embedded in their owner, zero means unarmed ------------------ */
+/* --- timers and deferred calls: embedded in their owner, zero means unarmed ----------------- */
 
 struct loop_timer {
     struct loop_timer *prev, *next;
@@ -65,7 +69,7 @@ struct loop_defer {
 void loop_defer(struct loop *loop, struct loop_defer *d, loop_fn fn, void *ctx);
 void loop_defer_stop(struct loop *loop, struct loop_defer *d);
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* --- signals -------------------------------------------------------------------------------- */
 
 /* Calls fn for each of these signals from now on; they are blocked for the process. Once. */
 MUST_CHECK int loop_signals(struct loop *loop, const int *signals, size_t n,

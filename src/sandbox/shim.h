@@ -46,15 +46,15 @@ enum shim_order {
 
 enum shim_kind { SHIM_STARTED = 1, SHIM_FAILED, SHIM_EXITED };
 
-enum shim_step { /* where a start failed */
-    SHIM_STEP_SETUP = 1, /* the shim's own: signalfd, prctl, pipe */
-    SHIM_STEP_FORK,
-    SHIM_STEP_SETSID,
-    SHIM_STEP_PARENT, /* the shim had gone already */
-    SHIM_STEP_LIMITS,
-    SHIM_STEP_EXEC,
-    SHIM_STEP_ADOPT, /* PID is no child of ours */
-    SHIM_STEP__COUNT
+enum shim_step {                      /* where a start failed */
+                 SHIM_STEP_SETUP = 1, /* the shim's own: signalfd, prctl, pipe */
+                 SHIM_STEP_FORK,
+                 SHIM_STEP_SETSID,
+                 SHIM_STEP_PARENT, /* the shim had gone already */
+                 SHIM_STEP_LIMITS,
+                 SHIM_STEP_EXEC,
+                 SHIM_STEP_ADOPT, /* PID is no child of ours */
+                 SHIM_STEP__COUNT
 };
 
 struct shim_report {

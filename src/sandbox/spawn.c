@@ -15,7 +15,7 @@
 #include "sandbox/shim.h"
 
 enum {
-    SHIM_FD = 3,        /* where the shim finds its end of the socket */
+    SHIM_FD = 3, /* where the shim finds its end of the socket */
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
 };
@@ -28,7 +28,7 @@ struct spawner {
 struct child {
     struct spawner *spawner;
     struct child *prev, *next;
-    pid_t shim;
+    pid_t shim; /* 0: somebody else's child */
     int control, output;
     struct loop_io *control_io, *output_io;
     const struct child_events *events; /* NULL once it was given up or has ended */
@@ -66,7 +66,7 @@ static void free_child(struct child *child)
 /* The shim's end of the socket is closed: it is gone or in its last microseconds. */
 static void reap(struct child *child)
 {
-    while (waitpid(child->shim, NULL, 0) < 0 && errno == EINTR)
+    while (child->shim > 0 && waitpid(child->shim, NULL, 0) < 0 && errno == EINTR)
         ;
     unlink_child(child);
     free_child(child);
@@ -163,6 +163,23 @@ static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd,
 }
 
 /* posix_spawn and not fork: libzmq's threads may hold the allocator's lock at this moment. */
+static int spawn(const char *program, bool search, const posix_spawn_file_actions_t *actions,
+                 const char **argv, const char *const *envp, pid_t *ret_pid)
+{
+    posix_spawnattr_t attr;
+    sigset_t none;
+    sigemptyset(&none);
+    (void)posix_spawnattr_init(&attr);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attr, &none);
+    char *const *words = (char *const *)(size_t)argv, *const *variables =
+                                                          (char *const *)(size_t)envp;
+    int r = search ? posix_spawnp(ret_pid, program, actions, &attr, words, variables)
+                   : posix_spawn(ret_pid, program, actions, &attr, words, variables);
+    (void)posix_spawnattr_destroy(&attr);
+    return -r;
+}
+
 static int spawn_shim(const struct child_spec *spec, int control, int output, pid_t *ret_pid)
 {
     size_t n = 0;
@@ -174,24 +191,42 @@ static int spawn_shim(const struct child_spec *spec, int control, int output, pi
     argv[2] = "3";
     argv[3] = "--";
     memcpy(&argv[4], spec->argv, n * sizeof *argv);
-
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none;
-    sigemptyset(&none);
-    int r = posix_spawn_file_actions_init(&actions);
+    int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
-        r = prepare_actions(&actions, spec->cwd, control, output);
-    (void)posix_spawnattr_init(&attr);
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setsigmask(&attr, &none);
+        r = -prepare_actions(&actions, spec->cwd, control, output);
     if (r == 0)
-        r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, (char *const *)(void *)argv,
-                        (char *const *)(void *)spec->envp);
-    (void)posix_spawnattr_destroy(&attr);
+        r = spawn("/proc/self/exe", false, &actions, argv, spec->envp, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
     xfree(argv);
-    return -r;
+    return r;
+}
+
+int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd, pid_t *ret_pid,
+                 struct err *e)
+{
+    (void)spawner;
+    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_FD + 1);
+    posix_spawn_file_actions_t actions;
+    int r = -posix_spawn_file_actions_init(&actions);
+    if (r == 0)
+        r = moved < 0 ? -errno : -prepare_actions(&actions, spec->cwd, moved, 2);
+    if (r == 0)
+        r = spawn(spec->argv[0], true, &actions, (const char **)(size_t)spec->argv, spec->envp,
+                  ret_pid);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
+}
+
+void spawner_reap(struct spawner *spawner)
+{
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (struct child *child = spawner->children; child; child = child->next) {
+            if (child->shim == pid)
+                child->shim = 0; /* its socket tells the rest */
+        }
+    }
 }
 
 /* A descriptor that is already 3 would keep its close-on-exec flag through dup2(3, 3). */
@@ -218,29 +253,31 @@ static struct child *new_child(struct spawner *spawner, int control, int output,
     return child;
 }
 
-int child_start(struct spawner *spawner, const struct child_spec *spec,
-                const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+/* The two pairs of a child: our ends go into the child that is returned, the others to *ret. */
+static struct child *open_child(struct spawner *spawner, struct child_ends *ret, struct err *e)
 {
     int sockets[2] = {-1, -1}, pipes[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return err_set(e, -errno, "socketpair: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+        (void)err_set(e, -errno, "socketpair: %s", strerror(errno));
+        return NULL;
+    }
     drop_fd int control = sockets[0], shim_end = move_up(sockets[1]);
-    if (pipe2(pipes, O_CLOEXEC) < 0)
-        return err_set(e, -errno, "pipe2: %s", strerror(errno));
+    if (pipe2(pipes, O_CLOEXEC) < 0) {
+        (void)err_set(e, -errno, "pipe2: %s", strerror(errno));
+        return NULL;
+    }
     drop_fd int output = pipes[0], child_end_fd = move_up(pipes[1]);
     (void)fcntl(output, F_SETFL, O_NONBLOCK);
+    *ret = (struct child_ends){.control = fd_take(&shim_end), .output = fd_take(&child_end_fd)};
+    return new_child(spawner, fd_take(&control), fd_take(&output), 0);
+}
 
-    pid_t shim = -1;
-    int r = spawn_shim(spec, shim_end, child_end_fd, &shim);
-    if (r < 0)
-        return err_set(e, r, "start %s in %s: %s", spec->argv[0], spec->cwd ? spec->cwd : ".",
-                       strerror(-r));
-    struct child *child = new_child(spawner, fd_take(&control), fd_take(&output), shim);
-    r = loop_io_add(spawner->loop, child->control, LOOP_IN, on_control, child, &child->control_io,
-                    e);
+static int watch(struct child *child, const struct child_events *events, void *ctx, struct err *e)
+{
+    struct loop *loop = child->spawner->loop;
+    int r = loop_io_add(loop, child->control, LOOP_IN, on_control, child, &child->control_io, e);
     if (r == 0)
-        r = loop_io_add(spawner->loop, child->output, LOOP_IN, on_output, child,
-                        &child->output_io, e);
+        r = loop_io_add(loop, child->output, LOOP_IN, on_output, child, &child->output_io, e);
     if (r < 0) {
         (void)shutdown(child->control, SHUT_RDWR);
         reap(child);
@@ -248,6 +285,45 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     }
     child->events = events;
     child->ctx = ctx;
+    return 0;
+}
+
+int child_start(struct spawner *spawner, const struct child_spec *spec,
+                const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    struct child_ends ends;
+    struct child *child = open_child(spawner, &ends, e);
+    if (!child)
+        return e ? e->code : -EMFILE;
+    int r = spawn_shim(spec, ends.control, ends.output, &child->shim);
+    (void)fd_close(ends.control);
+    (void)fd_close(ends.output);
+    if (r < 0) {
+        child->shim = 0;
+        reap(child);
+        return err_set(e, r, "start %s in %s: %s", spec->argv[0], spec->cwd ? spec->cwd : ".",
+                       strerror(-r));
+    }
+    r = watch(child, events, ctx, e);
+    if (r == 0)
+        *ret = child;
+    return r;
+}
+
+int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
+                struct child_ends *ret_ends, struct child **ret, struct err *e)
+{
+    struct child_ends ends;
+    struct child *child = open_child(spawner, &ends, e);
+    if (!child)
+        return e ? e->code : -EMFILE;
+    int r = watch(child, events, ctx, e);
+    if (r < 0) {
+        (void)fd_close(ends.control);
+        (void)fd_close(ends.output);
+        return r;
+    }
+    *ret_ends = ends;
     *ret = child;
     return 0;
 }
@@ -282,14 +358,16 @@ struct child *child_end(struct child *child)
     return NULL;
 }
 
-static int shims_left(struct spawner *spawner)
+static bool shims_left(struct spawner *spawner)
 {
     for (struct child *child = spawner->children, *next; child; child = next) {
+        struct shim_report report;
+        ssize_t n;
         next = child->next;
-        if (waitpid(child->shim, NULL, WNOHANG) != 0) {
-            unlink_child(child);
-            free_child(child);
-        }
+        while ((n = recv(child->control, &report, sizeof report, MSG_DONTWAIT)) > 0)
+            ;
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            reap(child);
     }
     return spawner->children != NULL;
 }

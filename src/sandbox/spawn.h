@@ -45,9 +45,27 @@ MUST_CHECK int child_start(struct spawner *spawner, const struct child_spec *spe
                            const struct child_events *events, void *ctx, struct child **ret,
                            struct err *e);
 
-void child_interrupt(struct child *child); /* SIGINT to its process group */
-void child_terminate(struct child *child); /* SIGTERM to its process group */
-void child_resume(struct child *child);    /* SIGCONT to the whole tree */
+/* A child that somebody else puts below a shim: `ipybox shim … --adopt`, with the two descriptors
+ * that are returned here for it (owned, close-on-exec). Its events are as those of any child. */
+struct child_ends {
+    int control; /* the shim's */
+    int output;  /* the child's 1 and 2 */
+};
+MUST_CHECK int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
+                           struct child_ends *ret_ends, struct child **ret, struct err *e);
+
+/* A helper of the server itself, without a shim: it finds `fd` as its descriptor 3, writes to the
+ * server's standard error, and has to end when the other end of fd is closed. */
+MUST_CHECK int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
+                            pid_t *ret_pid, struct err *e);
+
+/* Buries processes that became the server's children when their parents died: call it on SIGCHLD,
+ * in a process that is a subreaper. */
+void spawner_reap(struct spawner *spawner);
+
+void child_interrupt(struct child *child);    /* SIGINT to its process group */
+void child_terminate(struct child *child);    /* SIGTERM to its process group */
+void child_resume(struct child *child);       /* SIGCONT to the whole tree */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
 
 #endif

@@ -31,7 +31,7 @@ static const struct type {
     {"application/javascript", "js", false, false},
 };
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ---------------------------------------------------------------------------------- */
 
 static void drop_file(struct output *o, size_t i)
 {
@@ -64,9 +64,9 @@ static void save(struct output *o, const struct type *type, const char *data, co
     struct err e = ERR_NONE;
     drop_buf struct buf bytes = BUF_INIT(DISPLAY_MAX);
     char *path = NULL;
-    int r = o->file_count < OUTPUT_FILES_MAX ? decode(type, data, &bytes, &e)
-                                             : err_set(&e, -EMFILE, "a cell may save %d displays",
-                                                       OUTPUT_FILES_MAX);
+    int r = o->file_count < OUTPUT_FILES_MAX
+                ? decode(type, data, &bytes, &e)
+                : err_set(&e, -EMFILE, "a cell may save %d displays", OUTPUT_FILES_MAX);
     if (r == 0)
         r = savefile_write(o->workspace, type->is_image ? "images" : "outputs", type->extension,
                            buf_text(&bytes), bytes.len, &path, &e);
@@ -77,16 +77,15 @@ static void save(struct output *o, const struct type *type, const char *data, co
         return;
     }
     o->files = xrealloc(o->files, (o->file_count + 1) * sizeof *o->files);
-    o->files[o->file_count++] = (struct output_file){.path = path,
-                                                     .mime = type->mime,
-                                                     .is_image = type->is_image,
-                                                     .display_id = xstrdup(id)};
+    o->files[o->file_count++] = (struct output_file){
+        .path = path, .mime = type->mime, .is_image = type->is_image, .display_id = xstrdup(id)};
 }
 
 static void save_all(struct output *o, const struct display_data *data, const char *id, bool shown)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const char *text = types[i].is_image || !shown ? data->find(data->ctx, types[i].mime) : NULL;
+        const char *text =
+            types[i].is_image || !shown ? data->find(data->ctx, types[i].mime) : NULL;
         if (!text)
             continue;
         save(o, &types[i], text, id);
@@ -94,7 +93,7 @@ static void save_all(struct output *o, const struct display_data *data, const ch
     }
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------- */
 
 static struct output_slot *find_slot(struct output *o, const char *id)
 {
@@ -169,7 +168,7 @@ void display_update(struct output *o, const struct display_data *data, const cha
     save_all(o, data, id, plain != NULL);
 }
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- ends ----------------------------------------------------------------------------------- */
 
 static void drop_slots(struct output *o)
 {

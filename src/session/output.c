@@ -15,7 +15,7 @@ enum {
     FILE_BUFFER = 256 * 1024, /* text gathered before a write */
 };
 
-/* --- the file of the whole text --------------------------------------------------------------- */
+/* --- the file of the whole text ------------------------------------------------------------- */
 
 static void stop_file(struct output *o, const char *why)
 {
@@ -105,7 +105,7 @@ static void discard_file(struct output *o)
     o->file_note[0] = '\0';
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------- */
 
 /* Keeps the count of white space at the end, which strip() will take away. */
 static void count(struct output *o, const char *text, size_t n)

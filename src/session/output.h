@@ -42,11 +42,11 @@ struct output {
     size_t max_chars;
     uint64_t file_limit;
     /* results, final after output_finish() */
-    struct buf text;      /* at most max_chars characters, stripped */
-    bool truncated;       /* there was more text: */
-    uint64_t chars;       /* characters of the whole stripped text */
-    char *file;           /* path of the file with the whole text, NULL when none could be made */
-    char file_note[420];  /* why the file is missing or incomplete, "" when it is whole */
+    struct buf text;     /* at most max_chars characters, stripped */
+    bool truncated;      /* there was more text: */
+    uint64_t chars;      /* characters of the whole stripped text */
+    char *file;          /* path of the file with the whole text, NULL when none could be made */
+    char file_note[420]; /* why the file is missing or incomplete, "" when it is whole */
     struct output_file *files;
     size_t file_count;
     /* inside */

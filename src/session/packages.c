@@ -68,8 +68,15 @@ int install_start(const struct packages_config *config, const char *package,
     int r = check_name(package, e);
     if (r < 0)
         return r;
-    const char *argv[] = {config->python, "-m", "pip", "install", "--no-input", "--no-color",
-                          "--disable-pip-version-check", "--root-user-action=ignore", package,
+    const char *argv[] = {config->python,
+                          "-m",
+                          "pip",
+                          "install",
+                          "--no-input",
+                          "--no-color",
+                          "--disable-pip-version-check",
+                          "--root-user-action=ignore",
+                          package,
                           NULL};
     struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
     struct install *install = NEW(struct install);

@@ -37,8 +37,8 @@ static int open_folder(const char *workspace, const char *folder, struct err *e)
     return fd;
 }
 
-int savefile_open(const char *workspace, const char *folder, const char *extension,
-                  char **ret_path, int *ret_fd, struct err *e)
+int savefile_open(const char *workspace, const char *folder, const char *extension, char **ret_path,
+                  int *ret_fd, struct err *e)
 {
     drop_fd int dir = open_folder(workspace, folder, e);
     if (dir < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/screen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -24,7 +23,8 @@ static void reset(struct screen *s)
 
 void screen_init(struct screen *s, void (*out)(void *ctx, const char *text, size_t n), void *ctx)
 {
-    *s = (struct screen){.out = out, .ctx = ctx, .escape = BUF_INIT(ESCAPE_MAX), .pen = BUF_INIT(PEN_MAX)};
+    *s = (struct screen){
+        .out = out, .ctx = ctx, .escape = BUF_INIT(ESCAPE_MAX), .pen = BUF_INIT(PEN_MAX)};
     for (size_t i = 0; i < SCREEN_ROWS; i++)
         s->rows[i] = BUF_INIT(SCREEN_ROW_MAX + 8);
     reset(s);
@@ -62,7 +62,7 @@ static void hand_out_first_row(struct screen *s)
     s->row = s->row > 0 ? s->row - 1 : 0;
 }
 
-/* --- a row --------------------------------------------------------------------------------- */
+/* --- a row ---------------------------------------------------------------------------------- */
 
 /* Bytes of a colour sequence at text: it takes no column. 0: none. */
 static size_t colour_length(const char *text, size_t n)
@@ -193,7 +193,7 @@ static void erase_line(struct screen *s, size_t row_index, int how)
     }
 }
 
-/* --- control ------------------------------------------------------------------------------- */
+/* --- control -------------------------------------------------------------------------------- */
 
 static void line_feed(struct screen *s)
 {
@@ -260,11 +260,19 @@ static void add_to_pen(struct screen *s, const char *text, size_t n)
     (void)buf_add(&s->pen, text, n);
 }
 
+static size_t first_number(const char *text)
+{
+    size_t n = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        n = n < SCREEN_ROW_MAX ? n * 10 + (size_t)(*text - '0') : n;
+    return n;
+}
+
 static void run_sequence(struct screen *s)
 {
     const char *text = buf_text(&s->escape);
     char final = text[s->escape.len - 1];
-    unsigned long n = strtoul(text + 2, NULL, 10);
+    size_t n = first_number(text + 2);
     if (colour_length(text, s->escape.len) > 0)
         add_to_pen(s, text, s->escape.len);
     else if (final == 'K')
@@ -322,7 +330,7 @@ static size_t feed_one(struct screen *s, const char *text, size_t n)
     return width;
 }
 
-/* --- text without control ------------------------------------------------------------------ */
+/* --- text without control ------------------------------------------------------------------- */
 
 static size_t plain_length(const char *text, size_t n)
 {

@@ -37,6 +37,7 @@ struct session {
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
     struct loop_defer work;
+    struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
     int retiring; /* kernels that are shutting down in the background */
     /* about the running cell */
@@ -67,7 +68,7 @@ static void look_for_work(struct session *s)
     loop_defer(s->loop, &s->work, want_work, s);
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------- */
 
 static void free_cell(struct cell *cell)
 {
@@ -114,7 +115,8 @@ static void finish_reset(struct session *s)
 }
 
 /* Something that was queued and will not run. */
-static void refuse(struct session *s, struct cell *cell, enum cell_status status, const char *reason)
+static void refuse(struct session *s, struct cell *cell, enum cell_status status,
+                   const char *reason)
 {
     if (!cell->reset_done) {
         tell_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
@@ -132,7 +134,7 @@ static void refuse_all(struct session *s, const struct err *why)
         refuse(s, take_first(s), CELL_REFUSED, why->msg);
 }
 
-/* --- kernel's events -------------------------------------------------------------------------- */
+/* --- kernel's events ------------------------------------------------------------------------ */
 
 static void on_ready(void *ctx)
 {
@@ -174,6 +176,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
     s->kernel = NULL;
+    loop_defer_stop(s->loop, &s->spare_ready);
     s->why = why;
     s->last_words = last_words;
     dispatch(s, LOST);
@@ -201,15 +204,26 @@ static void retire_kernel(struct session *s)
         return;
     struct kernel *kernel = s->kernel;
     s->kernel = NULL;
+    loop_defer_stop(s->loop, &s->spare_ready);
     s->retiring++;
     (void)kernel_retire(kernel, on_gone, s);
 }
 
-/* --- steps: what an event means in a state ------------------------------------------------------ */
+/* --- steps: what an event means in a state -------------------------------------------------- */
 
 static void start_kernel(struct session *s)
 {
     struct err e = ERR_NONE;
+    bool ready = false;
+    if (s->config->pool)
+        s->kernel = pool_take(s->config->pool, &kernel_events, s, &ready);
+    if (s->kernel) {
+        s->state = STARTING;
+        s->used = false;
+        if (ready)
+            loop_defer(s->loop, &s->spare_ready, on_ready, s);
+        return;
+    }
     if (kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) == 0) {
         s->state = STARTING;
         s->used = false;
@@ -359,6 +373,8 @@ static void step_replace(struct session *s)
         .kernel_replaced = true,
     };
     tell_finished(s, take_first(s), &result);
+    if (s->stopped_as == CELL_CANCELLED) /* it has no answer to say so */
+        note_new_kernel(s, "the cell before it was cancelled and ignored the interrupt");
     if (!s->closing)
         start_kernel(s);
     look_for_work(s);
@@ -410,7 +426,7 @@ static void dispatch(struct session *s, enum event event)
         check_closed(s);
 }
 
-/* --- calls from above ----------------------------------------------------------------------------- */
+/* --- calls from above ----------------------------------------------------------------------- */
 
 int session_open(const struct session_config *config, struct session **ret, struct err *e)
 {
@@ -512,7 +528,7 @@ void cell_cancel(struct cell *cell)
     check_closed(s);
 }
 
-/* --- closing ------------------------------------------------------------------------------------ */
+/* --- closing -------------------------------------------------------------------------------- */
 
 static void check_closed(struct session *s)
 {
@@ -538,6 +554,7 @@ static void on_close_deadline(void *ctx)
         tell_finished(s, take_first(s), &result);
     }
     s->kernel = kernel_kill(s->kernel);
+    loop_defer_stop(s->loop, &s->spare_ready);
     s->state = DOWN;
     refuse_all(s, &why);
     check_closed(s);
@@ -563,6 +580,7 @@ struct session *session_free(struct session *s)
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->close_timer);
     loop_defer_stop(s->loop, &s->work);
+    loop_defer_stop(s->loop, &s->spare_ready);
     failure_done(&s->failure);
     buf_done(&s->late);
     xfree(s);

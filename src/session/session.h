@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "jupyter/kernel.h"
+#include "jupyter/pool.h"
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -24,8 +25,10 @@
 
 struct session_config {
     struct kernel_config kernel;
-    const char *workspace;      /* absolute */
-    int64_t interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
+    struct pool *pool;     /* spare kernels; NULL: none */
+    const char *workspace; /* absolute */
+    int64_t
+        interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     uint64_t output_file_limit; /* bytes */
     void (*log)(enum log_level level, const char *text);
 };
@@ -42,13 +45,13 @@ enum cell_status {
 struct cell_result { /* borrowed for the call */
     enum cell_status status;
     const struct output *output;
-    const char *ename, *evalue;    /* of CELL_ERROR and of an interrupted cell, else "" */
-    const char *traceback;         /* its lines, without colours */
-    const char *reason;            /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
-    const char *last_words;        /* LOST: what the process wrote to standard error at its end */
-    bool kernel_replaced;          /* all variables are gone: a new kernel serves the next cell */
-    const char *notice;            /* why this cell ran in a new kernel, or "" */
-    const char *late;              /* what arrived after the cell before it had ended, or "" */
+    const char *ename, *evalue; /* of CELL_ERROR and of an interrupted cell, else "" */
+    const char *traceback;      /* its lines, without colours */
+    const char *reason;         /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
+    const char *last_words;     /* LOST: what the process wrote to standard error at its end */
+    bool kernel_replaced;       /* all variables are gone: a new kernel serves the next cell */
+    const char *notice;         /* why this cell ran in a new kernel, or "" */
+    const char *late;           /* what arrived after the cell before it had ended, or "" */
 };
 
 struct cell_request {

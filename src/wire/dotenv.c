@@ -50,7 +50,7 @@ static void warn(const struct parser *p, size_t line, const char *what)
         p->events->warn(p->ctx, line, what);
 }
 
-/* --- reading characters --- */
+/* --- reading characters --------------------------------------------------------------------- */
 
 /* The next byte, or 0 at the end (a NUL in the text is no syntax either). */
 static char peek(const struct parser *p)
@@ -88,7 +88,7 @@ static size_t length_of_line(const struct parser *p)
     return newline ? (size_t)(newline - from) : p->text.len - p->at;
 }
 
-/* --- the grammar; a function returns NULL or what is wrong --- */
+/* --- the grammar; a function returns NULL or what is wrong ---------------------------------- */
 
 static void read_export(struct parser *p)
 {
@@ -225,7 +225,7 @@ static const char *read_binding(struct parser *p, struct binding *ret)
     return wrong ? wrong : read_line_end(p);
 }
 
-/* --- the variables --- */
+/* --- the variables -------------------------------------------------------------------------- */
 
 static uint32_t hash_of(const char *s, size_t n)
 {

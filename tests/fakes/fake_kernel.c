@@ -35,6 +35,14 @@ int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
     return 0;
 }
 
+void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
+                   bool finish_first)
+{
+    kernel->events = events;
+    kernel->ctx = ctx;
+    fake.finish_first = finish_first;
+}
+
 void kernel_interrupt(struct kernel *kernel)
 {
     (void)kernel;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_kernel.h - stands in for jupyter/kernel.c at link time: a test plays the kernel. */
+ * tests/fakes/fake_kernel.h - stands in for jupyter/kernel.c at link time: a test plays the
+ * kernel. */
 #ifndef FAKES_FAKE_KERNEL_H
 #define FAKES_FAKE_KERNEL_H
 
@@ -9,8 +10,9 @@
 struct fake_kernel {
     int starts, interrupts, kills, retires, resumes; /* calls so far */
     bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
+    bool finish_first;                               /* of the last kernel_rebind() */
     bool hold_retired; /* a retired kernel stays until fake_kernel_gone() */
-    char code[256];                                  /* of the last cell */
+    char code[256];    /* of the last cell */
     struct kernel *current;
 };
 

@@ -47,8 +47,7 @@ int session_execute(struct session *session, const struct cell_request *request,
         return err_set(e, -EAGAIN, "the queue is full");
     fake.executes++;
     fake.request = *request;
-    (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)request->code.len,
-                   request->code.data);
+    (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)request->code.len, request->code.data);
     *ret = new_cell(events, ctx);
     return 0;
 }

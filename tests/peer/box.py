@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
+import re
 import subprocess
 import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 IMAGE = "ipybox"
 INSIDE = "/app/workspace"
@@ -60,6 +65,23 @@ def docker(*args: str) -> str:
     return run.stdout.decode()
 
 
+def tool_path(name: str) -> Path:
+    """A file that tests/peer/run has put beside the npm packages."""
+    return Path(os.environ["PEER_NODE_DIR"]) / name
+
+
+# From the Docker section of the Python ipybox's page on its MCP server.
+OLD_CONFIG = Path(__file__).with_name("old_config.json")
+
+
+def old_config(workspace: Path) -> dict[str, Any]:
+    """It, with nothing but the path filled in."""
+    config: dict[str, Any] = json.loads(
+        OLD_CONFIG.read_text().replace("/path/to/workspace", str(workspace))
+    )
+    return config
+
+
 def give_away(path: Path) -> None:
     os.chown(path, *OWNER)
 
@@ -83,3 +105,14 @@ def make_wheel(folder: Path, name: str, version: str) -> Path:
         for path, text in files.items():
             archive.writestr(path, text)
     return wheel
+
+
+@contextmanager
+def raises(kind: type[Exception], pattern: str = "") -> Iterator[None]:
+    """As pytest.raises, whose own exception is none that a task group of anyio could carry."""
+    try:
+        yield
+    except kind as e:
+        assert re.search(pattern, str(e)), e
+    else:
+        raise AssertionError(f"no {kind.__name__} was raised")

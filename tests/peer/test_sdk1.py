@@ -18,7 +18,7 @@ from typing import Any
 
 import anyio
 import pytest
-from box import INSIDE, OWNER, PNG, TOOLS, Box, give_away, make_wheel
+from box import INSIDE, OWNER, PNG, TOOLS, Box, make_wheel, raises
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
@@ -122,7 +122,7 @@ async def test_ping_is_answered(session: ClientSession) -> None:
 
 
 async def test_an_unknown_tool_is_a_protocol_error(session: ClientSession) -> None:
-    with pytest.raises(McpError, match="Unknown tool: nonsense"):
+    with raises(McpError, "Unknown tool: nonsense"):
         await session.call_tool("nonsense", {})
 
 
@@ -350,7 +350,7 @@ async def test_output_is_reported_as_progress_while_the_cell_runs(session: Clien
 async def test_a_cancelled_call_is_interrupted_and_the_state_kept(session: ClientSession) -> None:
     await cell(session, "kept = 'through the cancel'; import time")
     request_id = session._request_id  # of the next request; this SDK tells it in no other way
-    with pytest.raises(McpError, match="Timed out"):
+    with raises(McpError, "Timed out"):
         await session.call_tool(
             "execute_ipython_cell",
             {"code": "time.sleep(60)"},
@@ -429,7 +429,7 @@ async def test_close_ends_the_container_at_once(box: Box) -> None:
 async def test_close_ends_a_container_whose_cell_still_runs(box: Box) -> None:
     async with connected(box) as session:
         await cell(session, "import subprocess; _ = subprocess.Popen(['sleep', '300'])")
-        with pytest.raises(McpError, match="Timed out"):
+        with raises(McpError, "Timed out"):
             await session.call_tool(
                 "execute_ipython_cell",
                 {"code": "import time; time.sleep(300)"},

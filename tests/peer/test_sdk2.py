@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
-from box import TOOLS, Box
+from box import TOOLS, Box, raises
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.subscriptions import ListenNotSupportedError
 from mcp_types import CallToolResult, TextContent
@@ -19,6 +19,8 @@ pytestmark = pytest.mark.anyio
 
 VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
+modern_only = pytest.mark.parametrize("client", ["auto", "2026-07-28"], indirect=True)
+
 
 def client_of(box: Box, mode: str) -> Client:
     return Client(StdioServerParameters(command="docker", args=box.args()), mode=mode)
@@ -26,12 +28,6 @@ def client_of(box: Box, mode: str) -> Client:
 
 @pytest.fixture(scope="module", params=list(VERSIONS))
 async def client(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client]:
-    async with client_of(shared_box, request.param) as client:
-        yield client
-
-
-@pytest.fixture(scope="module", params=["auto", "2026-07-28"])
-async def modern(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client]:
     async with client_of(shared_box, request.param) as client:
         yield client
 
@@ -89,7 +85,7 @@ async def test_wrong_arguments_are_a_result(client: Client) -> None:
 
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
-    with pytest.raises(MCPError, match="Unknown tool: nonsense"):
+    with raises(MCPError, "Unknown tool: nonsense"):
         await client.call_tool("nonsense", {})
 
 
@@ -123,7 +119,7 @@ async def test_progress_carries_the_output(client: Client) -> None:
 async def test_a_call_given_up_is_cancelled(client: Client) -> None:
     await cell(client, "x = 'through the cancel'; import time; ended = None")
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
-    with pytest.raises(MCPError):
+    with raises(MCPError):
         await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=0.5)
     start = time.monotonic()
     assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
@@ -191,25 +187,28 @@ async def test_reset_returns_nothing_and_clears_the_state(client: Client) -> Non
 # --- the modern era only ---
 
 
-async def test_a_list_may_be_cached_as_the_server_says(modern: Client) -> None:
-    tools = await modern.list_tools()
+@modern_only
+async def test_a_list_may_be_cached_as_the_server_says(client: Client) -> None:
+    tools = await client.list_tools()
     assert tools.ttl_ms > 0
     assert tools.cache_scope == "public"
 
 
-async def test_results_carry_the_stamp_of_the_server(modern: Client) -> None:
-    result = await modern.call_tool("execute_ipython_cell", {"code": "1"})
+@modern_only
+async def test_results_carry_the_stamp_of_the_server(client: Client) -> None:
+    result = await client.call_tool("execute_ipython_cell", {"code": "1"})
     assert result.meta is not None
     assert result.meta["io.modelcontextprotocol/serverInfo"]["name"] == "ipybox"
 
 
-async def test_listen_is_acknowledged_and_disturbs_nothing(modern: Client) -> None:
+@modern_only
+async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
     with anyio.fail_after(5):
-        async with modern.listen(tools_list_changed=True) as subscription:
+        async with client.listen(tools_list_changed=True) as subscription:
             # The list of tools never changes here, so nothing of the filter is honoured.
             assert not subscription.honored.tools_list_changed
-            assert await cell(modern, "print('while listening')") == "while listening"
-    assert await cell(modern, "print('after it')") == "after it"
+            assert await cell(client, "print('while listening')") == "while listening"
+    assert await cell(client, "print('after it')") == "after it"
 
 
 async def test_listen_does_not_keep_the_container_alive(box: Box) -> None:
@@ -231,8 +230,6 @@ async def test_the_first_message_may_be_a_call(box: Box) -> None:
 
 async def test_listen_is_not_offered_to_a_handshake_client(shared_box: Box) -> None:
     async with client_of(shared_box, "legacy") as client:
-        with pytest.raises(ListenNotSupportedError):
+        with raises(ListenNotSupportedError):
             async with client.listen(tools_list_changed=True):
                 pass
-        with pytest.warns(DeprecationWarning):
-            await client.send_ping()

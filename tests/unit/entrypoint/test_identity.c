@@ -410,10 +410,7 @@ static void a_umask_is_octal(void)
     }
 }
 
-#define TEST(name)                                                                                 \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+#define TEST(name) {#name, name}
 
 TEST_LIST = {
     TEST(the_identity_is_decided_by_the_facts),

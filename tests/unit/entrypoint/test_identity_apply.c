@@ -345,10 +345,7 @@ static void a_secret_given_twice_is_refused(void)
     TEST_CHECK(strcmp(e.msg, TOKEN " and " TOKEN "_FILE are both set: give one of them") == 0);
 }
 
-#define TEST(name)                                                                                 \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+#define TEST(name) {#name, name}
 
 TEST_LIST = {
     TEST(another_user_is_become_for_good),

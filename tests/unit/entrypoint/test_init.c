@@ -301,10 +301,7 @@ static void it_works_as_pid_1(void)
     TEST_CHECK(prints(&st, "parent 1\n"));
 }
 
-#define TEST(name)                                                                                 \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+#define TEST(name) {#name, name}
 
 TEST_LIST = {
     TEST(the_words_say_what_runs),

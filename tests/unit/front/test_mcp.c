@@ -7,8 +7,9 @@
 #include "fakes/fake_session.h"
 #include "front/mcp.h"
 
-#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","             \
-             "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define META                                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 static int64_t now = 1000;
 static struct loop *loop;
@@ -216,8 +217,8 @@ static void wrong_arguments_are_named_in_the_error(void)
     open_initialized();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         call("1", cases[i][0], cases[i][1]);
-        drop_str char *start = xasprintf("\"text\":\"Error executing tool %s: %s", cases[i][0],
-                                         cases[i][2]);
+        drop_str char *start =
+            xasprintf("\"text\":\"Error executing tool %s: %s", cases[i][0], cases[i][2]);
         expect(start);
         expect("\"isError\":true");
         TEST_CHECK(messages == 1 && fake.executes == 0);
@@ -281,7 +282,8 @@ static void output_is_told_as_progress_to_the_one_who_asked(void)
 {
     open_initialized();
     say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\"},\"_meta\":{\"progressToken\":\"t\"}"
+        "\"execute_ipython_cell\",\"arguments\":"
+        "{\"code\":\"x\"},\"_meta\":{\"progressToken\":\"t\"}"
         "}}");
     fake_session_text("a");
     loop_turn(loop, 0);
@@ -311,7 +313,8 @@ static void a_flood_is_not_told_as_progress(void)
 {
     open_initialized();
     say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\"},\"_meta\":{\"progressToken\":1}}}");
+        "\"execute_ipython_cell\",\"arguments\":"
+        "{\"code\":\"x\"},\"_meta\":{\"progressToken\":1}}}");
     static char line[1001];
     memset(line, 'x', 1000);
     size_t told = 0;
@@ -462,8 +465,9 @@ static void a_listener_is_acknowledged_and_stays_silent(void)
     open_mcp();
     say("{\"jsonrpc\":\"2.0\",\"id\":\"L\",\"method\":\"subscriptions/listen\",\"params\":{"
         "\"notifications\":{\"toolsListChanged\":true}," META "}}");
-    expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
-           "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"},\"notifications\":{}}}");
+    expect(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
+        "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"},\"notifications\":{}}}");
     TEST_CHECK(messages == 1);
     TEST_CHECK(mcp_is_idle(mcp)); /* it is no reason to stay */
     say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"

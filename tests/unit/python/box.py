@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol, Self
 
 import zmq
 
@@ -63,6 +63,15 @@ class Result:
         return "".join(m.content["text"] for m in self.of("stream") if m.content["name"] == name)
 
 
+class Process(Protocol):
+    """What subprocess.Popen and the fork of a template have in common."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 class Kernel:
     """Context manager; the kernel leads its process group and gets nothing of our environment."""
 
@@ -76,21 +85,13 @@ class Kernel:
         self.stderr = self.home / "stderr"
         environment = {"PATH": os.environ["PATH"], "IPYTHONDIR": str(self.home / "ipython")}
         with self.stderr.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "ipybox_kernel", "-f", str(self.connection)],
-                cwd=self.work,
-                env=environment | (env or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            self.process = self.spawn(environment | (env or {}), output)
         self.context = zmq.Context()
         self.shell = self._socket(zmq.DEALER, "shell")
         self.control = self._socket(zmq.DEALER, "control")
         self.iopub = self._socket(zmq.SUB, "iopub", queue)
 
-    def __enter__(self) -> Kernel:
+    def __enter__(self) -> Self:
         try:
             self._connect()
         except BaseException:
@@ -114,6 +115,18 @@ class Kernel:
         self.process.wait()
         self.context.destroy(linger=0)
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def spawn(self, env: dict[str, str], output: BinaryIO) -> Process:
+        """Start the process with its output in a file."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "ipybox_kernel", "-f", str(self.connection)],
+            cwd=self.work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
     def send(self, kind: str, content: dict[str, Any], channel: str = "shell") -> str:
         """Send a request; returns its id."""

@@ -60,15 +60,15 @@ static void text_is_stripped_at_both_ends_as_python_does(void)
         {{"hello\n"}, "hello"},
         {{" \n\t", "a", " b ", "\n\n"}, "a b"},
         {{"   ", "\n"}, ""},
-        {{"\xC2\xA0", "x", "\xE3\x80\x80"}, "x"},       /* no-break and ideographic space */
-        {{"\x1C", "x\x1F", "\xC2\x85"}, "x"},            /* separators count, as in Python */
-        {{"\xE2\x80\x8B", "x"}, "\xE2\x80\x8Bx"},        /* zero-width space does not */
+        {{"\xC2\xA0", "x", "\xE3\x80\x80"}, "x"}, /* no-break and ideographic space */
+        {{"\x1C", "x\x1F", "\xC2\x85"}, "x"},     /* separators count, as in Python */
+        {{"\xE2\x80\x8B", "x"}, "\xE2\x80\x8Bx"}, /* zero-width space does not */
         {{"a", "\n", "\n", "b"}, "a\n\nb"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
         struct output o;
-    open_output(&o, 1000);
+        open_output(&o, 1000);
         for (int k = 0; k < 4 && cases[i].parts[k]; k++)
             add(&o, cases[i].parts[k]);
         output_finish(&o);
@@ -121,7 +121,7 @@ static void characters_are_counted_and_never_cut(void)
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x90\x8D";
     for (size_t max = 0; max <= 4; max++) {
         struct output o;
-    open_output(&o, max);
+        open_output(&o, max);
         for (int i = 0; i < 50; i++)
             add(&o, text);
         output_finish(&o);
@@ -236,7 +236,7 @@ static void displays_give_text_and_files(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
         struct output o;
-    open_output(&o, 1000);
+        open_output(&o, 1000);
         struct bundle bundle = cases[i].bundle;
         display_show(&o, &(struct display_data){find, &bundle}, NULL);
         output_finish(&o);

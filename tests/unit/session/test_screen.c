@@ -42,7 +42,8 @@ static const struct {
     {"long line\r\033[Kshort\n", "short\n"},
     {"abc\b\bX", "aXc"},
     {"\b\b\rx", "x"},
-    {"one\ntwo\n\033[1Aone\033[Kthree\n", "one\none" "three\n"},
+    {"one\ntwo\n\033[1Aone\033[Kthree\n", "one\none"
+                                          "three\n"},
     {"one\ntwo\033[Fthree\n", "three\ntwo"},
     {"a\nb\nc\033[2Ax\n", "ax\nb\nc"},
     {"x\033[5Cy", "x     y"},

@@ -42,6 +42,25 @@ static void close_session(void)
     loop = loop_free(loop);
 }
 
+static void open_pool_session(void)
+{
+    struct err e = ERR_NONE;
+    TEST_ASSERT(loop_new(&loop, &e) == 0);
+    loop_set_clock(loop, fake_clock);
+    config =
+        (struct session_config){.kernel = {.loop = loop}, .workspace = "/tmp", .log = ignore_log};
+    config.pool = pool_open(&config.kernel, 1);
+    TEST_ASSERT(session_open(&config, &session, &e) == 0);
+    fake_kernel_ready();
+}
+
+static void close_pool_session(void)
+{
+    session = session_free(session);
+    config.pool = pool_close(config.pool);
+    loop = loop_free(loop);
+}
+
 static void turn(void)
 {
     for (int i = 0; i < 3; i++)
@@ -345,8 +364,9 @@ static void pager_text_is_output(void)
     fake_kernel_ready();
     struct end end = {0};
     (void)run("len?", &end);
-    fake_kernel_done("{\"status\":\"ok\",\"payload\":[{\"source\":\"page\",\"data\":{\"text/plain\":"
-                     "\"Signature\"}}]}");
+    fake_kernel_done(
+        "{\"status\":\"ok\",\"payload\":[{\"source\":\"page\",\"data\":{\"text/plain\":"
+        "\"Signature\"}}]}");
     TEST_CHECK(strcmp(end.text, "Signature") == 0);
     close_session();
 }
@@ -463,6 +483,54 @@ static void an_idle_session_closes_at_once(void)
     close_session();
 }
 
+static void a_spare_kernel_serves_a_reset_at_once_and_is_replaced_later(void)
+{
+    struct err e = ERR_NONE;
+    open_pool_session();
+    TEST_CHECK(fake.starts == 1);
+    pass(POOL_REFILL_MS + 1);
+    TEST_CHECK(fake.starts == 2);
+    fake_kernel_ready();
+    TEST_CHECK(strcmp(fake.code, "pass") == 0); /* it is warmed */
+    fake_kernel_done(ok);
+    struct cell *reset = NULL;
+    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
+    turn();
+    TEST_CHECK(resets == 1 && fake.starts == 2 && !fake.finish_first);
+    struct end end = {0};
+    (void)run("after", &end);
+    TEST_CHECK(strcmp(fake.code, "after") == 0);
+    fake_kernel_done(ok);
+    TEST_CHECK(end.status == CELL_OK && strcmp(end.notice, "") == 0);
+    pass(POOL_REFILL_MS + 1);
+    TEST_CHECK(fake.starts == 3);
+    close_pool_session();
+}
+
+static void a_spare_that_is_not_ready_yet_is_waited_for(void)
+{
+    struct err e = ERR_NONE;
+    open_pool_session();
+    pass(POOL_REFILL_MS + 1);
+    struct cell *reset = NULL;
+    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
+    turn();
+    TEST_CHECK(resets == 0 && fake.starts == 2);
+    fake_kernel_ready();
+    TEST_CHECK(resets == 1);
+    close_pool_session();
+}
+
+static void a_spare_that_dies_is_replaced_and_nobody_is_told(void)
+{
+    open_pool_session();
+    pass(POOL_REFILL_MS + 1);
+    fake_kernel_dies("no reason", "");
+    pass(POOL_REFILL_MS * 2 + 1);
+    TEST_CHECK(fake.starts == 3);
+    close_pool_session();
+}
+
 static void the_queue_has_an_end(void)
 {
     open_session();
@@ -501,6 +569,9 @@ TEST_LIST = {
     T(closing_lets_the_cells_finish_and_retires_the_kernel),
     T(closing_ends_what_takes_longer_than_its_grace),
     T(an_idle_session_closes_at_once),
+    T(a_spare_kernel_serves_a_reset_at_once_and_is_replaced_later),
+    T(a_spare_that_is_not_ready_yet_is_waited_for),
+    T(a_spare_that_dies_is_replaced_and_nobody_is_told),
     T(the_queue_has_an_end),
     {NULL, NULL},
 };

@@ -8,8 +8,7 @@
 
 static void check(const char *entries, const char *expected)
 {
-    drop_str char *text =
-        xasprintf("{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":%s}", entries);
+    drop_str char *text = xasprintf("{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":%s}", entries);
     drop_json struct json *content = json_parse(text, strlen(text), JSON_REPAIR, NULL);
     TEST_ASSERT(content != NULL);
     struct failure f;
@@ -40,8 +39,7 @@ static void shell_calls_are_written_as_the_user_wrote_them(void)
     check("[\"1 get_ipython().system('ls -l')\"]", "1 !ls -l");
     check("[\"x = get_ipython().getoutput(\\\"pwd\\\")\"]", "x = !pwd");
     check("[\"get_ipython().system('a'); get_ipython().system('b')\"]", "!a; !b");
-    check("[\"get_ipython().run_cell_magic('bash', '', 'echo (1)\\\\n')\"]",
-          "%%bash\necho (1)\\n");
+    check("[\"get_ipython().run_cell_magic('bash', '', 'echo (1)\\\\n')\"]", "%%bash\necho (1)\\n");
     check("[\"get_ipython().system(command)\"]", "get_ipython().system(command)");
     check("[\"get_ipython().system('open\"]", "get_ipython().system('open");
     check("[\"get_ipython().run_cell_magic('b\"]", "get_ipython().run_cell_magic('b");

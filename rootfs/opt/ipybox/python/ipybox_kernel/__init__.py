@@ -8,7 +8,9 @@
     fd_capture   what is written to the file descriptors 1 and 2
     tracebacks   where the traceback of an error ends
     wire         objects to JSON bytes that are always valid UTF-8
-    template     a process that forks kernels
+    template     a process that forks kernels; reads preload.txt, which preload makes
+    forking      what the template and its forks say, and what a fork does to be on its own
+    forked       the kernel application in two halves, before and after the fork
 
 Import nothing from here before ``launch.prepare()`` ran: ipykernel reads its surroundings when it
 is imported.

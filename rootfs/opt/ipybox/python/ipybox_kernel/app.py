@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
 from contextlib import nullcontext
@@ -107,6 +108,13 @@ class App(IPKernelApp):
             stock_enable(file=file, all_threads=all_threads, **kwargs)
 
         faulthandler.enable = enable
+
+    def init_connection_file(self) -> None:
+        """Read the connection file. Without one ipykernel would make its own, on TCP ports."""
+        try:
+            self.load_connection_file()
+        except Exception as error:
+            sys.exit(f"connection file {self.connection_file!r}: {error!r}")
 
     def init_iopub(self, context: zmq.Context[Any]) -> None:
         """Open the IOPub channel; a reader that is slow slows the kernel down and misses nothing.

@@ -10,10 +10,19 @@ def prepare() -> None:
     """Set up what ipykernel reads when it is imported; call it before any such import.
 
     No debugger: it costs 40 ms and 8 MiB. No polling of a parent: the supervisor uses
-    PR_SET_PDEATHSIG. A user without a name and HOME gets the root as home, as containers do it.
+    PR_SET_PDEATHSIG. -m has put the working directory, which is the user's, before the standard
+    library; IPython adds it again in its proper place.
     """
+    if sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
     sys.modules.setdefault("debugpy", None)  # type: ignore[arg-type]
     os.environ.pop("JPY_PARENT_PID", None)
+    need_home()
+
+
+def need_home() -> None:
+    """Give a user who has neither a name nor HOME the root as home, as containers do; ipykernel
+    does not start without."""
     if os.path.expanduser("~") == "~":
         os.environ["HOME"] = "/"
 

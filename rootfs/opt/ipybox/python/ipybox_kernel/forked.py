@@ -1,0 +1,103 @@
+"""The kernel application in two halves: what can be made before a fork, and the rest.
+
+It does what IPKernelApp.initialize() and init_kernel() of ipykernel 7.4 do, in another order, and
+so depends on their insides; the tests compare its kernels with ordinary ones.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+
+from IPython.core.application import BaseIPythonApplication
+from zmq.eventloop.zmqstream import ZMQStream
+
+from ipybox_kernel import launch
+from ipybox_kernel.app import App, plain_output
+from ipybox_kernel.forking import Channel, Request, become_kernel
+
+
+class ForkedApp(App):
+    """build() once in the template; run() in each fork."""
+
+    def build(self) -> None:
+        """Settings, kernel and shell, and a cell run once so that its code is warm."""
+        BaseIPythonApplication.initialize(self, [])
+        self.init_pdb()
+        self.kernel = self.kernel_class.instance(  # type: ignore[attr-defined]
+            parent=self,
+            session=self.session,
+            log=self.log,
+            profile_dir=self.profile_dir,
+            user_ns=self.user_ns,
+        )
+        self.init_path()
+        self.init_shell()
+        self.init_gui_pylab()
+        self.init_extensions()
+        assert self.shell is not None
+        self.shell.run_cell("pass", silent=True, store_history=False)
+
+    def run(self, request: Request, channel: Channel) -> None:
+        """Be the kernel that was asked for; returns when it was shut down."""
+        try:
+            become_kernel(request, channel)
+            self.open_crash_report()
+            self._set_environment()
+            self._connect(request.connection_file)
+        except BaseException as error:
+            channel.send(id=request.id, error=f"kernel: {error!r}")
+            raise
+        channel.send(id=request.id, ready=True)
+        channel.close()
+        self.start()
+
+    def _set_environment(self) -> None:
+        """As an ordinary kernel's after its shell was made."""
+        self.given_environment = dict(os.environ)
+        os.environ.pop("JPY_PARENT_PID", None)
+        launch.need_home()
+        plain_output(os.environ, self.given_environment)
+        os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+    def _connect(self, connection_file: str) -> None:
+        """Open the sockets and start the threads."""
+        self.connection_file = connection_file
+        self.session.pid = os.getpid()
+        self.session.session = uuid.uuid4().hex
+        self.kernel.ident = str(uuid.uuid4())
+        self.init_connection_file()
+        self.init_sockets()
+        self.init_heartbeat()
+        self.log_connection_info()
+        self.init_io()
+        self.init_signal()
+        self._wire()
+        self.init_code()
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    def _wire(self) -> None:
+        """Give the kernel and its shell what an ordinary one gets when it is made."""
+        kernel, shell = self.kernel, self.shell
+        assert shell is not None
+        shell_stream = ZMQStream(self.shell_socket, self.shell_channel_thread.io_loop)
+        self.shell_channel_thread.shell_stream = shell_stream
+        kernel.control_stream = ZMQStream(self.control_socket, self.control_thread.io_loop)
+        self.control_thread.start()
+        self.shell_channel_thread.start()
+        kernel.shell_stream = shell_stream
+        kernel.debug_shell_socket = self.debug_shell_socket
+        kernel.control_thread = self.control_thread
+        kernel.shell_channel_thread = self.shell_channel_thread
+        kernel.iopub_thread = self.iopub_thread
+        kernel.iopub_socket = self.iopub_socket
+        kernel.stdin_socket = self.stdin_socket
+        kernel._stdout, kernel._stderr = sys.stdout, sys.stderr
+        kernel.record_ports({name + "_port": port for name, port in self._ports.items()})
+        hook, publisher = shell.displayhook, shell.display_pub
+        hook.session, hook.pub_socket = self.session, self.iopub_socket
+        hook.topic = kernel._topic("execute_result")
+        publisher.session, publisher.pub_socket = self.session, self.iopub_socket
+        self.displayhook.get_execution_count = lambda: kernel.execution_count

@@ -1,0 +1,153 @@
+"""What the template and its forks say to the supervisor, and what a fork does to be on its own.
+
+The packets are described in template.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+PACKET_MAX = 1 << 18  # bytes; what a socket takes by default is less
+FDS_MAX = 32
+FIRST_PRIVATE_FD = 200  # no request may name it or one above
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Channel:
+    """The socket to the supervisor, out of the way of descriptors that a request may name."""
+
+    def __init__(self, fd: int) -> None:
+        self.socket = socket.socket(fileno=move_away(fd))
+
+    def send(self, **packet: Any) -> None:
+        """Send one packet; a supervisor that has gone away is noticed elsewhere."""
+        try:
+            self.socket.send(json.dumps(packet).encode())
+        except OSError:
+            pass
+
+    def receive(self) -> tuple[bytes, list[int]]:
+        """One packet and its descriptors; empty at the end."""
+        try:
+            data, fds, flags, _ = socket.recv_fds(
+                self.socket, PACKET_MAX, FDS_MAX, socket.MSG_CMSG_CLOEXEC
+            )
+        except ConnectionResetError:  # the end, with answers that nobody has read
+            return b"", []
+        fds = [move_away(fd) for fd in fds]
+        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+            close_all(fds)
+            return b'{"error": "packet too long"}', []
+        return data, fds
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Request:
+    """What one kernel is to be like. Raises ValueError, KeyError or TypeError for a bad packet."""
+
+    def __init__(self, packet: bytes, fds: list[int]) -> None:
+        self.fds = fds
+        fields = json.loads(packet)
+        self.id: int = fields["id"]
+        self.kernel = Part(fields["kernel"], fds)
+        self.connection_file: str = fields["kernel"]["connection_file"]
+        self.cwd: str = fields["kernel"]["cwd"]
+        self.parent = 0  # the kernel's, known when it is forked
+        middle = fields.get("middle")
+        self.middle = None if middle is None else Part(middle, fds)
+
+
+class Part:
+    """What both processes of a request have."""
+
+    def __init__(self, fields: dict[str, Any], fds: list[int]) -> None:
+        self.argv: list[str] = [str(word) for word in fields["argv"]]
+        self.env: dict[str, str] = {str(k): str(v) for k, v in fields["env"].items()}
+        self.fds: dict[int, int] = {int(to): fds[at] for to, at in fields.get("fds", {}).items()}
+        if any(not 0 <= to < FIRST_PRIVATE_FD for to in self.fds):
+            raise ValueError(f"fds must be below {FIRST_PRIVATE_FD}")
+
+
+def become_middle(channel: Channel, request: Request, part: Part, kernel: int) -> NoReturn:
+    """Execute what is to be the kernel's parent; if that fails, say so and end the kernel."""
+    try:
+        channel.send(id=request.id, kernel=kernel)
+        argv = [str(kernel) if word == "{pid}" else word for word in part.argv]
+        place(part.fds)
+        for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(argv[0], argv, part.env)
+    except BaseException as error:
+        os.kill(kernel, signal.SIGKILL)
+        channel.send(id=request.id, error=f"{part.argv[:1]}: {error}")
+    os._exit(127)
+
+
+def become_kernel(request: Request, channel: Channel) -> None:
+    """Make this fork a process of its own: session, death with its parent, descriptors, directory,
+    environment, random numbers. Raises OSError."""
+    os.setsid()
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != request.parent:
+        os._exit(1)
+    place(request.kernel.fds)
+    os.closerange(FIRST_PRIVATE_FD, channel.socket.fileno())
+    os.closerange(channel.socket.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+    os.environ.clear()
+    os.environ.update(request.kernel.env)
+    time.tzset()
+    os.chdir(request.cwd)
+    sys.argv[:] = request.kernel.argv
+    for place_in_path in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if place_in_path:
+            sys.path.insert(0, place_in_path)
+    new_secrets()
+
+
+def new_secrets() -> None:
+    """Replace what would be the same in every kernel. Python's random does so itself."""
+    if "multiprocessing.process" in sys.modules:
+        import multiprocessing.process
+
+        multiprocessing.process.current_process().authkey = os.urandom(32)
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+
+
+def place(fds: dict[int, int]) -> None:
+    """Put descriptors where they are wanted, inheritable. The sources are all private ones, so no
+    target is a source."""
+    for target, source in fds.items():
+        os.dup2(source, target)
+
+
+def move_away(fd: int) -> int:
+    """The same file under a number that no request may name; not inherited."""
+    moved: int = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD)
+    os.close(fd)
+    return moved
+
+
+def close_all(fds: list[int]) -> None:
+    """Close each."""
+    for fd in fds:
+        os.close(fd)
+
+
+def prctl(option: int, value: int) -> None:
+    """prctl(2). Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option})")

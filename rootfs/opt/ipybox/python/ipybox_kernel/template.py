@@ -1,0 +1,212 @@
+"""A process that has imported and built everything, and forks kernels on request.
+
+    python3 -m ipybox_kernel.template --socket FD
+
+FD is one end of a SOCK_SEQPACKET pair; each packet is one JSON object. The template ends when the
+other end is closed. It has one thread, no ZeroMQ context, no children but those asked for.
+
+First packet from here, and the only one before requests are read:
+
+    {"ready": true, "pid", "milliseconds", "modules", "threads", "failed": {module: reason}}
+
+Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by index:
+
+    {"id": 1,
+     "kernel": {"argv": [...],        sys.argv of the kernel
+                "connection_file": "/...",
+                "cwd": "/...",
+                "env": {...},         all of its environment
+                "fds": {"1": 0}},     its descriptors; 0, 1 and 2 are else the template's own
+     "middle": {"argv": [...], "env": {...}, "fds": {...}}}
+
+Without "middle" (or null) the kernel is a child of the template. With it, the kernel's parent is a
+process of its own, a child subreaper, which then executes "argv", where "{pid}" stands for the
+kernel's process id. SIGINT, SIGPIPE and SIGXFSZ have their defaults there. A kernel leads its own
+session; it is killed (SIGKILL) when its parent ends.
+
+Answers, in this order; "id" tells them apart:
+
+    {"id": 1, "pid": P}        the template's child: the middle process, or else the kernel
+    {"id": 1, "kernel": K}     only with "middle": the kernel's process id
+    {"id": 1, "ready": true}   the kernel's sockets are bound
+    {"id": 1, "error": "..."}  instead of any of these; nothing of this request is left running
+    {"exited": P, "status": N} a child of the template ended; N as from waitpid()
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from ipybox_kernel import launch
+from ipybox_kernel.forking import (
+    PR_SET_CHILD_SUBREAPER,
+    Channel,
+    Request,
+    become_middle,
+    close_all,
+    move_away,
+    prctl,
+)
+
+if TYPE_CHECKING:
+    from ipybox_kernel.forked import ForkedApp
+
+PRELOAD = Path(__file__).with_name("preload.txt")
+
+
+def main(argv: list[str]) -> None:
+    """Run the template. Returns in it when it is to end, and in each kernel when that has ended."""
+    began = time.monotonic()
+    parser = argparse.ArgumentParser(prog="ipybox_kernel.template")
+    parser.add_argument("--socket", type=int, required=True, metavar="FD")
+    number = parser.parse_args(argv).socket
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = Channel(number)
+    launch.prepare()
+    gc.disable()
+    failed = preload()
+    app = build()
+    gc.enable()
+    gc.collect()
+    gc.freeze()  # or the first collection in a kernel copies every page
+    if threading.active_count() > 1:
+        sys.exit(f"template: a preloaded module started threads: {threading.enumerate()}")
+    channel.send(
+        ready=True,
+        pid=os.getpid(),
+        milliseconds=round((time.monotonic() - began) * 1000),
+        modules=len(sys.modules),
+        threads=len(os.listdir("/proc/self/task")),
+        failed=failed,
+    )
+    request = Server(channel).serve()
+    if request is not None:
+        app.run(request, channel)
+
+
+def preload() -> dict[str, str]:
+    """Import what a kernel imports sooner or later, and what IPYBOX_PRELOAD names (separated by
+    commas or blanks). Returns why which of the latter failed."""
+    for name in PRELOAD.read_text().split():
+        try:
+            importlib.import_module(name)
+        except Exception:
+            pass  # made with another version of Python; the kernel imports what it needs
+    failed = {}
+    for name in os.environ.pop("IPYBOX_PRELOAD", "").replace(",", " ").split():
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+    return failed
+
+
+def build() -> ForkedApp:
+    """The application with all that can be made before a fork."""
+    from ipybox_kernel.app import configure
+    from ipybox_kernel.forked import ForkedApp
+
+    app = ForkedApp.instance(config=configure())
+    app.build()
+    launch.settle()
+    return app
+
+
+class Server:
+    """Reads requests, forks, and reports children that ended."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.wakeup, writer = move_away(reader), move_away(writer)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _nothing)
+
+    def serve(self) -> Request | None:
+        """Returns None when the supervisor has gone, and in each kernel its request."""
+        poller = select.poll()
+        poller.register(self.channel.socket, select.POLLIN)
+        poller.register(self.wakeup, select.POLLIN)
+        while True:
+            for fd, _ in poller.poll():
+                if fd == self.wakeup:
+                    self._reap()
+                    continue
+                packet, fds = self.channel.receive()
+                if not packet:
+                    return None
+                request = self._handle(packet, fds)
+                if request is not None:
+                    return request
+                close_all(fds)
+
+    def _handle(self, packet: bytes, fds: list[int]) -> Request | None:
+        """Returns a request in the kernel that was forked for it, else None."""
+        try:
+            request = Request(packet, fds)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            self.channel.send(id=_id_of(packet), error=f"bad request: {error!r}")
+            return None
+        request.parent = os.getpid()
+        try:
+            child = os.fork()
+        except OSError as error:
+            self.channel.send(id=request.id, error=f"fork: {error}")
+            return None
+        if child:
+            self.channel.send(id=request.id, pid=child)
+            return None
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        if request.middle is not None and (kernel := _fork_kernel(self.channel, request)):
+            become_middle(self.channel, request, request.middle, kernel)
+        return request
+
+    def _reap(self) -> None:
+        os.read(self.wakeup, 4096)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.channel.send(exited=pid, status=status)
+
+
+def _fork_kernel(channel: Channel, request: Request) -> int:
+    """In the middle process: the kernel's id, or 0 in the kernel. Does not return if it fails."""
+    request.parent = os.getpid()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        return os.fork()
+    except OSError as error:
+        channel.send(id=request.id, error=f"fork: {error}")
+        os._exit(127)
+
+
+def _nothing(signum: int, frame: FrameType | None) -> None:
+    """A handler that is only there for the wakeup descriptor."""
+
+
+def _id_of(packet: bytes) -> object:
+    try:
+        return json.loads(packet)["id"]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

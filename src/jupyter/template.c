@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter/template.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+
+enum {
+    FIRST_DELAY_MS = 500,
+    LAST_DELAY_MS = 60000,
+    REQUEST_MAX =
+        128 * 1024, /* a packet of a Unix socket; an environment over it starts the slow way */
+    PACKET_MAX = 64 * 1024,
+    PATH_BYTES = 4096,
+};
+
+struct request { /* waits for the template to come up */
+    struct request *next;
+    struct child_ends ends;
+    struct buf text;
+};
+
+enum state { AWAY, STARTING, READY };
+
+struct template {
+    const struct template_config *config;
+    enum state state;
+    int socket;
+    struct loop_io *io;
+    struct loop_timer timer; /* AWAY: the next start; STARTING: its deadline */
+    int64_t delay;
+    pid_t pid;
+    int64_t requests;
+    size_t resident; /* when it was ready */
+    struct timespec installed;
+    struct request *waiting;
+    char program[PATH_BYTES];
+};
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static void free_request(struct request *request)
+{
+    (void)fd_close(request->ends.control);
+    (void)fd_close(request->ends.output);
+    buf_done(&request->text);
+    xfree(request);
+}
+
+/* Closing a request's descriptors tells the one who waits for its child. */
+static void drop_waiting(struct template *t)
+{
+    while (t->waiting) {
+        struct request *request = t->waiting;
+        t->waiting = request->next;
+        free_request(request);
+    }
+}
+
+static int send_request(struct template *t, const struct request *request)
+{
+    int fds[2] = {request->ends.control, request->ends.output};
+    union {
+        char bytes[CMSG_SPACE(sizeof fds)];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec text = {request->text.data, request->text.len};
+    struct msghdr message = {.msg_iov = &text,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fds);
+    memcpy(CMSG_DATA(header), fds, sizeof fds);
+    return sendmsg(t->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static void put_words(struct jsonw *w, const char *name, const char *const *words)
+{
+    jsonw_set_array(w, name);
+    for (; *words; words++)
+        jsonw_text(w, *words);
+    jsonw_end(w);
+}
+
+static void put_environment(struct jsonw *w, const char *const *envp)
+{
+    jsonw_set_object(w, "env");
+    for (; *envp; envp++) {
+        const char *equals = strchr(*envp, '=');
+        drop_str char *name = xstrndup(*envp, (size_t)(equals - *envp));
+        jsonw_set_text(w, name, equals + 1);
+    }
+    jsonw_end(w);
+}
+
+static int make_request(struct template *t, const char *connection_file, const char *const *envp,
+                        const char *cwd, struct buf *text)
+{
+    static const char *const nothing[] = {NULL};
+    const char *const kernel[] = {"ipykernel_launcher.py", "-f", connection_file, NULL};
+    const char *const shim[] = {t->program, "shim", "3", "--adopt", "{pid}", NULL};
+    struct jsonw w = JSONW(text);
+    jsonw_object(&w);
+    jsonw_set_int(&w, "id", ++t->requests);
+    jsonw_set_object(&w, "kernel");
+    put_words(&w, "argv", kernel);
+    jsonw_set_text(&w, "connection_file", connection_file);
+    jsonw_set_text(&w, "cwd", cwd);
+    put_environment(&w, envp);
+    jsonw_set_raw(&w, "fds", "{\"1\":1,\"2\":1}"); /* by index into what is sent along */
+    jsonw_end(&w);
+    jsonw_set_object(&w, "middle");
+    put_words(&w, "argv", shim);
+    put_environment(&w, nothing);
+    jsonw_set_raw(&w, "fds", "{\"3\":0}");
+    jsonw_end(&w);
+    jsonw_end(&w);
+    return text->failed;
+}
+
+int template_fork(struct template *t, const char *connection_file, const char *const *envp,
+                  const char *cwd, const struct child_events *events, void *ctx, struct child **ret,
+                  struct err *e)
+{
+    struct request *request = NEW(struct request);
+    request->ends = (struct child_ends){-1, -1};
+    request->text = BUF_INIT(REQUEST_MAX);
+    int r = make_request(t, connection_file, envp, cwd, &request->text);
+    if (r < 0)
+        (void)err_set(e, r, "the environment is too large for the kernel template");
+    struct child *child = NULL;
+    if (r == 0)
+        r = child_adopt(t->config->spawner, events, ctx, &request->ends, &child, e);
+    if (r == 0 && t->state == READY) {
+        r = send_request(t, request);
+        if (r < 0) {
+            (void)child_end(child);
+            (void)err_set(e, r, "ask the kernel template: %s", strerror(-r));
+        }
+    } else if (r == 0) {
+        request->next = t->waiting;
+        t->waiting = request;
+        request = NULL;
+    }
+    if (request)
+        free_request(request);
+    if (r == 0)
+        *ret = child;
+    return r;
+}
+
+/* --- the process ---------------------------------------------------------------------------- */
+
+static void start(void *ctx);
+
+static void stop_process(struct template *t)
+{
+    t->io = loop_io_del(t->io);
+    t->socket = fd_close(t->socket); /* its end of input: it goes by itself */
+    loop_timer_stop(t->config->loop, &t->timer);
+    t->state = AWAY;
+}
+
+static void fail(struct template *t, const char *why)
+{
+    char text[400];
+    stop_process(t);
+    drop_waiting(t);
+    (void)snprintf(
+        text, sizeof text,
+        "the kernel template %s; kernels start without it, and it is tried again in %lld "
+        "ms",
+        why, (long long)t->delay);
+    t->config->log(LOG_WARNING, text);
+    loop_timer_set(t->config->loop, &t->timer, t->delay, start, t);
+    t->delay = t->delay * 2 < LAST_DELAY_MS ? t->delay * 2 : LAST_DELAY_MS;
+}
+
+static size_t resident_bytes(pid_t pid)
+{
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    long size = 0, resident = 0;
+    if (file) {
+        if (fscanf(file, "%ld %ld", &size, &resident) != 2)
+            resident = 0;
+        (void)fclose(file);
+    }
+    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void note_packages(struct template *t)
+{
+    struct stat st;
+    t->installed = (struct timespec){0};
+    if (t->config->watched && stat(t->config->watched, &st) == 0)
+        t->installed = st.st_mtim;
+}
+
+static bool is_stale(struct template *t)
+{
+    struct stat st;
+    struct timespec now = {0};
+    if (t->config->watched && stat(t->config->watched, &st) == 0)
+        now = st.st_mtim;
+    bool installed = now.tv_sec != t->installed.tv_sec || now.tv_nsec != t->installed.tv_nsec;
+    return installed || resident_bytes(t->pid) > t->resident + TEMPLATE_GROWTH_MAX;
+}
+
+static void become_ready(struct template *t)
+{
+    loop_timer_stop(t->config->loop, &t->timer);
+    t->state = READY;
+    t->delay = FIRST_DELAY_MS;
+    t->resident = resident_bytes(t->pid);
+    struct request *waiting = t->waiting, *next;
+    t->waiting = NULL;
+    for (; waiting; waiting = next) {
+        next = waiting->next;
+        (void)send_request(t, waiting); /* a failure closes its descriptors, which is told */
+        free_request(waiting);
+    }
+}
+
+/* A kernel that could not be forked is told by its closed descriptors; here is why. */
+static void log_failures(struct template *t, const struct json *packet)
+{
+    const char *error = json_get_text(packet, "error");
+    if (error)
+        t->config->log(LOG_WARNING, error);
+    for (const struct json *m = json_first(json_get(packet, "failed")); m; m = json_next(m)) {
+        drop_str char *text =
+            xasprintf("IPYBOX_PRELOAD: %s: %s", json_name(m), json_text(m) ? json_text(m) : "?");
+        t->config->log(LOG_WARNING, text);
+    }
+}
+
+static void on_packet(void *ctx, unsigned events)
+{
+    (void)events;
+    struct template *t = ctx;
+    static char text[PACKET_MAX];
+    ssize_t n = recv(t->socket, text, sizeof text, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        fail(t, "ended");
+        return;
+    }
+    drop_json struct json *packet = json_parse(text, (size_t)n, JSON_REPAIR, NULL);
+    if (t->state == STARTING && json_true(json_get(packet, "ready")))
+        become_ready(t);
+    log_failures(t, packet);
+}
+
+static void on_late(void *ctx)
+{
+    fail(ctx, "did not come up in time");
+}
+
+static int start_process(struct template *t, struct err *e)
+{
+    const char *argv[] = {t->config->python, "-m", "ipybox_kernel.template", "--socket", "3", NULL};
+    struct child_spec spec = {.argv = argv, .envp = t->config->envp, .cwd = t->config->cwd};
+    int sockets[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return err_set(e, -errno, "socketpair: %s", strerror(errno));
+    t->socket = sockets[0];
+    drop_fd int theirs = sockets[1];
+    note_packages(t);
+    int r = helper_start(t->config->spawner, &spec, theirs, &t->pid, e);
+    if (r == 0)
+        r = loop_io_add(t->config->loop, t->socket, LOOP_IN, on_packet, t, &t->io, e);
+    return r;
+}
+
+static void start(void *ctx)
+{
+    struct template *t = ctx;
+    struct err e = ERR_NONE;
+    if (start_process(t, &e) < 0) {
+        fail(t, e.msg);
+        return;
+    }
+    t->state = STARTING;
+    loop_timer_set(t->config->loop, &t->timer, TEMPLATE_START_MS, on_late, t);
+}
+
+/* --- opening and closing -------------------------------------------------------------------- */
+
+struct template *template_open(const struct template_config *config)
+{
+    struct template *t = NEW(struct template);
+    t->config = config;
+    t->socket = -1;
+    t->delay = FIRST_DELAY_MS;
+    if (readlink("/proc/self/exe", t->program, sizeof t->program - 1) < 0) {
+        config->log(LOG_WARNING, "no /proc/self/exe: kernels start without a template");
+        return t;
+    }
+    start(t);
+    return t;
+}
+
+struct template *template_close(struct template *t)
+{
+    if (!t)
+        return NULL;
+    stop_process(t);
+    drop_waiting(t);
+    xfree(t);
+    return NULL;
+}
+
+void template_renew(struct template *t)
+{
+    stop_process(t);
+    drop_waiting(t);
+    start(t);
+}
+
+bool template_usable(struct template *t)
+{
+    if (t->state == READY && is_stale(t)) {
+        t->config->log(LOG_INFO, "packages were installed or the kernel template has grown; it is "
+                                 "started anew");
+        template_renew(t);
+        return false; /* do not let a kernel wait for that */
+    }
+    return t->state != AWAY;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jupyter/template.h - the process that has imported ipykernel once and forks kernels.
+ * Protocol: a Unix socket (SOCK_SEQPACKET), the template's descriptor 3, one JSON object a packet;
+ *          ipybox_kernel/template.py describes them. For each kernel it gets its shim's control
+ *          socket and the kernel's output (SCM_RIGHTS), forks M, which forks the kernel and
+ *          becomes `ipybox shim 3 --adopt PID`.
+ * Failing: a template that dies, or that takes more than TEMPLATE_START_MS, is replaced, later each
+ *          time; kernels that were asked of it end as if their process could not be started.
+ * Renewed: when packages were installed, which its forks would not see (template_renew), and when
+ *          it has grown by TEMPLATE_GROWTH_MAX bytes. */
+#ifndef JUPYTER_TEMPLATE_H
+#define JUPYTER_TEMPLATE_H
+
+#include <stdbool.h>
+
+#include "base/log.h"
+#include "sandbox/spawn.h"
+
+#define TEMPLATE_START_MS 30000
+#define TEMPLATE_GROWTH_MAX ((size_t)64 << 20)
+
+struct template_config { /* borrowed */
+    struct loop *loop;
+    struct spawner *spawner;
+    const char *python;
+    const char *const *envp;
+    const char *cwd;
+    const char *watched; /* a directory: when its time changes, packages were installed; or NULL */
+    void (*log)(enum log_level level, const char *text);
+};
+
+struct template;
+
+/* Never fails: without a template template_usable() is false. */
+struct template *template_open(const struct template_config *config);
+struct template *template_close(struct template *t); /* NULL in, NULL out */
+
+/* False: start the kernel the ordinary way. True while it is still starting up. */
+bool template_usable(struct template *t);
+
+/* A kernel with exactly this environment; the events are as those of child_start(). */
+MUST_CHECK int template_fork(struct template *t, const char *connection_file,
+                             const char *const *envp, const char *cwd,
+                             const struct child_events *events, void *ctx, struct child **ret,
+                             struct err *e);
+
+void template_renew(struct template *t);
+
+#endif

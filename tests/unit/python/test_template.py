@@ -1,0 +1,423 @@
+"""Kernels of a template are like ordinary ones, and unlike each other where it counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from box import Kernel
+
+SECONDS = 20.0
+PARENT = "import sys, time\nprint(sys.argv[1], flush=True)\ntime.sleep(60)"
+
+
+class Template:
+    """The template process and the supervisor's end of its socket."""
+
+    def __init__(self, home: Path, preload: str = "") -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(SECONDS)
+        self.socket = ours
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ipybox_kernel.template", "--socket", str(theirs.fileno())],
+            env={
+                "PATH": os.environ["PATH"],
+                "IPYTHONDIR": str(home / "ipython"),
+                "IPYBOX_PRELOAD": preload,
+            },
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self.ready = self.receive()
+        self.requests = 0
+        self.ended: dict[int, int] = {}
+
+    def receive(self) -> dict[str, Any]:
+        packet: dict[str, Any] = json.loads(self.socket.recv(1 << 18))
+        return packet
+
+    def ask(self, fds: list[int], **request: Any) -> list[dict[str, Any]]:
+        """All answers to a request, up to that which says that it is done or has failed."""
+        self.requests += 1
+        packet = json.dumps({"id": self.requests} | request).encode()
+        socket.send_fds(self.socket, [packet], fds)
+        answers = []
+        while True:
+            answer = self.receive()
+            if "exited" in answer:
+                self.ended[answer["exited"]] = answer["status"]
+                continue
+            assert answer["id"] == self.requests
+            answers.append(answer)
+            if "ready" in answer or "error" in answer:
+                return answers
+
+    def status(self, pid: int) -> int:
+        """Wait for the end of a child of the template; its status as from waitpid()."""
+        while pid not in self.ended:
+            answer = self.receive()
+            self.ended[answer["exited"]] = answer["status"]
+        return self.ended[pid]
+
+    def close(self) -> int:
+        self.socket.close()
+        return self.process.wait(SECONDS)
+
+
+class Fork:
+    """A forked kernel's process."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            return 0
+        return 0 if state == "Z" else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = time.monotonic() + (timeout or SECONDS)
+        while self.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return 0
+
+
+class ForkedKernel(Kernel):
+    """A kernel that a template forks, with a parent of its own if `middle` is given."""
+
+    def __init__(
+        self, template: Template, *, env: dict[str, str] | None = None, middle: str = ""
+    ) -> None:
+        self.template = template
+        self.middle = middle
+        self.answers: list[dict[str, Any]] = []
+        super().__init__(env=env)
+
+    def spawn(self, env: dict[str, str], output: BinaryIO) -> Fork:
+        kernel = {
+            "argv": ["ipybox_kernel", "-f", str(self.connection)],
+            "connection_file": str(self.connection),
+            "cwd": str(self.work),
+            "env": env,
+            "fds": {"1": 0, "2": 0},
+        }
+        middle = None
+        if self.middle:
+            argv = [sys.executable, "-c", self.middle, "{pid}"]
+            middle = {"argv": argv, "env": {"A": "b"}, "fds": {"1": 0, "2": 0, "5": 0}}
+        self.answers = self.template.ask([output.fileno()], kernel=kernel, middle=middle)
+        assert self.answers[-1].get("ready"), self.answers
+        return Fork(self.answers[-2].get("kernel") or self.answers[-2]["pid"])
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
+    running = Template(tmp_path_factory.mktemp("template"), "fractions, nothing_like_that")
+    yield running
+    assert running.close() == 0
+
+
+@pytest.fixture(scope="module")
+def forked(template: Template) -> Iterator[Kernel]:
+    with ForkedKernel(template) as running:
+        yield running
+
+
+@pytest.fixture
+def brief(template: Template) -> Iterator[ForkedKernel]:
+    """A forked kernel of the test's own."""
+    with ForkedKernel(template) as running:
+        yield running
+
+
+def test_the_template_has_one_thread_and_says_what_it_could_not_import(template: Template) -> None:
+    assert template.ready["ready"] is True
+    assert template.ready["pid"] == template.process.pid
+    assert template.ready["threads"] == 1
+    assert list(template.ready["failed"]) == ["nothing_like_that"]
+
+
+SAME = [
+    "1 + 1",
+    "print('text')",
+    "import sys; print('error', file=sys.stderr)",
+    "1 / 0",
+    "def broken(:",
+    "exit_code = 3; raise SystemExit(exit_code)",
+    "input()",
+    "%pwd",
+    "a = 1\n%who_ls",
+    "!echo hi; echo err >&2",
+    "words = !echo a b\nwords",
+    "%%bash\necho $((1 + 2))",
+    "%history -n 1",
+    "import asyncio; await asyncio.sleep(0.01); 'awaited'",
+    "async def five(): return 5\nawait asyncio.gather(five(), five())",
+    "__name__, sys.modules['__main__'] is get_ipython().user_module, '__file__' in globals()",
+    "type(get_ipython()).__name__, type(get_ipython().kernel).__name__",
+    "sys.path, sys.argv[1], sys.flags, sys.stdin.read()",
+    "import os; sorted(set(os.environ) - {'LC_CTYPE', 'HOME'})",
+    "os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid()",
+    "import signal; [(s.name, str(signal.getsignal(s))) for s in signal.valid_signals()"
+    " if isinstance(s, signal.Signals)]",
+    "subprocess = __import__('subprocess'); subprocess.run(['sh', '-c', 'trap']).returncode",
+    "import threading\n"
+    "sorted(t.name for t in threading.enumerate() if 'run_forever' not in t.name)",
+    "t = threading.Thread(target=lambda: print('thread')); t.start(); t.join()",
+    "os.write(1, b'descriptor\\n'); os.system('echo system')",
+    "import multiprocessing\n"
+    "for how in ('fork', 'spawn', 'forkserver'):\n"
+    "    with multiprocessing.get_context(how).Pool(1) as pool: print(pool.map(abs, [-1]))",
+    "from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor\n"
+    "with ThreadPoolExecutor(1) as e: print(list(e.map(abs, [-3])))",
+    "import logging; logging.warning('warned')",
+    "import warnings; warnings.warn('warned')",
+    "from IPython.display import HTML, display; display(HTML('<b>x</b>'))",
+    "from IPython.display import clear_output; clear_output()",
+    "import json; json.dumps?",
+    "import gc; gc.isenabled()",
+    "import faulthandler; faulthandler.is_enabled()",
+    "import pickle\nclass C: pass\ntype(pickle.loads(pickle.dumps(C()))).__name__",
+    "m = get_ipython().magics_manager.magics; sorted(m['line']), sorted(m['cell'])",
+    "import sqlite3; sqlite3.connect(':memory:').execute('select 1').fetchall()",
+    "import tempfile; f = tempfile.NamedTemporaryFile(); os.path.exists(f.name)",
+    "%load_ext autoreload\n%autoreload 2",
+    "%cd /\nos.getcwd()",
+    "_, _i, len(In), type(Out).__name__",
+    "%notthere",
+]
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> Iterator[Kernel]:
+    with Kernel() as running:
+        yield running
+
+
+@pytest.mark.parametrize("code", SAME)
+def test_a_forked_kernel_is_like_an_ordinary_one(
+    forked: Kernel, ordinary: Kernel, code: str
+) -> None:
+    assert seen(forked, code) == seen(ordinary, code)
+
+
+def seen(kernel: Kernel, code: str) -> list[Any]:
+    """What a cell gives, without what differs between any two kernels."""
+    result = kernel.run(code)
+    shown = json.dumps(
+        [
+            [result.status, result.stream("stdout"), result.stream("stderr")],
+            [result.reply.get(key) for key in ("ename", "evalue", "traceback", "payload")],
+            [[m.kind, m.content] for m in result.messages if m.kind != "stream"],
+        ]
+    )
+    for pattern, text in (
+        (str(kernel.home), "HOME"),
+        (r"ipykernel_\d+", "ipykernel_PID"),
+        (r"pid=\d+", "pid=PID"),
+        (r"0x[0-9a-f]+", "0xADDRESS"),
+    ):
+        shown = re.sub(pattern, text, shown)
+    lines: list[Any] = json.loads(shown)
+    return lines
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random; random.random()",
+        "import secrets; secrets.token_hex()",
+        "import uuid; uuid.uuid4().hex, uuid.uuid1().hex",
+        "import os; os.urandom(8)",
+        "import tempfile; next(tempfile._get_candidate_names())",
+        "import multiprocessing; bytes(multiprocessing.current_process().authkey)",
+        "get_ipython().kernel.session.session, get_ipython().kernel.ident",
+    ],
+)
+def test_siblings_differ_in_what_must_not_be_guessed(template: Template, code: str) -> None:
+    with ForkedKernel(template) as one, ForkedKernel(template) as two:
+        assert one.run(code).value != two.run(code).value
+
+
+def test_a_fork_gets_its_own_environment_and_place(template: Template) -> None:
+    env = {"X": "y", "TZ": "UTC-5", "PYTHONPATH": "/some/where", "FORCE_COLOR": "1"}
+    with ForkedKernel(template, env=env) as kernel:
+        result = kernel.run(
+            "import os, sys, time\n"
+            "print(os.environ['X'], 'IPYBOX_PRELOAD' in os.environ, time.timezone, sys.path[0])\n"
+            "print(os.getcwd(), sys.argv[0], os.environ.get('NO_COLOR'))"
+        )
+        assert result.text == (
+            f"y False -18000 /some/where\n{kernel.work.resolve()} ipybox_kernel None\n"
+        )
+
+
+def test_a_fork_has_no_descriptor_of_the_template(brief: ForkedKernel) -> None:
+    links = [os.readlink(p) for p in Path(f"/proc/{brief.process.pid}/fd").iterdir()]
+    theirs = [os.readlink(p) for p in Path(f"/proc/{brief.template.process.pid}/fd").iterdir()]
+    private = {link for link in theirs if link.startswith(("socket:", "pipe:"))}
+    assert len(private) >= 2
+    assert not private & set(links)
+
+
+def test_imported_modules_are_there_already(brief: ForkedKernel) -> None:
+    assert brief.run("import sys; 'fractions' in sys.modules").value == "True"
+
+
+def test_a_forked_kernel_reports_crashes_on_its_own_stderr(brief: ForkedKernel) -> None:
+    brief.start("import ctypes; ctypes.string_at(0)")
+    assert os.WTERMSIG(brief.template.status(brief.process.pid)) == signal.SIGSEGV
+    assert brief.stderr.read_text().startswith("Fatal Python error: Segmentation fault")
+
+
+@pytest.mark.parametrize(("code", "status"), [("import os; os._exit(7)", 7), ("exit()", 0)])
+def test_the_template_reports_how_its_child_ended(
+    brief: ForkedKernel, code: str, status: int
+) -> None:
+    brief.start(code)
+    assert os.waitstatus_to_exitcode(brief.template.status(brief.process.pid)) == status
+
+
+def test_handlers_at_exit_run_in_a_fork(brief: ForkedKernel) -> None:
+    brief.run("import atexit; atexit.register(lambda: open('exited', 'w'))")
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    assert (brief.work / "exited").exists()
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["while True: pass", "import time; time.sleep(30)", "import asyncio; await asyncio.sleep(30)"],
+)
+def test_an_interrupt_ends_a_cell_of_a_fork(forked: Kernel, code: str) -> None:
+    ident = forked.start(code)
+    time.sleep(0.3)
+    forked.interrupt()
+    assert forked.finish(ident, 5).status == "error"
+    assert forked.run("'alive'").value == "'alive'"
+
+
+def test_a_subshell_works_beside_a_busy_cell(brief: ForkedKernel) -> None:
+    brief.send("create_subshell_request", {}, "control")
+    while (message := brief.receive(brief.control)).kind != "create_subshell_reply":
+        pass
+    assert message.content["subshell_id"]
+
+
+def test_the_middle_process_is_the_parent_and_adopts_orphans(template: Template) -> None:
+    with ForkedKernel(template, middle=PARENT) as kernel:
+        middle = kernel.answers[0]["pid"]
+        assert [sorted(answer) for answer in kernel.answers] == [
+            ["id", "pid"],
+            ["id", "kernel"],
+            ["id", "ready"],
+        ]
+        assert kernel.run("import os; os.getppid()").value == str(middle)
+        assert str(kernel.process.pid) in kernel.stderr.read_text()
+        assert Path(f"/proc/{middle}/environ").read_bytes() == b"A=b\0"
+        assert os.readlink(f"/proc/{middle}/fd/5") == str(kernel.stderr)
+        assert {int(p.name) for p in Path(f"/proc/{middle}/fd").iterdir()} == {0, 1, 2, 5}
+        kernel.run(
+            "import subprocess\n"
+            "command = 'sleep 60 >/dev/null 2>&1 & echo $!'\n"
+            "orphan = subprocess.run(command, shell=True, capture_output=True)"
+        )
+        orphan = int(kernel.run("orphan.stdout.decode().strip()").value.strip("'"))
+        stat = Path(f"/proc/{orphan}/stat").read_text()
+        assert stat.rsplit(")", 1)[1].split()[1] == str(middle)
+
+
+def test_a_kernel_dies_with_its_middle_process(template: Template) -> None:
+    with ForkedKernel(template, middle=PARENT) as kernel:
+        os.kill(kernel.answers[0]["pid"], signal.SIGKILL)
+        kernel.process.wait(SECONDS)
+
+
+def test_the_middle_process_has_default_signals(template: Template) -> None:
+    with ForkedKernel(template, middle=PARENT) as kernel:
+        status = Path(f"/proc/{kernel.answers[0]['pid']}/status").read_text()
+        ignored = int(re.search(r"SigIgn:\s*(\w+)", status)[1], 16)  # type: ignore[index]
+        # Python itself ignores SIGPIPE and SIGXFSZ again; SIGINT shows what was handed on.
+        assert not ignored & 1 << (signal.SIGINT - 1)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"kernel": 5},
+        {"kernel": {"argv": [], "env": {}, "cwd": "/"}},
+        {"kernel": {"argv": [], "env": {}, "cwd": "/", "connection_file": "x", "fds": {"1": 9}}},
+        {"kernel": {"argv": [], "env": {}, "cwd": "/", "connection_file": "x", "fds": {"999": 0}}},
+    ],
+)
+def test_a_bad_request_is_refused_and_the_template_goes_on(
+    template: Template, request_: dict[str, Any]
+) -> None:
+    with Path(os.devnull).open() as null:
+        (answer,) = template.ask([null.fileno()], **request_)
+    assert "bad request" in answer["error"]
+    with ForkedKernel(template) as kernel:
+        assert kernel.run("'alive'").value == "'alive'"
+
+
+@pytest.mark.parametrize("change", [{"cwd": "/nonexistent"}, {"connection_file": "/nonexistent"}])
+def test_a_kernel_that_cannot_start_says_why(template: Template, change: dict[str, str]) -> None:
+    kernel = {
+        "argv": ["k"],
+        "env": {},
+        "cwd": "/",
+        "connection_file": "/x",
+        "fds": {"1": 0, "2": 0},
+    }
+    with Path(os.devnull).open("w") as null:
+        answers = template.ask([null.fileno()], kernel=kernel | change)
+    assert answers[-1]["error"].startswith("kernel: ")
+    assert template.status(answers[0]["pid"]) != 0
+
+
+def test_a_middle_process_that_cannot_start_takes_the_kernel_with_it(
+    template: Template, tmp_path: Path
+) -> None:
+    with Kernel() as model:
+        connection = str(model.connection)
+    kernel = {"argv": ["k"], "env": {}, "cwd": "/", "connection_file": connection}
+    middle = {"argv": ["/nonexistent/shim", "{pid}"], "env": {}}
+    answers = template.ask([], kernel=kernel, middle=middle)
+    assert "/nonexistent/shim" in answers[-1]["error"]
+    Fork(next(a["kernel"] for a in answers if "kernel" in a)).wait(SECONDS)
+
+
+def test_nothing_is_left_of_many_kernels(template: Template) -> None:
+    process = Path(f"/proc/{template.process.pid}")
+
+    def count() -> tuple[int, int]:
+        children = (process / "task" / process.name / "children").read_text()
+        return len(list((process / "fd").iterdir())), len(children.split())
+
+    before = count()
+    for _ in range(20):
+        with ForkedKernel(template) as kernel:
+            pid = kernel.process.pid
+        template.status(pid)
+    assert count() == before
+
+
+def test_an_interrupt_does_not_end_the_template(template: Template) -> None:
+    template.process.send_signal(signal.SIGINT)
+    with ForkedKernel(template) as kernel:
+        assert kernel.run("'alive'").value == "'alive'"
