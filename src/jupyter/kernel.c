@@ -234,13 +234,13 @@ static void on_message(void *ctx, enum link_channel channel, const struct jupyte
     if (channel != LINK_IOPUB)
         return;
     kernel->heard_iopub = kernel->drained_some = true;
+    bool current = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
     if (kernel->state == STARTING)
         become_ready(kernel);
     else if (m->type == JUPYTER_STATUS)
         on_status(kernel, m);
-    else
-        kernel->events->message(
-            kernel->ctx, m, kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0);
+    else if (!current || !kernel->old_cell) /* the cell of an owner before concerns nobody */
+        kernel->events->message(kernel->ctx, m, current);
 }
 
 static void on_heartbeat(void *ctx, bool alive)

@@ -144,7 +144,8 @@ static void on_ready(void *ctx)
 static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
 {
     struct session *s = ctx;
-    struct cell *cell = s->running && current ? s->queue : NULL;
+    bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
+    struct cell *cell = in_cell ? s->queue : NULL;
     if (!cell) {
         collect_late(&s->late, m);
         return;

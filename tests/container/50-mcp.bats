@@ -50,7 +50,6 @@ PY
     talk <<'PY'
 send("")
 send("\r")
-send("   ")
 send({"jsonrpc": "2.0", "id": 5, "result": {}})
 send({"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "x"}})
 send('{"jsonrpc":"2.0","id":"cr","method":"ping"}\r')
@@ -391,4 +390,18 @@ PY
         wait_for("the end of the container", lambda: box.name not in docker("ps", "--format", "{{.Names}}"), 15)
         box.status = 0
 PY
+}
+
+@test "when the reader of standard output is gone everything ends at once" {
+    local start
+    start=$(milliseconds)
+    run_box -- bash -c '
+        mkfifo /tmp/in
+        sleep 30 > /tmp/in & holder=$!
+        printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}" "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}" > /tmp/in &
+        ipybox < /tmp/in | head -c 1
+        kill $holder'
+    assert_equal "$output" "{"
+    assert_equal "$status" 0
+    assert_at_most $(($(milliseconds) - start)) 10000 milliseconds
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 import anyio
 import pytest
-from box import INSIDE, OWNER, PNG, TOOLS, Box, make_wheel, raises
+from box import INSIDE, OWNER, PNG, TOOLS, Box, make_wheel, old_config, raises
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
@@ -411,6 +411,18 @@ async def test_reset_clears_the_state_and_returns_nothing(session: ClientSession
     first, *_ = await failure(session, "print(x)")
     assert "NameError: name 'x' is not defined" in first
     assert await cell(session, "print('after reset')") == "after reset"
+
+
+# --- the configuration of old ---
+
+
+async def test_the_old_configuration_works_unchanged(box: Box) -> None:
+    entry = old_config(box.workspace)["mcpServers"]["ipybox"]
+    parameters = StdioServerParameters(**entry)
+    async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        assert await cell(session, "open('made', 'w').write('in the mounted workspace')") == "24"
+    assert (box.workspace / "made").read_text() == "in the mounted workspace"
 
 
 # --- the end ---

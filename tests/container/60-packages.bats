@@ -1,0 +1,149 @@
+# install_package and pip, from the real index. IPYBOX_CA: a CA bundle that this needs here, as for the build.
+load helpers
+
+# Tiny packages: of Python alone, and with an extension module.
+pure='iniconfig==2.1.0'
+compiled='msgpack==1.1.2'
+
+setup_file()
+{
+    export BATS_TEST_TIMEOUT=300
+}
+
+# with_index [OPTION]... <<'PY' - as drive, with the CA mounted and what the scripts below use.
+with_index()
+{
+    local ca=()
+    if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro" -e IPYBOX_CA=/ca.pem); fi
+    {
+        echo "pure, compiled = '$pure', '$compiled'"
+        cat <<'PY'
+def install(package, seconds=120):
+    answer = tool("install_package", seconds, package_name=package)
+    if answer.error:
+        fail(f"{answer}\n{answer.texts}")
+    matches(answer.text, "Successfully installed")
+    return answer
+USES_PURE = "import iniconfig; iniconfig.IniConfig.__name__"
+USES_COMPILED = "import msgpack._cmsgpack; msgpack.packb(7)"
+PY
+        cat
+    } > "$BATS_TEST_TMPDIR/script"
+    drive_timeout=240
+    drive "${ca[@]}" "$@" < "$BATS_TEST_TMPDIR/script"
+}
+
+@test "a package can be imported at once, in the kernel that was there before, and after a reset" {
+    with_index <<'PY'
+prints("x = 1", "")
+fails("import iniconfig", "ModuleNotFoundError")
+install(pure)
+prints(USES_PURE, "'IniConfig'")
+install(compiled)
+prints(USES_COMPILED, r"b'\x07'")
+prints("x", 1)
+tool("reset")
+prints(USES_PURE, "'IniConfig'")
+prints(USES_COMPILED, r"b'\x07'")
+PY
+}
+
+@test "pip's progress is streamed while it works, and its whole output is the answer" {
+    with_index <<'PY'
+id = start_tool("install_package", _meta={"progressToken": "p"}, package_name=pure)
+first = receive("progress", lambda m: m.get("method") == "notifications/progress")
+equal(any(m.get("id") == id for m in box.messages), False)
+answer = finish(id, 120)
+text = first["params"]["message"] + "".join(note["message"] for note in notifications("notifications/progress"))
+matches(text, r"Collecting iniconfig==2\.1\.0")
+matches(text, "Successfully installed iniconfig-2.1.0")
+equal(answer.text, text)
+equal("\x1b" in text or "\r" in text, False)
+PY
+}
+
+@test "any user can install: without an entry in /etc/passwd, on a read-only root, without rights" {
+    with_index --user 4321:0 --read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges <<'PY'
+install(pure)
+install(compiled)
+prints(USES_PURE, "'IniConfig'")
+prints(USES_COMPILED, r"b'\x07'")
+tool("reset")
+prints(USES_COMPILED, r"b'\x07'")
+PY
+}
+
+@test "where /tmp has no execution the packages go into the workspace" {
+    workspace 4321:4321
+    with_index --user 4321:4321 --read-only --tmpfs /tmp -v "$workspace:/app/workspace" <<'PY'
+install(compiled)
+prints(USES_COMPILED, r"b'\x07'")
+prints("msgpack.__file__.startswith('/app/workspace/.ipybox/')", True)
+tool("reset")
+prints(USES_COMPILED, r"b'\x07'")
+PY
+    assert_equal "$(find "$workspace" -mindepth 1 ! -user 4321 | wc -l)" 0
+}
+
+@test "PYTHONUSERBASE in the workspace keeps packages beyond the container" {
+    workspace 1234:5678
+    with_index -v "$workspace:/app/workspace" -e PYTHONUSERBASE=/app/workspace/packages <<'PY'
+install(pure)
+prints(USES_PURE, "'IniConfig'")
+PY
+    drive -v "$workspace:/app/workspace" -e PYTHONUSERBASE=/app/workspace/packages <<'PY'
+        prints("import iniconfig; iniconfig.IniConfig.__name__", "'IniConfig'")
+PY
+}
+
+@test "a package that is not there is an error with pip's own words" {
+    with_index <<'PY'
+answer = tool("install_package", 120, package_name="no-such-package-of-that-name-x9")
+equal((answer.error, "Retrying" in answer.text), (True, False))
+matches("\n".join(answer.texts), "No matching distribution found for no-such-package-of-that-name-x9")
+matches("\n".join(answer.texts), "Error executing tool install_package: pip ended with status 1")
+answer = tool("install_package", 60, package_name="not a package!")
+equal(answer.error, True)
+matches("\n".join(answer.texts), "Invalid requirement")
+prints("1", 1)
+PY
+}
+
+@test "options of pip are refused as package names" {
+    drive <<'PY'
+        for option in "--help", "-r/etc/passwd", "--index-url=http://localhost", "-h", "  --help", "\n-v", "", "   ", "\t":
+            answer = tool("install_package", package_name=option)
+            equal((option, answer.error), (option, True))
+            matches(answer.text, "^Error executing tool install_package: package_name: ")
+            equal("Usage" in answer.text, False)
+PY
+}
+
+@test "!pip and %pip in a cell install too" {
+    with_index <<'PY'
+matches(runs(f"!pip install -q --no-input {pure} && echo installed", seconds=120).text, "installed")
+prints(USES_PURE, "'IniConfig'")
+matches(runs(f"%pip install {compiled}", seconds=120).text, "Successfully installed")
+prints(USES_COMPILED, r"b'\x07'")
+PY
+}
+
+@test "commands of installed packages are found by !command" {
+    with_index <<'PY'
+install("wheel==0.45.1")
+matches(runs("!wheel version").text, "wheel 0.45.1")
+PY
+}
+
+@test "an installation runs beside the cells, and ends when it is cancelled" {
+    with_index <<'PY'
+prints("1", 1)
+id = start_tool("install_package", package_name="numpy")
+wait_for("pip", lambda: [p for p in processes() if "pip" in p.words])
+prints("1 + 1", 2)
+notify("notifications/cancelled", requestId=id)
+wait_for("the end of pip", lambda: not [p for p in processes() if "pip" in p.words], 5)
+nothing_else()
+equal(zombies(), [])
+PY
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fastmcp 4.1: its Client in every mode and its command line."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from box import TOOLS, Box, old_config, raises
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from fastmcp.exceptions import ToolError
+from mcp_types import TextContent
+
+MODES = ["auto", "legacy", "2026-07-28"]
+
+
+@pytest.fixture(scope="module", params=MODES)
+async def client(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client[Any]]:
+    transport = StdioTransport("docker", shared_box.args(), keep_alive=False)
+    async with Client(transport, mode=request.param) as client:
+        yield client
+
+
+async def cell(client: Client[Any], code: str, **more: Any) -> str:
+    result = await client.call_tool(TOOLS[0], {"code": code, **more})
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+# --- the client ---
+
+
+@pytest.mark.anyio
+async def test_tools_are_listed(client: Client[Any]) -> None:
+    assert [tool.name for tool in await client.list_tools()] == TOOLS
+
+
+@pytest.mark.anyio
+async def test_state_persists(client: Client[Any]) -> None:
+    await cell(client, "x = 6")
+    assert await cell(client, "x * 7") == "42"
+
+
+@pytest.mark.anyio
+async def test_an_error_is_raised_with_its_text(client: Client[Any]) -> None:
+    begin = "^Error executing tool execute_ipython_cell: ZeroDivisionError: division by zero\n"
+    with raises(ToolError, begin):
+        await cell(client, "1/0")
+
+
+@pytest.mark.anyio
+async def test_a_timeout_keeps_the_state(client: Client[Any]) -> None:
+    await cell(client, "x = 'kept'")
+    with raises(ToolError, "TimeoutError"):
+        await cell(client, "import time; time.sleep(60)", timeout=0.5)
+    assert await cell(client, "x") == "'kept'"
+
+
+@pytest.mark.anyio
+async def test_progress_carries_the_output(client: Client[Any]) -> None:
+    heard: list[tuple[float, str]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((time.monotonic(), message or ""))
+
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(0.4)"
+    await client.call_tool(TOOLS[0], {"code": code}, progress_handler=on_progress)
+    assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
+    assert time.monotonic() - heard[0][0] > 0.6
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_call_is_interrupted(client: Client[Any]) -> None:
+    await cell(client, "import time; ended = None")
+    with anyio.move_on_after(0.5):
+        await cell(client, "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 1")
+    start = time.monotonic()
+    assert await cell(client, "ended") == "1"
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.anyio
+async def test_calls_at_the_same_time_are_all_answered(client: Client[Any]) -> None:
+    answers: dict[int, str] = {}
+
+    async def run(n: int) -> None:
+        answers[n] = await cell(client, f"print({n})")
+
+    async with anyio.create_task_group() as group:
+        for n in range(20):
+            group.start_soon(run, n)
+    assert answers == {n: str(n) for n in range(20)}
+
+
+@pytest.mark.anyio
+async def test_reset_clears_the_state(client: Client[Any]) -> None:
+    await cell(client, "gone = 1")
+    assert (await client.call_tool("reset", {})).content == []
+    assert await cell(client, "'gone' in globals()") == "False"
+
+
+@pytest.mark.anyio
+async def test_the_old_configuration_works_unchanged(box: Box) -> None:
+    client: Client[Any] = Client(old_config(box.workspace))
+    async with client:
+        assert [tool.name for tool in await client.list_tools()] == TOOLS
+        assert await cell(client, "print('as before')") == "as before"
+    await client.close()
+    assert box.is_gone()
+
+
+# --- the command line ---
+
+
+def fastmcp(*words: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("fastmcp")
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_lists_the_tools(box: Box) -> None:
+    run = fastmcp("list", "--command", shlex.join(box.command()), "--json")
+    assert run.returncode == 0, run.stderr
+    tools = json.loads(run.stdout)["tools"]
+    assert [tool["name"] for tool in tools] == TOOLS
+    assert tools[0]["inputSchema"]["properties"]["max_output_chars"]["default"] == 5000
+
+
+def test_the_command_calls_a_tool(box: Box) -> None:
+    words = ["--target", TOOLS[0], "--input-json", '{"code": "print(6 * 7)"}', "--json"]
+    run = fastmcp("call", "--command", shlex.join(box.command()), *words)
+    assert run.returncode == 0, run.stderr
+    answer = json.loads(run.stdout)
+    assert answer["content"] == [{"type": "text", "text": "42"}]
+    assert answer["is_error"] is False
+
+
+def test_the_command_shows_an_error(box: Box) -> None:
+    words = ["--target", TOOLS[0], "--input-json", '{"code": "1/0"}', "--json"]
+    run = fastmcp("call", "--command", shlex.join(box.command()), *words)
+    assert run.returncode == 1
+    assert "ZeroDivisionError: division by zero" in json.loads(run.stdout)["content"][0]["text"]
+
+
+def test_the_command_reads_the_old_configuration(box: Box, tmp_path_factory: Any) -> None:
+    config = tmp_path_factory.mktemp("config") / "mcp.json"
+    config.write_text(json.dumps(old_config(box.workspace)))
+    run = fastmcp("call", str(config), TOOLS[0], "code=print('as before')", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["content"] == [{"type": "text", "text": "as before"}]
