@@ -2,11 +2,14 @@
 #include "sandbox/spawn.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@ enum {
     SHIM_FD = 3, /* where the shim finds its end of the socket */
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
+    FD_SCAN_MAX = 65536,
 };
 
 struct spawner {
@@ -35,9 +39,28 @@ struct child {
     void *ctx;
 };
 
+/* What whoever started us left open is none of a child's business; what we open is close-on-exec
+ * from birth. */
+static int keep_inherited_to_ourselves(struct err *e)
+{
+    if (syscall(SYS_close_range, SHIM_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+        return 0;
+    struct rlimit limit = {.rlim_cur = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &limit); /* a kernel before 5.11: one by one */
+    int end = limit.rlim_cur < FD_SCAN_MAX ? (int)limit.rlim_cur : FD_SCAN_MAX;
+    for (int fd = SHIM_FD; fd < end; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
+            return err_set(e, -errno, "descriptor %d: %s", fd, strerror(errno));
+    }
+    return 0;
+}
+
 int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
 {
-    (void)e;
+    int r = keep_inherited_to_ourselves(e);
+    if (r < 0)
+        return r;
     struct spawner *spawner = NEW(struct spawner);
     spawner->loop = loop;
     *ret = spawner;

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The spawner runs /proc/self/exe as shim: here that is this test, which turns into one when it is
+ * started so, before the test framework looks at its words. */
+#include <acutest.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "sandbox/shim.h"
+#include "sandbox/spawn.h"
+
+enum { WORDS_MAX = 32, WAIT_MS = 20000 };
+
+__attribute__((constructor)) static void become_shim(void)
+{
+    static char text[4096];
+    static char *words[WORDS_MAX + 1];
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    (void)fd_close(fd);
+    int count = 0;
+    for (char *at = text; at < text + n && count < WORDS_MAX; at += strlen(at) + 1)
+        words[count++] = at;
+    if (count > 1 && strcmp(words[1], "shim") == 0)
+        _exit(shim_main(count - 1, words + 1));
+}
+
+static struct loop *loop;
+static struct spawner *spawner;
+static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "X=from spec", NULL};
+
+struct seen {
+    char output[65536];
+    size_t len;
+    int ends;
+    struct child_exit how;
+    struct err why;
+};
+
+static void on_output(void *ctx, const char *bytes, size_t n)
+{
+    struct seen *seen = ctx;
+    n = n < sizeof seen->output - seen->len - 1 ? n : sizeof seen->output - seen->len - 1;
+    memcpy(seen->output + seen->len, bytes, n);
+    seen->len += n;
+}
+
+static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+{
+    struct seen *seen = ctx;
+    seen->ends++;
+    if (how)
+        seen->how = *how;
+    if (why)
+        seen->why = *why;
+}
+
+static const struct child_events events = {.output = on_output, .ended = on_ended};
+
+static void open_spawner(void)
+{
+    struct err e = ERR_NONE;
+    TEST_ASSERT(loop_new(&loop, &e) == 0 && spawner_new(loop, &spawner, &e) == 0);
+}
+
+static void close_spawner(void)
+{
+    spawner = spawner_free(spawner, 5000);
+    loop = loop_free(loop);
+    TEST_CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* nothing is left to bury */
+}
+
+static struct child *start(const char *script, const char *cwd, struct seen *seen)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = cwd};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, &spec, &events, seen, &child, &e) == 0, "%s", e.msg);
+    return child;
+}
+
+static void wait_for_end(const struct seen *seen)
+{
+    int64_t until = clock_ms() + WAIT_MS;
+    while (!seen->ends && clock_ms() < until)
+        loop_turn(loop, 100);
+    TEST_CHECK(seen->ends == 1);
+}
+
+static void wait_for_output(const struct seen *seen, const char *text)
+{
+    int64_t until = clock_ms() + WAIT_MS;
+    while (!strstr(seen->output, text) && clock_ms() < until)
+        loop_turn(loop, 100);
+    TEST_CHECK(strstr(seen->output, text) != NULL);
+}
+
+static void a_child_has_exactly_what_it_was_given(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("echo \"$X|$HOME|$(pwd)|$(readlink /proc/self/fd/0)\"; ls /proc/self/fd | wc -l; "
+                "echo err >&2; exit 7",
+                "/usr", &seen);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 7 && seen.how.signal == 0);
+    /* ls has 0, 1, 2 and the directory it reads: no descriptor of ours got through */
+    TEST_CHECK(strcmp(seen.output, "from spec||/usr|/dev/null\n4\nerr\n") == 0);
+    TEST_MSG("%s", seen.output);
+    close_spawner();
+}
+
+static void all_output_comes_before_the_end_is_told(void)
+{
+    for (int i = 0; i < 20; i++) {
+        open_spawner();
+        struct seen seen = {0};
+        (void)start("seq 1 5000", "/", &seen);
+        wait_for_end(&seen);
+        TEST_CHECK(seen.len == 23893 && strcmp(seen.output + seen.len - 5, "5000\n") == 0);
+        close_spawner();
+    }
+}
+
+static void what_cannot_be_started_says_why(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    const char *argv[] = {"no-such-program", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT(child_start(spawner, &spec, &events, &seen, &child, &e) == 0);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.why.code == -ENOENT && strstr(seen.why.msg, "exec") != NULL);
+    TEST_MSG("%s", seen.why.msg);
+    spec.cwd = "/no/such/place";
+    TEST_CHECK(child_start(spawner, &spec, &events, &seen, &child, &e) == -ENOENT);
+    TEST_CHECK(strstr(e.msg, "/no/such/place") != NULL);
+    close_spawner();
+}
+
+static void signals_reach_the_child_and_its_end_names_them(void)
+{
+    open_spawner();
+    struct seen a = {0}, b = {0};
+    struct child *interrupted =
+        start("trap 'echo caught; exit 3' INT; echo up; sleep 60 & wait", "/", &a);
+    struct child *terminated = start("echo up; exec sleep 60", "/", &b);
+    wait_for_output(&a, "up");
+    wait_for_output(&b, "up");
+    child_interrupt(interrupted);
+    child_terminate(terminated);
+    wait_for_end(&a);
+    wait_for_end(&b);
+    TEST_CHECK(a.how.code == 3 && strstr(a.output, "caught") != NULL);
+    TEST_CHECK(b.how.signal == SIGTERM && b.how.code == -1);
+    close_spawner();
+}
+
+static bool runs(long pid)
+{
+    return kill((pid_t)pid, 0) == 0;
+}
+
+static void a_child_that_is_given_up_is_gone_with_all_that_it_started(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start("setsid sleep 300 & echo $!; echo end; sleep 300", "/", &seen);
+    wait_for_output(&seen, "end");
+    long daemon = atol(seen.output);
+    TEST_CHECK(daemon > 0 && runs(daemon));
+    (void)child_end(child);
+    (void)child_end(NULL);
+    int64_t until = clock_ms() + WAIT_MS;
+    while (runs(daemon) && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(!runs(daemon) && seen.ends == 0); /* and nobody is told */
+    close_spawner();
+}
+
+static void closing_the_spawner_ends_what_still_runs(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("echo $$; echo end; sleep 300", "/", &seen);
+    wait_for_output(&seen, "end");
+    long pid = atol(seen.output);
+    close_spawner();
+    TEST_CHECK(!runs(pid) && seen.ends == 0);
+}
+
+static void an_adopted_child_whose_ends_are_closed_has_ended(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child_ends ends;
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT(child_adopt(spawner, &events, &seen, &ends, &child, &e) == 0);
+    TEST_CHECK(write(ends.output, "words", 5) == 5);
+    struct shim_report report = {.kind = SHIM_EXITED, .a = 4};
+    TEST_CHECK(send(ends.control, &report, sizeof report, 0) == (ssize_t)sizeof report);
+    (void)close(ends.output);
+    (void)close(ends.control);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 4 && strcmp(seen.output, "words") == 0);
+    struct seen other = {0};
+    TEST_ASSERT(child_adopt(spawner, &events, &other, &ends, &child, &e) == 0);
+    (void)close(ends.output);
+    (void)close(ends.control);
+    wait_for_end(&other);
+    TEST_CHECK(other.why.code == -EPIPE);
+    close_spawner();
+}
+
+static void a_helper_has_its_socket_and_orphans_are_buried(void)
+{
+    open_spawner();
+    TEST_ASSERT(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    int sockets[2];
+    TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
+    const char *argv[] = {"sh", "-c", "(sleep 0.1 & echo orphan >&3); read line <&3", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    pid_t pid = 0;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(helper_start(spawner, &spec, sockets[1], &pid, &e) == 0, "%s", e.msg);
+    (void)close(sockets[1]);
+    char text[16] = "";
+    TEST_CHECK(recv(sockets[0], text, sizeof text - 1, 0) == 7 && strcmp(text, "orphan\n") == 0);
+    (void)close(sockets[0]); /* the end of its input */
+    int64_t until = clock_ms() + WAIT_MS;
+    while (clock_ms() < until && (waitpid(-1, NULL, WNOHANG | 0) >= 0 || errno != ECHILD)) {
+        spawner_reap(spawner);
+        loop_turn(loop, 10);
+    }
+    close_spawner();
+}
+
+#define T(name) {#name, name}
+
+TEST_LIST = {
+    T(a_child_has_exactly_what_it_was_given),
+    T(all_output_comes_before_the_end_is_told),
+    T(what_cannot_be_started_says_why),
+    T(signals_reach_the_child_and_its_end_names_them),
+    T(a_child_that_is_given_up_is_gone_with_all_that_it_started),
+    T(closing_the_spawner_ends_what_still_runs),
+    T(an_adopted_child_whose_ends_are_closed_has_ended),
+    T(a_helper_has_its_socket_and_orphans_are_buried),
+    {NULL, NULL},
+};
