@@ -70,7 +70,7 @@ RUN --mount=type=secret,id=ca \
  && /tmp/with-ca /tmp/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile --no-deps \
         --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
  && cd /usr/local/lib/python3*/dist-packages \
- && find . -type d \( -name tests -o -name testing_refleaks \) -prune -exec rm -rf {} + \
+ && find . -type d \( -name tests -o -name testing_refleaks -o -path ./tornado/test \) -prune -exec rm -rf {} + \
  && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
@@ -120,8 +120,9 @@ RUN --mount=type=secret,id=ca \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
  && cd /tmp \
- && ./with-ca python3 -m pip install -q --no-cache-dir --no-deps --only-binary :all: --require-hashes \
+ && ./with-ca python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: --require-hashes \
         --root-user-action ignore -r uv.txt \
+ && python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash /usr/local/lib/python3*/dist-packages/uv \
  && export COREPACK_HOME=/tmp/work/corepack HOME=/tmp/work \
  && ./with-ca corepack prepare "$(grep -v '^#' npm.txt)" \
  && mkdir -p /usr/local/lib/node_modules \

@@ -177,7 +177,10 @@ static void put_ca(struct list *list, const char *ca)
 static void put_common(struct list *list, const char *home, const char *user_base, const char *ca)
 {
     const char *path = getenv("PATH");
-    drop_str char *with_user_base = xasprintf("%s/bin:%s", user_base, path ? path : default_path);
+    path = path ? path : default_path;
+    drop_str char *bin = xasprintf("%s/bin:", user_base);
+    bool there = strncmp(path, bin, strlen(bin)) == 0;
+    drop_str char *with_user_base = xasprintf("%s%s", there ? "" : bin, path);
     put(list, "PATH", with_user_base); /* commands of installed packages are found too */
     put(list, "HOME", home);
     copy(list, "USER", "ipybox");

@@ -35,7 +35,6 @@ struct server {
     struct environment env;
     struct template_config template_config;
     struct template *template;
-    char *user_site; /* its time tells when packages were installed */
     struct pool *pool;
     struct session_config session_config;
     struct session *session;
@@ -191,7 +190,6 @@ static void open_template(struct server *s)
         .python = s->options->python,
         .envp = (const char *const *)s->env.template,
         .cwd = s->workspace,
-        .watched = s->user_site,
         .log = log_session,
     };
     s->template = template_open(&s->template_config);
@@ -316,7 +314,6 @@ static void close_all(struct server *s)
     s->zctx = zctx_free(s->zctx);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
-    xfree(s->user_site);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }

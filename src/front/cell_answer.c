@@ -121,6 +121,9 @@ static void put_error_text(struct buf *out, const struct cell_result *r, double 
             put_shortened(out, r->last_words);
         }
         break;
+    case CELL_STOPPED:
+        (void)buf_addf(out, "the cell was ended: %s", r->reason);
+        break;
     case CELL_REFUSED:
         (void)buf_addf(out, "the cell did not run: %s", r->reason);
         break;

@@ -118,10 +118,20 @@ struct pool *pool_close(struct pool *pool)
     return NULL;
 }
 
+/* Spares have the packages in memory that were there when they were forked. */
+static void renew(struct pool *pool)
+{
+    drop_spares(pool);
+    if (pool->size > 0)
+        refill_later(pool);
+}
+
 struct kernel *pool_take(struct pool *pool, const struct kernel_events *events, void *ctx,
                          bool *ret_ready)
 {
     struct spare *best = NULL;
+    if (pool->config->template && template_is_stale(pool->config->template))
+        renew(pool);
     for (int i = 0; i < pool->size; i++) {
         struct spare *spare = &pool->spares[i];
         if (spare->state != EMPTY && (!best || spare->state > best->state))
@@ -136,11 +146,4 @@ struct kernel *pool_take(struct pool *pool, const struct kernel_events *events, 
     best->state = EMPTY;
     refill_later(pool);
     return kernel;
-}
-
-void pool_renew(struct pool *pool)
-{
-    drop_spares(pool);
-    if (pool->size > 0)
-        refill_later(pool);
 }

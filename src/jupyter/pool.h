@@ -3,6 +3,7 @@
  * jupyter/pool.h - kernels that are kept ready for whoever needs one next.
  * Owns:    up to `size` kernels that nobody has used; one that dies is replaced, later each time.
  * Warm:    a ready spare has run an empty cell: the first one in a fresh fork costs 5 ms more.
+ *          Spares from before packages were installed are replaced when one is asked for.
  * Refill:  POOL_REFILL_MS after one was taken, so that starting the next does not slow down what
  *          the taken one is wanted for. */
 #ifndef JUPYTER_POOL_H
@@ -23,8 +24,5 @@ struct pool *pool_close(struct pool *pool); /* NULL in, NULL out */
  * event follows. NULL: there is none. */
 struct kernel *pool_take(struct pool *pool, const struct kernel_events *events, void *ctx,
                          bool *ret_ready);
-
-/* Ends the spares, which have old packages in memory, and starts others. */
-void pool_renew(struct pool *pool);
 
 #endif

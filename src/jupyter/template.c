@@ -18,6 +18,7 @@ enum {
         128 * 1024, /* a packet of a Unix socket; an environment over it starts the slow way */
     PACKET_MAX = 64 * 1024,
     PATH_BYTES = 4096,
+    PACKAGES_MAX = 8,
 };
 
 struct request { /* waits for the template to come up */
@@ -37,8 +38,10 @@ struct template {
     int64_t delay;
     pid_t pid;
     int64_t requests;
-    size_t resident; /* when it was ready */
-    struct timespec installed;
+    size_t resident;              /* when it was ready */
+    char *packages[PACKAGES_MAX]; /* directories whose times change when packages are installed */
+    size_t package_count;
+    uint64_t installed; /* of these times */
     struct request *waiting;
     char program[PATH_BYTES];
 };
@@ -199,22 +202,37 @@ static size_t resident_bytes(pid_t pid)
     return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void note_packages(struct template *t)
+static void forget_packages(struct template *t)
 {
-    struct stat st;
-    t->installed = (struct timespec){0};
-    if (t->config->watched && stat(t->config->watched, &st) == 0)
-        t->installed = st.st_mtim;
+    while (t->package_count > 0)
+        xfree(t->packages[--t->package_count]);
 }
 
-static bool is_stale(struct template *t)
+static uint64_t package_stamp(const struct template *t)
 {
+    uint64_t stamp = 0;
     struct stat st;
-    struct timespec now = {0};
-    if (t->config->watched && stat(t->config->watched, &st) == 0)
-        now = st.st_mtim;
-    bool installed = now.tv_sec != t->installed.tv_sec || now.tv_nsec != t->installed.tv_nsec;
-    return installed || resident_bytes(t->pid) > t->resident + TEMPLATE_GROWTH_MAX;
+    for (size_t i = 0; i < t->package_count; i++) {
+        if (stat(t->packages[i], &st) == 0)
+            stamp = stamp * 31 + (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+                    (uint64_t)st.st_mtim.tv_nsec;
+    }
+    return stamp;
+}
+
+static void note_packages(struct template *t, const struct json *list)
+{
+    forget_packages(t);
+    for (const struct json *path = json_first(list); path; path = json_next(path)) {
+        if (json_text(path) && t->package_count < PACKAGES_MAX)
+            t->packages[t->package_count++] = xstrdup(json_text(path));
+    }
+    t->installed = package_stamp(t);
+}
+
+bool template_is_stale(struct template *t)
+{
+    return t->state == READY && package_stamp(t) != t->installed;
 }
 
 static void become_ready(struct template *t)
@@ -258,8 +276,10 @@ static void on_packet(void *ctx, unsigned events)
         return;
     }
     drop_json struct json *packet = json_parse(text, (size_t)n, JSON_REPAIR, NULL);
-    if (t->state == STARTING && json_true(json_get(packet, "ready")))
+    if (t->state == STARTING && json_true(json_get(packet, "ready"))) {
+        note_packages(t, json_get(packet, "packages"));
         become_ready(t);
+    }
     log_failures(t, packet);
 }
 
@@ -277,7 +297,6 @@ static int start_process(struct template *t, struct err *e)
         return err_set(e, -errno, "socketpair: %s", strerror(errno));
     t->socket = sockets[0];
     drop_fd int theirs = sockets[1];
-    note_packages(t);
     int r = helper_start(t->config->spawner, &spec, theirs, &t->pid, e);
     if (r == 0)
         r = loop_io_add(t->config->loop, t->socket, LOOP_IN, on_packet, t, &t->io, e);
@@ -318,24 +337,21 @@ struct template *template_close(struct template *t)
         return NULL;
     stop_process(t);
     drop_waiting(t);
+    forget_packages(t);
     xfree(t);
     return NULL;
 }
 
-void template_renew(struct template *t)
+bool template_usable(struct template *t)
 {
+    bool grown = t->state == READY && resident_bytes(t->pid) > t->resident + TEMPLATE_GROWTH_MAX;
+    if (!grown && !template_is_stale(t))
+        return t->state != AWAY;
+    t->config->log(LOG_INFO, grown
+                                 ? "the kernel template has grown; it is started anew"
+                                 : "packages were installed; the kernel template is started anew");
     stop_process(t);
     drop_waiting(t);
     start(t);
-}
-
-bool template_usable(struct template *t)
-{
-    if (t->state == READY && is_stale(t)) {
-        t->config->log(LOG_INFO, "packages were installed or the kernel template has grown; it is "
-                                 "started anew");
-        template_renew(t);
-        return false; /* do not let a kernel wait for that */
-    }
-    return t->state != AWAY;
+    return false; /* do not let a kernel wait for that */
 }

@@ -7,8 +7,8 @@
  *          becomes `ipybox shim 3 --adopt PID`.
  * Failing: a template that dies, or that takes more than TEMPLATE_START_MS, is replaced, later each
  *          time; kernels that were asked of it end as if their process could not be started.
- * Renewed: when packages were installed, which its forks would not see (template_renew), and when
- *          it has grown by TEMPLATE_GROWTH_MAX bytes. */
+ * Renewed: when packages were installed, whose new versions its forks would not see, and when it
+ *          has grown by TEMPLATE_GROWTH_MAX bytes. */
 #ifndef JUPYTER_TEMPLATE_H
 #define JUPYTER_TEMPLATE_H
 
@@ -26,7 +26,6 @@ struct template_config { /* borrowed */
     const char *python;
     const char *const *envp;
     const char *cwd;
-    const char *watched; /* a directory: when its time changes, packages were installed; or NULL */
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -39,12 +38,13 @@ struct template *template_close(struct template *t); /* NULL in, NULL out */
 /* False: start the kernel the ordinary way. True while it is still starting up. */
 bool template_usable(struct template *t);
 
+/* Packages were installed after it was started: what it has forked may be outdated too. */
+bool template_is_stale(struct template *t);
+
 /* A kernel with exactly this environment; the events are as those of child_start(). */
 MUST_CHECK int template_fork(struct template *t, const char *connection_file,
                              const char *const *envp, const char *cwd,
                              const struct child_events *events, void *ctx, struct child **ret,
                              struct err *e);
-
-void template_renew(struct template *t);
 
 #endif

@@ -551,7 +551,7 @@ static void on_close_deadline(void *ctx)
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server is stopping");
     if (s->running && !s->queue->reset_done) {
-        struct cell_result result = {.status = CELL_LOST, .reason = why.msg};
+        struct cell_result result = {.status = CELL_STOPPED, .reason = why.msg};
         tell_finished(s, take_first(s), &result);
     }
     s->kernel = kernel_kill(s->kernel);

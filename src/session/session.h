@@ -39,6 +39,7 @@ enum cell_status {
     CELL_TIMEOUT,   /* it was interrupted after its timeout */
     CELL_CANCELLED, /* it was interrupted, or taken out of the queue, on request */
     CELL_LOST,      /* its kernel died */
+    CELL_STOPPED,   /* it was ended because the server is stopping */
     CELL_REFUSED,   /* it never ran: no kernel could be started, or the server is stopping */
 };
 

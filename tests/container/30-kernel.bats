@@ -172,9 +172,8 @@ PY
 
 @test "a kernel that dies between cells is replaced, and the next cell says so" {
     drive <<'PY'
-        prints("x = 1; import os, threading; threading.Timer(0.3, lambda: os._exit(4)).start()", "")
-        first = kernels()
-        wait_for("the kernel's death", lambda: kernels() != first and kernels())
+        pid = int(runs("x = 1; import os, threading; threading.Timer(0.3, lambda: os._exit(4)).start(); os.getpid()").text)
+        wait_for("the kernel's death", lambda: pid not in [p.pid for p in processes()])
         answer = fails("x", "NameError")
         matches(answer.rest, r"new kernel: .*status 4")
 PY

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One container, and a conversation with the MCP server in it.
 
-    drive.py IMAGE NAME [OPTION OF docker run]... [-- WORD]... < script
+    drive.py NAME COMMAND... < script       COMMAND starts a container of that name: docker run -i ...
 
 The script is Python, may be indented, and uses the names of `vocabulary()` below. When it ends,
 standard input is closed, and the container must end with status 0 unless the script has ended it
@@ -128,8 +128,9 @@ class Process(NamedTuple):
 
     @property
     def is_kernel(self) -> bool:
-        """The Python process of a kernel."""
-        return "ipybox_kernel" in self.words and not self.words[0].endswith("ipybox")
+        """A Python process that is a kernel or may become one."""
+        module = next(iter(self.words[2:3]), "")
+        return self.words[1:2] == ["-m"] and module.startswith("ipybox_kernel")
 
 
 class Message(dict[str, Any]):
@@ -173,14 +174,10 @@ class Answer:
 class Box:
     """A running container, its standard streams and the MCP conversation over them."""
 
-    def __init__(self, image: str, name: str, options: Sequence[str], words: Sequence[str]) -> None:
+    def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
-        self.started = time.monotonic()
         self.client = subprocess.Popen(
-            ["docker", "run", "-i", "--rm", "--name", name, *options, image, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.messages: list[Message] = []  # those that were not taken yet
         self.stray: list[str] = []  # lines that are no messages
@@ -366,6 +363,14 @@ class Box:
         """Wait until standard error has the pattern in it."""
         wait_for(f"{pattern!r} in the log", lambda: re.search(pattern, self.log()), seconds)
 
+    def wait_for_start(self) -> None:
+        """Wait until the engine has made and started the container."""
+        show = ["inspect", "--format", "{{.State.Running}}", self.name]
+        wait_for(
+            "the container",
+            lambda: self.client.poll() is not None or docker(*show, check=False).strip() == "true",
+        )
+
     def inside(self, *words: str, user: str = "0", stdin: str = "", check: bool = True) -> str:
         """The output of a command in the container (docker exec)."""
         return docker("exec", "-i", "-u", user, self.name, *words, stdin=stdin, check=check)
@@ -386,7 +391,7 @@ class Box:
         return found[0]
 
     def kernels(self) -> list[Process]:
-        """The Python processes of kernels."""
+        """The Python processes of kernels, also of those that wait to be used."""
         return [p for p in self.processes() if p.is_kernel]
 
     def healthy(self) -> bool:
@@ -471,15 +476,12 @@ def run(script: str, box: Box) -> None:
 
 
 def main(words: list[str]) -> int:
-    image, name, *options = words
-    rest: list[str] = []
-    if "--" in options:
-        cut = options.index("--")
-        options, rest = options[:cut], options[cut + 1 :]
+    name, *command = words
     script = textwrap.dedent(sys.stdin.read())
-    print("+ docker run", *options, image, *rest)
-    box = Box(image, name, options, rest)
+    print("+", *command)
+    box = Box(name, command)
     try:
+        box.wait_for_start()
         run(script, box)
     except (Exception, SystemExit):
         error = traceback.format_exc()

@@ -67,11 +67,19 @@ end_box()
     status=$ended
 }
 
-# drive [OPTION OF docker run]... [-- WORD]... <<'PY' - a conversation, told in Python: see drive.py.
+# drive [OPTION OF docker run]... [-- WORD]... <<'PY' - a conversation with a container, told in Python: see drive.py.
 drive()
 {
-    timeout -k 5 "${drive_timeout:-120}" python3 -u "$here/drive.py" "$image" "$name-$RANDOM" \
-        --label "ipybox.test=$name" "$@"
+    local container=$name-$RANDOM
+    split_words "$@"
+    converse "$container" docker run -i --rm --name "$container" --label "ipybox.test=$name" \
+        "${options[@]}" "$image" "${words[@]}"
+}
+
+# converse CONTAINER COMMAND... - the same with any command that starts a container of that name.
+converse()
+{
+    timeout -k 5 "${drive_timeout:-120}" python3 -u "$here/drive.py" "$@"
 }
 
 split_words()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,9 +39,9 @@ def anyio_backend() -> str:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None]:
-    report: pytest.TestReport = yield  # type: ignore[misc]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
     if report.skipped:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which counts as failed: {report.longrepr}"
-    return report  # type: ignore[return-value]
+    return report

@@ -19,7 +19,9 @@ def inspect(home: Path, target: list[str], *options: str) -> tuple[int, str, str
     """Status and output of one run; it keeps what it writes below `home`."""
     command = ["mcp-inspector", "--cli", *target, *options, "--format", "json", "-q"]
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        command, env=environment, check=False, capture_output=True, text=True, timeout=60
+    )
     return run.returncode, run.stdout, run.stderr
 
 
@@ -32,7 +34,8 @@ def result_of(output: tuple[int, str, str]) -> dict[str, Any]:
     status, out, err = output
     assert status == 0, err
     answer: dict[str, Any] = json.loads(out)
-    return answer.get("result", answer)
+    result: dict[str, Any] = answer.get("result", answer)
+    return result
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -236,6 +236,7 @@ static void every_end_of_a_cell_has_its_words(void)
                      "zero\\nline 1\"}"},
         {CELL_TIMEOUT, "TimeoutError: the cell ran longer than 120 s; because"},
         {CELL_LOST, "KernelDied: because. The next cell runs in a new kernel"},
+        {CELL_STOPPED, "the cell was ended: because"},
         {CELL_REFUSED, "the cell did not run: because"},
     };
     open_initialized();

@@ -110,10 +110,10 @@ class Kernel:
             self.drop_waiting()
 
     def __exit__(self, *_: object) -> None:
+        self.context.destroy(linger=0)  # first: a context that is only forgotten blocks its thread
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self.context.destroy(linger=0)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def spawn(self, env: dict[str, str], output: BinaryIO) -> Process:

@@ -84,7 +84,7 @@ class Fork:
     def poll(self) -> int | None:
         try:
             state = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             return 0
         return 0 if state == "Z" else None
 

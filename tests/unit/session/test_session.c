@@ -468,7 +468,7 @@ static void closing_ends_what_takes_longer_than_its_grace(void)
     (void)run("b", &b);
     session_close(session, 500, on_closed, NULL);
     pass(501);
-    TEST_CHECK(a.status == CELL_LOST && b.status == CELL_REFUSED && closed);
+    TEST_CHECK(a.status == CELL_STOPPED && b.status == CELL_REFUSED && closed);
     TEST_CHECK(strstr(a.reason, "stopping") && strstr(b.reason, "stopping"));
     TEST_CHECK(fake.kills == 1);
     close_session();

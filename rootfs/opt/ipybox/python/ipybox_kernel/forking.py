@@ -20,6 +20,7 @@ FDS_MAX = 32
 FIRST_PRIVATE_FD = 200  # no request may name it or one above
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -100,6 +101,7 @@ def become_kernel(request: Request, channel: Channel) -> None:
     environment, random numbers. Raises OSError."""
     os.setsid()
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_DUMPABLE, 1)  # the template is not; a program expects its own /proc/self
     if os.getppid() != request.parent:
         os._exit(1)
     place(request.kernel.fds)

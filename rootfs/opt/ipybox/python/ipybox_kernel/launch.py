@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 
 
@@ -15,6 +16,7 @@ def prepare() -> None:
     """
     if sys.path and sys.path[0] in ("", os.getcwd()):
         del sys.path[0]
+    add_user_site()
     sys.modules.setdefault("debugpy", None)  # type: ignore[arg-type]
     os.environ.pop("JPY_PARENT_PID", None)
     need_home()
@@ -25,6 +27,33 @@ def need_home() -> None:
     does not start without."""
     if os.path.expanduser("~") == "~":
         os.environ["HOME"] = "/"
+
+
+def add_user_site() -> None:
+    """Have the user's site-packages on the path even before anything was installed there.
+
+    Python leaves out a directory that does not exist when it starts; a package installed later
+    would only be found by the next process.
+    """
+    if not site.ENABLE_USER_SITE:
+        return
+    path = site.getusersitepackages()
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return  # pip cannot install there either, and says why
+    if path in sys.path:
+        return
+    site.addsitedir(path)
+    if path in sys.path:  # where Python would have put it: before what all users share
+        sys.path.remove(path)
+    shared = [i for i, entry in enumerate(sys.path) if entry.endswith("-packages")]
+    sys.path.insert(shared[0] if shared else len(sys.path), path)
+
+
+def package_directories() -> list[str]:
+    """Where installed packages appear: their times tell that something was installed."""
+    return [path for path in sys.path if path.endswith("-packages")]
 
 
 def settle() -> None:

@@ -7,7 +7,8 @@ other end is closed. It has one thread, no ZeroMQ context, no children but those
 
 First packet from here, and the only one before requests are read:
 
-    {"ready": true, "pid", "milliseconds", "modules", "threads", "failed": {module: reason}}
+    {"ready": true, "pid", "milliseconds", "modules", "threads", "failed": {module: reason},
+     "packages": [directories whose times tell that packages were installed]}
 
 Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by index:
 
@@ -52,6 +53,7 @@ from typing import TYPE_CHECKING
 from ipybox_kernel import launch
 from ipybox_kernel.forking import (
     PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
     Channel,
     Request,
     become_middle,
@@ -90,7 +92,9 @@ def main(argv: list[str]) -> None:
         modules=len(sys.modules),
         threads=len(os.listdir("/proc/self/task")),
         failed=failed,
+        packages=launch.package_directories(),
     )
+    prctl(PR_SET_DUMPABLE, 0)  # code in a kernel has our uid: it must not write our memory
     request = Server(channel).serve()
     if request is not None:
         app.run(request, channel)

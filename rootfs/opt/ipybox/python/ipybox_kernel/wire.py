@@ -13,6 +13,8 @@ from typing import Any
 
 from jupyter_client.jsonutil import json_clean, json_default
 
+PACKED_MAX = 240 << 20  # bytes; the server reads frames of up to 256 MiB
+
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_default).encode
 
 
@@ -30,13 +32,17 @@ codecs.register_error("ipybox-json-text", _as_text)
 def pack(obj: Any) -> bytes:
     """`obj` as JSON. NaN, infinities and unknown types become strings.
 
-    Raises ValueError or TypeError if not even that is possible, as for a circular structure.
+    Raises ValueError or TypeError if not even that is possible, as for a circular structure, and
+    ValueError above PACKED_MAX: the reader would cut the connection.
     """
     try:
         text = _encode(obj)
     except (TypeError, ValueError):
         text = _encode(json_clean(obj))
-    return text.encode("utf-8", "ipybox-json-text")
+    packed = text.encode("utf-8", "ipybox-json-text")
+    if len(packed) > PACKED_MAX:
+        raise ValueError(f"{len(packed)} bytes are too much for one message; {PACKED_MAX} can go")
+    return packed
 
 
 def printable(text: str) -> str:
