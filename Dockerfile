@@ -97,9 +97,7 @@ ENV HOME=/home/ipybox \
 LABEL org.opencontainers.image.title="ipybox" \
       org.opencontainers.image.description="Python code execution for MCP clients: IPython kernels behind one small static server" \
       org.opencontainers.image.version="0.10.0" \
-      org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.source="https://github.com/gradion-ai/ipybox" \
-      org.opencontainers.image.documentation="https://github.com/gradion-ai/ipybox/tree/main/docs"
+      org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app/workspace
 # Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
 ENTRYPOINT ["/usr/local/bin/ipybox", "init"]

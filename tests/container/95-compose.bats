@@ -27,6 +27,10 @@ talk_to()
     local command=(docker-compose)
     if docker compose version >/dev/null 2>&1; then command=(docker compose); fi
     converse "$container" "${command[@]}" "${project[@]}" run --rm -T --name "$container" -l "ipybox.test=$name" "$1"
+}
+
+after_test()
+{
     compose "${project[@]}" down
 }
 
@@ -58,18 +62,19 @@ PY
         equal({p.capabilities for p in processes()}, {0})
         shown = json.loads(docker("inspect", box.name))[0]["HostConfig"]
         equal((shown["ReadonlyRootfs"], shown["CapDrop"], shown["NetworkMode"]), (True, ["ALL"], "none"))
-        equal((shown["PidsLimit"], shown["Memory"]), (256, 2 << 30))
-        prints("""
+        equal((shown["Memory"], shown["MemorySwap"]), (2 << 30, 2 << 30))
+        limit = shown["PidsLimit"]
+        prints(f"""
             import os, warnings; warnings.simplefilter('ignore')
             made = 0
             try:
-                while made < 1000:
+                while made < {limit}:
                     if os.fork() == 0:
                         import time; time.sleep(100)
                     made += 1
             except BlockingIOError:
-                print(made < 256)
-        """, True)
+                print("no more")
+        """, "no more")
         tool("reset")
         prints("1", 1)
 PY

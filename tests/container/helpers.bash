@@ -17,6 +17,7 @@ setup()
 teardown()
 {
     local left
+    if declare -F after_test >/dev/null; then after_test; fi    # a file's own
     left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
     if [ -n "$left" ]; then
         # shellcheck disable=SC2086  # one id per word

@@ -385,6 +385,24 @@ async def test_install_package_makes_a_package_importable(session: ClientSession
     assert await cell(session, "import peerprobe; peerprobe.version") == "'1.1'"
 
 
+HARDENED = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"]
+HARDENED += ["--security-opt", "no-new-privileges", "--user", f"{OWNER[0]}:{OWNER[1]}"]
+
+
+@pytest.mark.parametrize("options", [[], HARDENED[-2:], HARDENED], ids=["root", "user", "hardened"])
+async def test_the_first_package_is_importable_at_once(box: Box, options: list[str]) -> None:
+    make_wheel(box.workspace, "peerprobe", "1.0")
+    async with connected(box, *options, "-e", "PIP_NO_INDEX=1") as session:
+        await cell(session, "1")  # the kernel runs before the folder for packages exists
+        wheel = "./peerprobe-1.0-py3-none-any.whl"
+        result = await session.call_tool("install_package", {"package_name": wheel})
+        assert not result.isError, result
+        code = "import peerprobe; peerprobe.version"
+        assert await cell(session, code) == "'1.0'"
+        await session.call_tool("reset", {})
+        assert await cell(session, code) == "'1.0'"
+
+
 async def test_an_installed_package_survives_a_reset(session: ClientSession) -> None:
     await session.call_tool("install_package", {"package_name": "peerprobe==2.0"})
     result = await session.call_tool("reset", {})

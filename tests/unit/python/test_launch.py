@@ -50,11 +50,16 @@ def test_modules_of_the_working_directory_can_be_imported_but_replace_none() -> 
         assert kernel.run("import mine, queue; mine.value").value == "5"
 
 
-def test_modules_of_the_working_directory_do_not_disturb_the_start(tmp_path: Path) -> None:
-    for name in ("zmq", "json", "ipykernel", "asyncio"):
+@pytest.mark.parametrize(
+    "arguments", [["ipybox_kernel", "--version"], ["ipybox_kernel.template", "--help"]]
+)
+def test_modules_of_the_working_directory_do_not_disturb_the_start(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    for name in ("zmq", "json", "ipykernel", "argparse", "asyncio", "select"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)\n")
     run = subprocess.run(
-        [sys.executable, "-m", "ipybox_kernel", "--version"],
+        [sys.executable, "-m", *arguments],
         check=False,
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "IPYTHONDIR": str(tmp_path / "ipython")},

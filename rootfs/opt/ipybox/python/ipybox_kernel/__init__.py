@@ -15,3 +15,11 @@
 Import nothing from here before ``launch.prepare()`` ran: ipykernel reads its surroundings when it
 is imported.
 """
+
+import os
+import sys
+
+# While -m looks for its module, the working directory comes before the standard library. It is the
+# user's: a json.py there must not become ours. IPython adds it again in its proper place.
+if sys.argv[:1] == ["-m"] and sys.path and sys.path[0] in ("", os.getcwd()):
+    del sys.path[0]

@@ -15,7 +15,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel import launch
 from ipybox_kernel.app import App, plain_output
-from ipybox_kernel.forking import Channel, Request, become_kernel
+from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel
 
 
 class ForkedApp(App):
@@ -47,8 +47,10 @@ class ForkedApp(App):
             self._set_environment()
             self._connect(request.connection_file)
         except BaseException as error:
+            await_middle(request)
             channel.send(id=request.id, error=f"kernel: {error!r}")
             raise
+        await_middle(request)
         channel.send(id=request.id, ready=True)
         channel.close()
         self.start()

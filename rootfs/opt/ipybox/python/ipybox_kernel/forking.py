@@ -66,6 +66,7 @@ class Request:
         self.connection_file: str = fields["kernel"]["connection_file"]
         self.cwd: str = fields["kernel"]["cwd"]
         self.parent = 0  # the kernel's, known when it is forked
+        self.executed: int | None = None  # in the kernel: a pipe, at its end when `middle` executed
         middle = fields.get("middle")
         self.middle = None if middle is None else Part(middle, fds)
 
@@ -105,8 +106,7 @@ def become_kernel(request: Request, channel: Channel) -> None:
     if os.getppid() != request.parent:
         os._exit(1)
     place(request.kernel.fds)
-    os.closerange(FIRST_PRIVATE_FD, channel.socket.fileno())
-    os.closerange(channel.socket.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+    close_private({channel.socket.fileno(), request.executed})
     os.environ.clear()
     os.environ.update(request.kernel.env)
     time.tzset()
@@ -116,6 +116,13 @@ def become_kernel(request: Request, channel: Channel) -> None:
         if place_in_path:
             sys.path.insert(0, place_in_path)
     new_secrets()
+
+
+def await_middle(request: Request) -> None:
+    """Wait until the kernel's parent is what was asked for. If that fails, it kills the kernel."""
+    if request.executed is not None:
+        os.read(request.executed, 1)
+        os.close(request.executed)
 
 
 def new_secrets() -> None:
@@ -140,6 +147,15 @@ def move_away(fd: int) -> int:
     moved: int = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD)
     os.close(fd)
     return moved
+
+
+def close_private(keep: set[int | None]) -> None:
+    """Close every descriptor that no request may name, except those to `keep`."""
+    start = FIRST_PRIVATE_FD
+    for fd in sorted(fd for fd in keep if fd is not None):
+        os.closerange(start, fd)
+        start = fd + 1
+    os.closerange(start, os.sysconf("SC_OPEN_MAX"))
 
 
 def close_all(fds: list[int]) -> None:

@@ -11,11 +11,8 @@ def prepare() -> None:
     """Set up what ipykernel reads when it is imported; call it before any such import.
 
     No debugger: it costs 40 ms and 8 MiB. No polling of a parent: the supervisor uses
-    PR_SET_PDEATHSIG. -m has put the working directory, which is the user's, before the standard
-    library; IPython adds it again in its proper place.
+    PR_SET_PDEATHSIG.
     """
-    if sys.path and sys.path[0] in ("", os.getcwd()):
-        del sys.path[0]
     add_user_site()
     sys.modules.setdefault("debugpy", None)  # type: ignore[arg-type]
     os.environ.pop("JPY_PARENT_PID", None)
@@ -38,6 +35,8 @@ def add_user_site() -> None:
     if not site.ENABLE_USER_SITE:
         return
     path = site.getusersitepackages()
+    if not os.path.isabs(path):
+        return  # no home: it begins with "~"
     try:
         os.makedirs(path, exist_ok=True)
     except OSError:

@@ -30,8 +30,8 @@ Answers, in this order; "id" tells them apart:
     {"id": 1, "pid": P}        the template's child: the middle process, or else the kernel
     {"id": 1, "kernel": K}     only with "middle": the kernel's process id
     {"id": 1, "ready": true}   the kernel's sockets are bound
-    {"id": 1, "error": "..."}  instead of any of these; nothing of this request is left running
-    {"exited": P, "status": N} a child of the template ended; N as from waitpid()
+    {"id": 1, "error": "..."}  instead of any of these, the last; nothing of this request goes on
+    {"exited": P, "id": 1, "status": N}  a child of the template ended; N as from waitpid()
 """
 
 from __future__ import annotations
@@ -133,6 +133,7 @@ class Server:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self.children: dict[int, int] = {}  # the request of each
         reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.wakeup, writer = move_away(reader), move_away(writer)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -170,8 +171,9 @@ class Server:
             self.channel.send(id=request.id, error=f"fork: {error}")
             return None
         if child:
-            self.channel.send(id=request.id, pid=child)
+            self.children[child] = request.id
             return None
+        self.channel.send(id=request.id, pid=os.getpid())  # before what else it may say
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if request.middle is not None and (kernel := _fork_kernel(self.channel, request)):
@@ -187,18 +189,23 @@ class Server:
                 return
             if pid == 0:
                 return
-            self.channel.send(exited=pid, status=status)
+            self.channel.send(exited=pid, id=self.children.pop(pid, None), status=status)
 
 
 def _fork_kernel(channel: Channel, request: Request) -> int:
     """In the middle process: the kernel's id, or 0 in the kernel. Does not return if it fails."""
     request.parent = os.getpid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    reader, writer = (move_away(fd) for fd in os.pipe())
     try:
-        return os.fork()
+        kernel = os.fork()
     except OSError as error:
         channel.send(id=request.id, error=f"fork: {error}")
         os._exit(127)
+    if not kernel:
+        request.executed = reader
+        os.close(writer)
+    return kernel
 
 
 def _nothing(signum: int, frame: FrameType | None) -> None:

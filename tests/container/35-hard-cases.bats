@@ -1,0 +1,135 @@
+# Kernels at their worst: killed, stopped, starved, flooding and lying, and a server that goes on.
+load helpers
+
+@test "a kernel killed while it is busy, while it starts, and while it is interrupted" {
+    drive <<'PY'
+        runs("1")
+        busy = start_cell("import time; print('up', flush=True); time.sleep(60)")
+        wait_for("the kernel", lambda: box.kernels())
+        time.sleep(0.5)
+        for process in box.kernels(): box.kill(process)
+        matches(finish(busy).text, "KernelDied: the kernel's process was killed by signal 9")
+        matches(cell("2").rest, "new kernel")
+        start_tool("reset")
+        for process in box.kernels(): box.kill(process)
+        prints("3", 3)
+        stubborn = start_cell("import time\nwhile True:\n  try: time.sleep(60)\n  except BaseException: pass", timeout=1)
+        time.sleep(2)
+        for process in box.kernels(): box.kill(process)
+        matches(finish(stubborn).text, "TimeoutError|KernelDied")
+        prints("4", 4)
+        equal(box.zombies(), [])
+PY
+}
+
+@test "a kernel that was stopped by a signal is resumed" {
+    drive <<'PY'
+        runs("x = 5")
+        runs("import os, signal, threading; threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGSTOP)).start()")
+        time.sleep(0.5)
+        prints("x", 5)
+PY
+}
+
+@test "a kernel that ignores SIGINT is replaced after the grace, and the answer says so" {
+    drive -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
+        code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
+        fails(code, "ignored the interrupt, so its kernel was ended", timeout=1)
+        prints("1", 1)
+PY
+}
+
+@test "a fork bomb ends with its cell, and the next cell runs" {
+    drive --pids-limit 300 -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
+        fails("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass\n  except KeyboardInterrupt: pass",
+              "ignored the interrupt|KernelDied", timeout=2)
+        wait_for("an end of the bomb", lambda: len(box.processes()) < 20)
+        prints("1", 1)
+        equal(box.zombies(), [])
+PY
+}
+
+@test "ten thousand threads end with the timeout" {
+    drive --pids-limit 20000 -e IPYBOX_INTERRUPT_GRACE=2 <<'PY'
+        answer = cell("import threading, time\nfor i in range(10000):\n"
+                      "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+                      "time.sleep(600)", timeout=8)
+        equal(answer.error, True)
+        prints("1", 1)
+PY
+}
+
+@test "os._exit in an import, in a thread and at the end of a cell" {
+    drive <<'PY'
+        runs("open('bad.py', 'w').write('import os; os._exit(7)')")
+        fails("import bad", "KernelDied: the kernel's process exited with status 7")
+        fails("import threading, os, time; threading.Timer(0.1, os._exit, (8,)).start(); time.sleep(60)", "exited with status 8")
+        prints("1", 1)
+        matches(fails("import os; print('said', flush=True); os._exit(9)", "status 9").rest, "said")
+        prints("2", 2)
+PY
+}
+
+@test "200 MB in one message arrive, and one that is too large is an error in the cell" {
+    drive_timeout=170
+    drive <<'PY'
+        show = "from IPython.display import display\ndisplay({{'text/plain': 'x' * {}}}, raw=True)"
+        answer = cell(show.format(200 * 1000 * 1000), seconds=120)
+        equal(answer.error, False)
+        matches(answer.text, "200000000 characters")
+        fails(show.format(260 << 20), "ValueError: 2726\\d+ bytes are too much for one message")
+        prints("1", 1)
+PY
+}
+
+@test "binary buffers, forged, unsigned and mangled messages change nothing" {
+    drive <<'PY'
+        runs("kernel = get_ipython().kernel; socket, session = kernel.iopub_socket, kernel.session\n"
+             "message = session.msg('stream', {'name': 'stdout', 'text': 'forged'}, parent=kernel.get_parent('shell'))\n"
+             "signed = session.serialize(message)\n"
+             "def raw(*parts): kernel.iopub_thread.send_multipart(list(parts))")
+        runs("session.send(socket, 'comm_msg', {'comm_id': 'x', 'data': {}}, buffers=[bytes(range(256))] * 100, ident=b'x')")
+        answer = cell("raw(b'x'); raw(b'x', b'<IDS|MSG>'); raw(b'x', b'<IDS|MSG>', b'0' * 64, *signed[2:])\n"
+                      "raw(b'x', b'<IDS|MSG>', b'', *signed[2:]); raw(*[bytes([255] * 10)] * 20); raw(*[b''] * 2000)\n"
+                      "print('real')")
+        equal((answer.text, answer.error), ("real", False))
+        prints("1", 1)
+PY
+}
+
+@test "a full disk is said, and the server goes on" {
+    drive --tmpfs /app/workspace:size=2m,mode=1777 <<'PY'
+        answer = cell("print('x' * 20_000_000)")
+        matches(answer.text, "Output truncated")
+        matches(answer.text, "No space left on device")
+        runs("import glob, os\nfor f in glob.glob('outputs/*'): os.remove(f)")
+        prints("1", 1)
+PY
+}
+
+@test "a thousand resets leave no process, descriptor, file or memory behind" {
+    drive_timeout=300
+    drive <<'PY'
+        def state():
+            server = box.server()
+            look = ("import os,sys; p='/proc/%d' % int(sys.argv[1]); print(len(os.listdir(p+'/fd')),"
+                    " [l.split()[1] for l in open(p+'/status') if l.startswith('VmRSS')][0],"
+                    " sum(len(f) for _, _, f in os.walk('/run/ipybox')))")
+            return [int(n) for n in box.inside("python3", "-c", look, str(server.pid)).split()]
+        def reset(times):
+            for _ in range(times): equal(tool("reset").error, False)
+            prints("1", 1)
+        reset(50)
+        time.sleep(3)
+        before, processes = state(), len(box.processes())
+        reset(950)
+        time.sleep(3)
+        after = state()
+        note(f"descriptors, KiB, files: {before} -> {after}")
+        below(after[0], before[0] + 5)
+        below(after[1], before[1] + 1024)
+        below(after[2], before[2] + 5)
+        below(len(box.processes()), processes + 3)
+        equal(box.zombies(), [])
+PY
+}
