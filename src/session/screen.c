@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-enum { ESCAPE_MAX = 64, PEN_MAX = 512, CHARACTER_MAX = 4, KEPT_ROWS = SCREEN_ROWS - 1 };
+enum { ESCAPE_MAX = 64, PEN_MAX = 512, CHARACTER_MAX = 4 };
 
 static struct buf *row_at(struct screen *s, size_t i)
 {
@@ -161,6 +161,8 @@ static void lift_pen(struct screen *s)
 {
     if (s->pen.len == 0)
         return;
+    if (row_at(s, s->row)->len + s->pen.len > SCREEN_ROW_MAX)
+        spill_row(s);
     struct buf *row = row_at(s, s->row);
     size_t missing;
     size_t at = cursor_offset(s, &missing);
@@ -352,18 +354,27 @@ static size_t tail_offset(const char *text, size_t n, size_t rows)
     return n + 1;
 }
 
-/* Appends a piece of one line at the cursor, which is at the end of the last row. */
+/* Appends a piece of one line at the cursor, which is at the end of the last row. A row is handed
+ * out where the next character does not fit, however the text came in pieces. */
 static void append(struct screen *s, const char *text, size_t n)
 {
-    lift_pen(s);
-    if (row_at(s, s->row)->len + n > SCREEN_ROW_MAX)
-        spill_row(s);
-    if (n > SCREEN_ROW_MAX) {
-        hand_out(s, text, n);
-        return;
+    if (n > 0 && s->pen.len > 0) {
+        size_t first = feed_one(s, text, n);
+        text += first;
+        n -= first;
     }
-    (void)buf_add(row_at(s, s->row), text, n);
-    s->column += utf8_count(text, n);
+    while (n > 0) {
+        size_t room = SCREEN_ROW_MAX - row_at(s, s->row)->len;
+        size_t part = n < room ? n : room;
+        while (part > 0 && part < n && ((unsigned char)text[part] & 0xC0) == 0x80)
+            part--; /* never half a character */
+        (void)buf_add(row_at(s, s->row), text, part);
+        s->column += utf8_count(text, part);
+        if (part < n)
+            spill_row(s);
+        text += part;
+        n -= part;
+    }
 }
 
 static bool at_end(const struct screen *s)
@@ -373,7 +384,7 @@ static bool at_end(const struct screen *s)
 
 static void write_plain(struct screen *s, const char *text, size_t n)
 {
-    size_t tail = tail_offset(text, n, KEPT_ROWS);
+    size_t tail = tail_offset(text, n, SCREEN_ROWS);
     if (tail > 0 && at_end(s)) { /* most of it can never be changed */
         lift_pen(s);
         while (s->count > 1)

@@ -75,8 +75,7 @@ PY
 @test "a cancelled cell is interrupted and never answered, and the state is kept" {
     drive <<'PY'
         prints("import time; x = 1", "")
-        id = start_cell("x = 2; time.sleep(100); x = 3")
-        time.sleep(0.5)
+        id = begin_cell("x = 2; print('begun', flush=True); time.sleep(100); x = 3")
         start = time.monotonic()
         notify("notifications/cancelled", requestId=id, reason="enough")
         answer = prints("x", 2)
@@ -101,14 +100,12 @@ PY
 
 @test "a cell that ignores the interrupt loses its kernel, and its answer says so" {
     drive -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
-        prints("import time; x = 1", "")
-        stubborn = "print('begun')\nwhile True:\n  try: time.sleep(100)\n  except BaseException: pass"
-        answer = fails(stubborn, "TimeoutError.*ignored the interrupt.*new one.*variables and imports are gone", timeout=0.5)
+        prints("x = 1", "")
+        answer = fails(STUBBORN, "TimeoutError.*ignored the interrupt.*new one.*variables and imports are gone", timeout=0.5)
         matches(answer.rest, "begun")
         fails("x", "NameError")
-        prints("import time; x = 1", "")
-        id = start_cell(stubborn)
-        time.sleep(0.5)
+        prints("x = 1", "")
+        id = begin_cell(STUBBORN)
         notify("notifications/cancelled", requestId=id)
         answer = fails("x", "NameError")
         matches(answer.rest, r"\[ipybox\].*new kernel")
@@ -258,7 +255,7 @@ PY
             threading.Thread(target=late).start()
             threading.Timer(0.2, gate.set).start()
         """, "")
-        time.sleep(1)
+        time.sleep(1)                           # nothing tells the client that the thread has printed
         answer = prints("done.is_set()", True)
         matches(answer.rest, r"\[ipybox\] Output that came after the cell before had ended:\nlate words")
         equal(prints("1", 1).rest, "")

@@ -172,7 +172,7 @@ PY
         equal(text, "\n".join(map(str, range(100_000))))
         text = runs("for i in range(3_000): display(i)", max_output_chars=1_000_000).text
         equal(text, "".join(map(str, range(3_000))))
-        text = runs("import os\nfor i in range(20_000): _ = os.write(1 + i % 2, b'%d\\n' % i) if i % 3 else print(i)", max_output_chars=1_000_000).text
+        text = runs("import os\nfor i in range(20_000): _ = os.write(1 + i % 2, b'%d\\n' % i) if i % 3 else print(f'{i}\\n', end='')", max_output_chars=1_000_000).text
         equal(sorted(map(int, text.split())), list(range(20_000)))
         below(server().peak, 64 << 20)
 PY

@@ -169,7 +169,7 @@ PY'
 }
 
 @test "slim executes cells and has the gateway like the default" {
-    image=$slim_image
+    this_image=$slim_image
     drive -- --kernel-gateway-port 8888 <<'PY'
         prints("1 + 1", 2)
         wait_for_log("Kernel Gateway 3.0.1 is available")

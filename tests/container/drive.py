@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """One container, and a conversation with the MCP server in it.
 
-    drive.py NAME COMMAND... < script       COMMAND starts a container of that name: docker run -i ...
+    drive.py NAME COMMAND... < script
+
+COMMAND starts a container of that name and attaches to it, as `docker run -i --name NAME` does.
 
 The script is Python, may be indented, and uses the names of `vocabulary()` below. When it ends,
 standard input is closed, and the container must end with status 0 unless the script has ended it
@@ -37,9 +39,20 @@ ENVELOPE: JsonObject = {
 }
 # A PNG of one pixel, as cells get it into a display; SHOW_PNG is the code that does so.
 PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 SHOW_PNG = f"display({{'image/png': '{PNG}'}}, raw=True)"
+# Code that says so when it has begun and then ignores every interrupt.
+STUBBORN = """
+import time
+print("begun", flush=True)
+while True:
+    try:
+        time.sleep(1000)
+    except BaseException:
+        pass
+"""
 LIST_PROCESSES = Path(__file__).with_name("processes.py").read_text()
 
 
@@ -325,6 +338,16 @@ class Box:
         code = textwrap.dedent(code)
         return self.start_tool("execute_ipython_cell", code=code, **arguments)
 
+    def begin_cell(self, code: str, **arguments: Any) -> Any:
+        """Execute code that prints something flushed; back when that has come; the id."""
+        meta = {"progressToken": f"begun {self.last_id}"}
+        id = self.start_cell(code, _meta=meta, **arguments)
+        self.receive(
+            "its first output",
+            lambda m: "id" not in m and m["params"].get("progressToken") == meta["progressToken"],
+        )
+        return id
+
     def finish(self, id: object, seconds: float = WAIT) -> Answer:
         """Wait for what was started."""
         return Answer(self.answer(id, seconds))
@@ -455,13 +478,30 @@ def vocabulary(box: Box) -> dict[str, Any]:
         *(fail, equal, matches, below, wait_for, note, docker),
         *(box.send, box.receive, box.post, box.notify, box.answer, box.ask, box.ask_modern),
         *(box.greet, box.notifications, box.nothing_else),
-        *(box.start_tool, box.tool, box.start_cell, box.finish, box.cell, box.runs, box.prints, box.fails),
+        *(
+            box.start_tool,
+            box.tool,
+            box.start_cell,
+            box.begin_cell,
+            box.finish,
+            box.cell,
+            box.runs,
+            box.prints,
+            box.fails,
+        ),
         *(box.log, box.wait_for_log, box.inside, box.processes, box.zombies, box.server),
         *(box.kernels, box.healthy, box.kill, box.signal, box.close, box.ended, box.end),
     ]
     names: dict[str, Any] = {function.__name__: function for function in functions}
     modules = {"json": json, "os": os, "re": re, "subprocess": subprocess, "time": time}
-    others = {"Answer": Answer, "ENVELOPE": ENVELOPE, "PNG": PNG, "SHOW_PNG": SHOW_PNG, "Path": Path}
+    others = {
+        "Answer": Answer,
+        "ENVELOPE": ENVELOPE,
+        "PNG": PNG,
+        "SHOW_PNG": SHOW_PNG,
+        "STUBBORN": STUBBORN,
+        "Path": Path,
+    }
     return {**names, **modules, **others, "box": box}
 
 

@@ -1,6 +1,6 @@
 """Executes code through the REST and WebSocket API of a Jupyter Kernel Gateway. Run in a container.
 
-    gateway_client.py PORT TOKEN CODE       prints what the code prints
+Usage: gateway_client.py PORT TOKEN CODE. Prints what the code prints.
 """
 
 import asyncio

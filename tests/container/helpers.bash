@@ -45,14 +45,14 @@ box()
 run_box()
 {
     split_words "$@"
-    box run --rm --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "$image" "${words[@]}"
+    box run --rm --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "${this_image:-$image}" "${words[@]}"
 }
 
 # start_box [OPTION OF docker run]... [-- WORD]... - a container in the background; sets id.
 start_box()
 {
     split_words "$@"
-    box run -d --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "$image" "${words[@]}"
+    box run -d --name "$name-$RANDOM" --label "ipybox.test=$name" "${options[@]}" "${this_image:-$image}" "${words[@]}"
     assert_equal "$status" 0
     id=$output
 }
@@ -74,7 +74,7 @@ drive()
     local container=$name-$RANDOM
     split_words "$@"
     converse "$container" docker run -i --rm --name "$container" --label "ipybox.test=$name" \
-        "${options[@]}" "$image" "${words[@]}"
+        "${options[@]}" "${this_image:-$image}" "${words[@]}"
 }
 
 # converse CONTAINER COMMAND... - the same with any command that starts a container of that name.

@@ -1,10 +1,10 @@
-"""Runs a command as root of a user namespace of its own, which is what rootless Docker and Podman do.
+"""Runs a command as root of a user namespace of its own, as rootless Docker and Podman do.
 
-    rootless.py MAP... -- COMMAND...        MAP: inside,outside,count, for uids and for gids; a single
-                                            one is what a user without subordinate ids can have
+Usage: rootless.py MAP... -- COMMAND...
 
-Run by root in a container that may make namespaces ($rootless in helpers.bash). The command is
-process 1 of a PID namespace. Ends with the command's status.
+MAP is INSIDE,OUTSIDE,COUNT, for uids and for gids; a single one is what a user without subordinate
+ids can have. Run by root in a container that may make namespaces (`rootless` in helpers.bash). The
+command is process 1 of a PID namespace. Ends with the command's status.
 """
 
 import os

@@ -34,7 +34,8 @@ async def cell(client: Client[Any], code: str, **more: Any) -> str:
     result = await client.call_tool(TOOLS[0], {"code": code, **more})
     (block,) = result.content
     assert isinstance(block, TextContent)
-    return block.text
+    text: str = block.text
+    return text
 
 
 # --- the client ---

@@ -147,14 +147,14 @@ def test_an_interrupt_ends_a_cell(kernel: Kernel, code: str) -> None:
     assert kernel.run("print(state)").text == "kept\n"
 
 
-def test_interrupts_at_any_moment_leave_a_reply_and_a_kernel(kernel: Kernel) -> None:
+def test_interrupts_at_any_moment_leave_a_reply_and_a_kernel(fresh: Kernel) -> None:
     codes = ["print(1)", "1 + 1", "import asyncio; await asyncio.sleep(0.001)", "!true"]
     for number in range(300):
-        ident = kernel.start(codes[number % len(codes)])
+        ident = fresh.start(codes[number % len(codes)])
         time.sleep(number % 50 / 10_000)
-        kernel.interrupt()
-        kernel.finish(ident, seconds=5)
-    assert kernel.run("print('alive')").text == "alive\n"
+        fresh.interrupt()
+        fresh.finish(ident, seconds=5)
+    assert fresh.run("print('alive')").text == "alive\n"
 
 
 def test_an_interrupt_between_cells_is_ignored(kernel: Kernel) -> None:

@@ -88,7 +88,8 @@ print("after")
     )
     assert result.stream("stdout").startswith("before\nin the child\n")
     assert result.stream("stdout").endswith("after\n")
-    assert result.stream("stderr").endswith("error in the child\n")  # Python may warn before
+    # Python warns of fork() beside it.
+    assert result.stream("stderr").count("error in the child\n") == 1
 
 
 def test_output_of_threads_is_part_of_the_cell(kernel: Kernel) -> None:
