@@ -16,14 +16,19 @@
 #include "entrypoint/identity.h"
 #include "entrypoint/version.h"
 #include "front/control.h"
+#include "front/relay.h"
 #include "front/stdio.h"
+#include "front/supervise.h"
 #include "jupyter/gateway.h"
+#include "session/kernels.h"
 #include "session/session.h"
 
 enum {
     KILL_WAIT_MS = 1000, /* for the last process trees, at the very end */
     INIT_MARGIN_MS =
         2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
+    GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
+    GATEWAY_IDLE_MAX_S = 86400,
 };
 
 struct server {
@@ -38,8 +43,14 @@ struct server {
     struct pool *pool;
     struct session_config session_config;
     struct session *session;
+    char *gateway_socket;
+    struct supervise *supervise;
+    struct kernels *kernels;
+    struct relay *relay;
     struct gateway_config gateway_config;
-    struct gateway *gateway;
+    struct gateway *gateway; /* while it runs */
+    struct loop_timer gateway_idle;
+    size_t gateway_connections;
     struct control *control;
     struct mcp_config mcp_config;
     struct stdio *stdio;
@@ -102,7 +113,7 @@ static int64_t grace_ms(const struct server *s)
 static void on_input_ended(void *ctx, bool heard)
 {
     struct server *s = ctx;
-    if (!heard && s->gateway) {
+    if (!heard && s->relay) {
         log_info("server", "standard input is at its end; serving the kernel gateway alone");
         return;
     }
@@ -219,6 +230,63 @@ static int open_session(struct server *s, struct err *e)
     return session_open(&s->session_config, &s->session, e);
 }
 
+/* --- the kernel gateway --------------------------------------------------------------------- */
+
+static int64_t gateway_idle_ms(void)
+{
+    const char *text = getenv("IPYBOX_GATEWAY_IDLE");
+    char *end = NULL;
+    unsigned long seconds = text ? strtoul(text, &end, 10) : 0;
+    bool usable = text && *text && *end == '\0' && seconds > 0 && seconds <= GATEWAY_IDLE_MAX_S;
+    return 1000 * (usable ? (int64_t)seconds : GATEWAY_IDLE_S);
+}
+
+/* Kernels that it was asked for keep it running. */
+static void on_gateway_idle(void *ctx)
+{
+    struct server *s = ctx;
+    if (!s->gateway || s->gateway_connections > 0)
+        return;
+    if (kernels_running(s->kernels) > 0) {
+        loop_timer_set(s->loop, &s->gateway_idle, gateway_idle_ms(), on_gateway_idle, s);
+        return;
+    }
+    log_info("gateway", "nobody uses it: stopped until the next connection");
+    s->gateway = gateway_stop(s->gateway);
+}
+
+static void on_gateway_used(void *ctx, size_t connections)
+{
+    struct server *s = ctx;
+    s->gateway_connections = connections;
+    if (connections == 0)
+        loop_timer_set(s->loop, &s->gateway_idle, gateway_idle_ms(), on_gateway_idle, s);
+}
+
+static void on_gateway_ended(void *ctx)
+{
+    struct server *s = ctx;
+    s->gateway = NULL;
+    kernels_sweep(s->kernels);
+    relay_gateway_ended(s->relay);
+}
+
+static void on_gateway_wanted(void *ctx)
+{
+    struct server *s = ctx;
+    struct err e = ERR_NONE;
+    if (s->gateway || gateway_start(&s->gateway_config, &s->gateway, &e) == 0)
+        return;
+    log_warning("gateway", "it cannot be started: %s", e.msg);
+    relay_gateway_ended(s->relay);
+}
+
+static void on_kernel_changed(void *ctx, const char *id)
+{
+    struct server *s = ctx;
+    supervise_changed(s->supervise, id);
+}
+
 static bool is_loopback(const char *host)
 {
     return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
@@ -235,17 +303,49 @@ static int open_gateway(struct server *s, struct err *e)
                        "the kernel gateway runs code for everyone who reaches %s: give "
                        "IPYBOX_KERNEL_GATEWAY_TOKEN (or …_FILE), or keep it on localhost",
                        o->kernel_gateway_host);
+    int r = supervise_open(s->loop, s->runtime_dir, &s->supervise, e);
+    if (r < 0)
+        return r;
+    s->gateway_socket = xasprintf("%s/gateway-http.sock", s->runtime_dir);
+    s->kernels = kernels_open(&(struct kernels_config){.session_config = &s->session_config,
+                                                       .session = s->session,
+                                                       .changed = on_kernel_changed,
+                                                       .ctx = s});
+    supervise_set_kernels(s->supervise, s->kernels);
     s->gateway_config = (struct gateway_config){
-        .loop = s->loop,
         .spawner = s->spawner,
         .python = o->python,
         .envp = (const char *const *)s->env.gateway,
         .cwd = s->workspace,
+        .socket = s->gateway_socket,
+        .supervisor = supervise_path(s->supervise),
+        .log = log_gateway,
+        .ended = on_gateway_ended,
+        .ctx = s,
+    };
+    struct relay_config relay = {
+        .loop = s->loop,
         .host = o->kernel_gateway_host,
         .port = o->kernel_gateway_port,
-        .log = log_gateway,
+        .upstream = s->gateway_socket,
+        .wanted = on_gateway_wanted,
+        .used = on_gateway_used,
+        .ctx = s,
     };
-    return gateway_start(&s->gateway_config, &s->gateway, e);
+    return relay_open(&relay, &s->relay, e);
+}
+
+static void close_gateway(struct server *s)
+{
+    if (s->loop)
+        loop_timer_stop(s->loop, &s->gateway_idle);
+    s->relay = relay_close(s->relay);
+    s->gateway = gateway_stop(s->gateway);
+    if (s->supervise)
+        supervise_set_kernels(s->supervise, NULL);
+    s->kernels = kernels_close(s->kernels);
+    s->supervise = supervise_close(s->supervise);
+    xfree(s->gateway_socket);
 }
 
 static int open_stdio(struct server *s, struct err *e)
@@ -303,7 +403,7 @@ static int open_all(struct server *s, struct err *e)
 static void close_all(struct server *s)
 {
     s->stdio = stdio_free(s->stdio);
-    s->gateway = gateway_stop(s->gateway);
+    close_gateway(s);
     s->session = session_free(s->session);
     s->pool = pool_close(s->pool);
     s->template = template_close(s->template);

@@ -3,18 +3,17 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 
-enum { FIRST_DELAY_MS = 1000, LAST_DELAY_MS = 30000, GOOD_RUN_MS = 60000, LINE_MAX_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 4096 };
 
 struct gateway {
     const struct gateway_config *config;
     struct child *child;
     struct buf line;
-    struct loop_timer restart;
-    int64_t started, delay;
 };
 
 static void log_line(struct gateway *gateway)
@@ -35,62 +34,34 @@ static void on_output(void *ctx, const char *bytes, size_t n)
     }
 }
 
-static void on_restart(void *ctx);
-
 static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct gateway *gateway = ctx;
+    const struct gateway_config *config = gateway->config;
     gateway->child = NULL;
     log_line(gateway);
-    if (loop_now(gateway->config->loop) - gateway->started > GOOD_RUN_MS)
-        gateway->delay = FIRST_DELAY_MS;
     char text[600];
     if (how)
-        (void)snprintf(text, sizeof text,
-                       "the gateway's process ended (status %d, signal %d); it is started again in "
-                       "%lld s",
-                       how->code, how->signal, (long long)gateway->delay / 1000);
+        (void)snprintf(text, sizeof text, "the gateway's process ended (status %d, signal %d)",
+                       how->code, how->signal);
     else
         (void)snprintf(text, sizeof text, "the gateway did not start: %s", why->msg);
-    gateway->config->log(LOG_WARNING, text);
-    loop_timer_set(gateway->config->loop, &gateway->restart, gateway->delay, on_restart, gateway);
-    gateway->delay = gateway->delay * 2 < LAST_DELAY_MS ? gateway->delay * 2 : LAST_DELAY_MS;
-}
-
-static int start(struct gateway *gateway, struct err *e)
-{
-    static const struct child_events events = {.output = on_output, .ended = on_ended};
-    const struct gateway_config *config = gateway->config;
-    drop_str char *ip = xasprintf("--KernelGatewayApp.ip=%s", config->host);
-    drop_str char *port = xasprintf("--KernelGatewayApp.port=%d", config->port);
-    const char *argv[] = {config->python,
-                          "-m",
-                          "kernel_gateway",
-                          ip,
-                          port,
-                          "--KernelGatewayApp.port_retries=0",
-                          "--KernelGatewayApp.answer_yes=True",
-                          NULL};
-    struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
-    gateway->started = loop_now(config->loop);
-    return child_start(config->spawner, &spec, &events, gateway, &gateway->child, e);
-}
-
-static void on_restart(void *ctx)
-{
-    struct gateway *gateway = ctx;
-    struct err e = ERR_NONE;
-    if (start(gateway, &e) < 0)
-        on_ended(gateway, NULL, &e);
+    config->log(LOG_WARNING, text);
+    (void)gateway_stop(gateway);
+    config->ended(config->ctx);
 }
 
 int gateway_start(const struct gateway_config *config, struct gateway **ret, struct err *e)
 {
+    static const struct child_events events = {.output = on_output, .ended = on_ended};
+    const char *argv[] = {config->python,     "-m", "ipybox_gateway", config->socket,
+                          config->supervisor, NULL};
+    struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
     struct gateway *gateway = NEW(struct gateway);
     gateway->config = config;
-    gateway->delay = FIRST_DELAY_MS;
     gateway->line = BUF_INIT(LINE_MAX_BYTES);
-    int r = start(gateway, e);
+    (void)unlink(config->socket); /* a dead one's */
+    int r = child_start(config->spawner, &spec, &events, gateway, &gateway->child, e);
     if (r < 0) {
         (void)gateway_stop(gateway);
         return r;
@@ -103,7 +74,7 @@ struct gateway *gateway_stop(struct gateway *gateway)
 {
     if (!gateway)
         return NULL;
-    loop_timer_stop(gateway->config->loop, &gateway->restart);
+    (void)unlink(gateway->config->socket);
     (void)child_end(gateway->child);
     buf_done(&gateway->line);
     xfree(gateway);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jupyter/gateway.h - the process of the bundled Jupyter Kernel Gateway.
- * Owns:    one process tree; when it ends it is started again, later each time (1 s to 30 s).
+ * jupyter/gateway.h - the process of the bundled Jupyter Kernel Gateway: ipybox_gateway/.
+ * Owns:    one process tree. Who wants another when it has ended starts another.
+ * Sockets: it listens on `socket`, which is made anew, and has its kernels run through `supervisor`
+ *          (front/supervise.h).
  * Log:     every line that it writes is handed to `log`. */
 #ifndef JUPYTER_GATEWAY_H
 #define JUPYTER_GATEWAY_H
@@ -10,14 +12,14 @@
 #include "sandbox/spawn.h"
 
 struct gateway_config { /* borrowed */
-    struct loop *loop;
     struct spawner *spawner;
     const char *python;
     const char *const *envp; /* KG_AUTH_TOKEN in it is the token that is asked for */
     const char *cwd;
-    const char *host;
-    int port;
+    const char *socket, *supervisor; /* paths */
     void (*log)(enum log_level level, const char *text);
+    void (*ended)(void *ctx); /* it is freed */
+    void *ctx;
 };
 
 struct gateway;

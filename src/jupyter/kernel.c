@@ -222,6 +222,13 @@ static void on_status(struct kernel *kernel, const struct jupyter_msg *m)
     finish_cell(kernel);
 }
 
+/* It belongs to a request that came through the kernel gateway, say. */
+static bool of_another_client(const struct kernel *kernel, const struct jupyter_msg *m)
+{
+    const char *session = json_get_text(m->parent, "session");
+    return session && *session && strcmp(session, link_session(kernel->link)) != 0;
+}
+
 static void on_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
 {
     struct kernel *kernel = ctx;
@@ -239,8 +246,8 @@ static void on_message(void *ctx, enum link_channel channel, const struct jupyte
         become_ready(kernel);
     else if (m->type == JUPYTER_STATUS)
         on_status(kernel, m);
-    else if (!current || !kernel->old_cell) /* the cell of an owner before concerns nobody */
-        kernel->events->message(kernel->ctx, m, current);
+    else if (!of_another_client(kernel, m) && (!current || !kernel->old_cell))
+        kernel->events->message(kernel->ctx, m, current); /* not the cell of an owner before */
 }
 
 static void on_heartbeat(void *ctx, bool alive)
@@ -344,6 +351,11 @@ void kernel_interrupt(struct kernel *kernel)
     /* a coroutine that waits is only reached when its event loop wakes up for something */
     if (kernel->state == BUSY)
         (void)send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
+}
+
+const char *kernel_connection(const struct kernel *kernel)
+{
+    return link_connection_text(kernel->link);
 }
 
 void kernel_resume(struct kernel *kernel)

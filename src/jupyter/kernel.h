@@ -34,7 +34,8 @@ struct kernel_config { /* borrowed, for as long as a kernel of it lives */
 
 struct kernel_events {
     void (*ready)(void *ctx); /* it answered; the next call may be kernel_execute() */
-    /* iopub messages but status; `current`: it belongs to the running cell. */
+    /* iopub messages but status, and but those of other clients' requests; `current`: it belongs to
+     * the running cell. */
     void (*message)(void *ctx, const struct jupyter_msg *m, bool current);
     void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
     void (*heartbeat)(void *ctx, bool alive);
@@ -57,6 +58,9 @@ MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, struct e
 
 /* KeyboardInterrupt in the running cell, whatever it waits for. */
 void kernel_interrupt(struct kernel *kernel);
+
+/* What another client needs to connect to it: the text of its connection file. Borrowed. */
+const char *kernel_connection(const struct kernel *kernel);
 
 /* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
 void kernel_resume(struct kernel *kernel);

@@ -33,6 +33,7 @@ struct channel_ref { /* tells the one callback which socket a message came throu
 struct link {
     struct loop *loop;
     char *dir, *file;
+    char *text; /* of the connection file */
     struct jupyter_key *key;
     char session[33];
     struct zsock *sockets[LINK__COUNT];
@@ -130,6 +131,7 @@ static int write_connection_file(struct link *link, const char *key, struct err 
     drop_fd int fd = open(link->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len)
         return err_set(e, -errno, "write %s: %s", link->file, strerror(errno));
+    link->text = buf_take(&text);
     return 0;
 }
 
@@ -219,6 +221,7 @@ struct link *link_free(struct link *link)
     remove_directory(link->dir);
     xfree(link->dir);
     xfree(link->file);
+    xfree(link->text);
     xfree(link);
     return NULL;
 }
@@ -226,4 +229,14 @@ struct link *link_free(struct link *link)
 const char *link_connection_file(const struct link *link)
 {
     return link->file;
+}
+
+const char *link_connection_text(const struct link *link)
+{
+    return link->text;
+}
+
+const char *link_session(const struct link *link)
+{
+    return link->session;
 }

@@ -34,6 +34,8 @@ MUST_CHECK int link_open(struct loop *loop, struct zctx *zctx, const char *dir,
 struct link *link_free(struct link *link); /* removes the directory; NULL in, NULL out */
 
 const char *link_connection_file(const struct link *link);
+const char *link_connection_text(const struct link *link); /* its content: JSON */
+const char *link_session(const struct link *link);         /* in the header of what is sent here */
 
 #define LINK_ID_SIZE 33 /* bytes of a message id with its final 0 */
 

@@ -48,6 +48,8 @@ struct session {
     /* to tell the next cell */
     char notice[600];
     struct buf late;
+    loop_fn watch; /* another kernel is ready */
+    void *watch_ctx;
     /* closing */
     bool closing;
     struct loop_timer close_timer;
@@ -287,6 +289,8 @@ static void step_ready(struct session *s)
     if (s->running) /* a reset waits for this kernel */
         finish_reset(s);
     look_for_work(s);
+    if (s->watch)
+        s->watch(s->watch_ctx);
 }
 
 static void step_start_failed(struct session *s)
@@ -363,12 +367,18 @@ static void step_cancel(struct session *s)
     interrupt_as(s, CELL_CANCELLED);
 }
 
+/* A cell that another client has interrupted, and whose kernel is gone with it. */
+static enum cell_status lost_as(const struct session *s)
+{
+    return s->stopped_as == CELL_ERROR ? CELL_LOST : s->stopped_as;
+}
+
 static void step_replace(struct session *s)
 {
     s->kernel = kernel_kill(s->kernel);
     s->state = DOWN;
     struct cell_result result = {
-        .status = s->stopped_as,
+        .status = lost_as(s),
         .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
                   "started: all variables and imports are gone",
         .kernel_replaced = true,
@@ -397,7 +407,7 @@ static void step_lost_running(struct session *s)
     bool interrupted = s->state == INTERRUPTED;
     struct err why = *s->why;
     struct cell_result result = {
-        .status = interrupted ? s->stopped_as : CELL_LOST,
+        .status = interrupted ? lost_as(s) : CELL_LOST,
         .reason = why.msg,
         .last_words = s->last_words,
         .kernel_replaced = true,
@@ -527,6 +537,28 @@ void cell_cancel(struct cell *cell)
     s->queued--;
     refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
     check_closed(s);
+}
+
+/* --- other clients of the kernel -------------------------------------------------------------- */
+
+const struct kernel *session_kernel(const struct session *s, bool *ret_ready)
+{
+    *ret_ready = s->kernel && s->state != STARTING;
+    return s->kernel;
+}
+
+void session_watch(struct session *s, loop_fn fn, void *ctx)
+{
+    s->watch = fn;
+    s->watch_ctx = ctx;
+}
+
+void session_interrupt(struct session *s, bool insist)
+{
+    if (insist && s->state == RUNNING)
+        interrupt_as(s, CELL_ERROR);
+    else if (s->kernel && s->state != STARTING)
+        kernel_interrupt(s->kernel);
 }
 
 /* --- closing -------------------------------------------------------------------------------- */

@@ -89,6 +89,18 @@ MUST_CHECK int session_reset(struct session *session,
                              void (*done)(void *ctx, const struct err *why), void *ctx,
                              struct cell **ret, struct err *e);
 
+/* --- for other clients of its kernel (kernels.h) -------------------------------------------- */
+
+/* NULL: there is none at present. *ret_ready: it has come up. */
+const struct kernel *session_kernel(const struct session *session, bool *ret_ready);
+
+/* Calls fn whenever another kernel is ready. Once. */
+void session_watch(struct session *session, loop_fn fn, void *ctx);
+
+/* KeyboardInterrupt in whatever runs in the kernel. `insist`: the kernel is replaced when the
+ * running cell ignores it. */
+void session_interrupt(struct session *session, bool insist);
+
 /* Takes no more work; what it has gets grace_ms to end. done is called when nothing is left
  * and frees nothing: session_free() follows. Called again with a shorter time: hurries. */
 void session_close(struct session *session, int64_t grace_ms, loop_fn done, void *ctx);

@@ -252,10 +252,11 @@ PY
                 gate.wait()
                 print("late words", flush=True)
                 done.set()
+                open("/tmp/printed", "w").close()
             threading.Thread(target=late).start()
             threading.Timer(0.2, gate.set).start()
         """, "")
-        time.sleep(1)                           # nothing tells the client that the thread has printed
+        wait_for("the thread", lambda: inside("ls", "/tmp/printed", check=False))
         answer = prints("done.is_set()", True)
         matches(answer.rest, r"\[ipybox\] Output that came after the cell before had ended:\nlate words")
         equal(prints("1", 1).rest, "")

@@ -19,7 +19,7 @@ except OSError as error:
 def get(path, header=""):
     return inside("python3", "-", path, header, stdin=ASK).strip()
 def gateway():
-    return next((p for p in processes() if any("kernel_gateway" in word for word in p.words) and p.words[0] != "/usr/local/bin/ipybox"), None)
+    return next((p for p in processes() if any("ipybox_gateway" in word for word in p.words) and p.words[0] != "/usr/local/bin/ipybox"), None)
 def through_gateway(code, token=""):
     return inside("python3", "-", "8888", token, code, stdin=CLIENT, user="1000")
 def wait_for_gateway():
@@ -57,22 +57,6 @@ PY
     with_gateway <<'PY'
 prints("1", 1)
 equal(gateway(), None)
-PY
-}
-
-@test "a gateway that is killed is started again, and its kernels are gone with it" {
-    with_gateway -- --kernel-gateway-port 8888 <<'PY'
-wait_for_gateway()
-first = gateway()
-made = inside("python3", "-c", "import urllib.request as u; print(u.urlopen(u.Request('http://localhost:8888/api/kernels', data=b'{}')).status)")
-equal(made.strip(), "201")
-wait_for("its kernel", lambda: [p for p in processes() if any("ipykernel_launcher" in word for word in p.words)])
-kill(first)
-wait_for("the end of its kernel", lambda: not [p for p in processes() if any("ipykernel_launcher" in word for word in p.words)], 5)
-second = wait_for("another gateway", lambda: (p := gateway()) and p.pid != first.pid and p)
-wait_for_gateway()
-equal(zombies(), [])
-prints("1", 1)
 PY
 }
 

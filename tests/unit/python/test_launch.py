@@ -187,6 +187,17 @@ def test_a_shutdown_request_ends_the_kernel(fresh: Kernel) -> None:
     assert fresh.stderr.read_text() == ""
 
 
+def test_what_is_printed_at_exit_still_arrives(fresh: Kernel) -> None:
+    fresh.run("import atexit; atexit.register(print, 'print')")
+    fresh.send("shutdown_request", {"restart": False}, "control")
+    assert fresh.process.wait(timeout=10) == 0
+    text = ""
+    while fresh.iopub.poll(100):
+        message = fresh.receive(fresh.iopub)
+        text += message.content.get("text", "")
+    assert text == "print\n"
+
+
 @pytest.mark.parametrize(
     "code", ["", "import faulthandler, sys; faulthandler.enable(file=sys.stderr)"]
 )

@@ -137,6 +137,7 @@ class Publisher(IOPubThread):
 
     def stop(self) -> None:
         """Send what is left, then end the thread."""
+        self.wait_in_flush = True
         self.flush_text()
         super().stop()
 

@@ -1,0 +1,198 @@
+"""All kernels of the server, whoever started them.
+
+Those that this gateway started are its own, as ever. The others - the kernel of the MCP session,
+and those that a gateway before this one started - are attached: what is to be done to them is
+asked of the server. The kernel behind an id may become another one, through a restart or a reset;
+its clients then stay connected, and are told that it restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+from jupyter_client.connect import port_names
+from jupyter_server._tz import utcnow
+from kernel_gateway.services.kernels.manager import SeedingMappingKernelManager
+
+from ipybox_gateway import supervisor
+from ipybox_gateway.connection import Connection
+
+RETRY_SECONDS = 1.0
+
+
+class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
+    """The gateway's kernels, by their ids."""
+
+    _looking = False
+    _of_session = ""  # the id of the MCP session's kernel
+
+    # --- what there is ---
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, kernel_id: object) -> bool:
+        if kernel_id not in self._kernels:
+            self._look()
+        return kernel_id in self._kernels
+
+    def list_kernel_ids(self) -> list[str]:
+        """The ids that are known here."""
+        return list(self._kernels)
+
+    def list_kernels(self) -> Any:
+        """Models of all kernels."""
+        self._look()
+        return super().list_kernels()
+
+    def get_kernel(self, kernel_id: str) -> Any:
+        """The manager of one kernel."""
+        if kernel_id not in self._kernels:
+            self._look()
+        return super().get_kernel(kernel_id)
+
+    def _look(self) -> None:
+        """Make this the list of what the server has."""
+        if self._looking:
+            return
+        self._looking = True
+        try:
+            self._compare(supervisor.list_kernels())
+        finally:
+            self._looking = False
+
+    def _compare(self, found: list[dict[str, Any]]) -> None:
+        for kernel in found:
+            kernel_id = kernel["id"]
+            if kernel["owner"] == "session":
+                self._of_session = kernel_id
+            if kernel["state"] != "ready" or kernel_id in self._pending_kernels:
+                continue
+            if kernel_id in self._kernels:
+                self._refresh(kernel_id, kernel["conn"])
+            elif kernel["owner"] == "session" or kernel_id not in self._starting():
+                self._attach(kernel_id, kernel["conn"])
+        there = {kernel["id"] for kernel in found}
+        for kernel_id in [id for id in self._kernels if self._is_attached(id)]:
+            if kernel_id not in there:
+                self._drop(kernel_id)
+
+    def _starting(self) -> set[str]:
+        """Kernels of this gateway's own that it has asked for and does not list yet."""
+        if not hasattr(self, "_asked_for"):
+            self._asked_for: set[str] = set()
+        return self._asked_for
+
+    def _is_attached(self, kernel_id: str) -> bool:
+        return not self._kernels[kernel_id].owns_kernel
+
+    # --- kernels that somebody else started ---
+
+    def _attach(self, kernel_id: str, info: dict[str, Any]) -> None:
+        kernel = self.kernel_manager_factory(
+            parent=self, log=self.log, owns_kernel=False, kernel_name="python3"
+        )
+        kernel.load_connection_info(info)
+        kernel.kernel_id = kernel_id
+        kernel.last_activity = utcnow()
+        kernel.execution_state = "idle"
+        kernel.reason = ""
+        kernel.ready.set_result(None)
+        self._kernels[kernel_id] = kernel
+        self._kernel_connections[kernel_id] = 0
+        self._kernel_ports[kernel_id] = kernel.ports
+        self.start_watching_activity(kernel_id)
+
+    def _drop(self, kernel_id: str) -> None:
+        self.stop_watching_activity(kernel_id)
+        self._kernels.pop(kernel_id, None)
+        for connection in Connection.of_kernel(kernel_id):
+            connection.on_restart_failed()
+
+    def start_watching_activity(self, kernel_id: str) -> None:
+        """Follow the kernel's messages; remember which kernel it was."""
+        super().start_watching_activity(kernel_id)
+        kernel = self._kernels[kernel_id]
+        kernel.watched_key = kernel.session.key
+
+    def _refresh(self, kernel_id: str, info: dict[str, Any]) -> None:
+        """Follow the id to another kernel, if it is another."""
+        kernel = self._kernels[kernel_id]
+        key = info["key"].encode()
+        if kernel.session.key != key:
+            for name in port_names:
+                setattr(kernel, name, 0)
+            kernel.load_connection_info(info)
+        if getattr(kernel, "watched_key", key) != key:
+            self.stop_watching_activity(kernel_id)
+            self.start_watching_activity(kernel_id)
+            kernel.execution_state = "idle"
+            vars(kernel).pop("_kernel_info_future", None)
+        for connection in Connection.of_kernel(kernel_id):
+            connection.reattach(key)
+
+    async def watch(self) -> None:
+        """Follow what the server does to its kernels, for as long as it lives."""
+        while True:
+            try:
+                async for _ in supervisor.changes():
+                    self._look()
+            except (OSError, supervisor.Refused) as error:
+                self.log.warning("the server does not answer: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    # --- what is done to them ---
+
+    async def start_kernel(self, *args: Any, **kwargs: Any) -> Any:
+        """Start one. Its id is chosen first, so that it is not taken for somebody else's."""
+        if kwargs.get("kernel_id") is None:
+            kwargs["kernel_id"] = self.new_kernel_id(**kwargs)
+        kernel_id: str = kwargs["kernel_id"]
+        self._starting().add(kernel_id)
+        try:
+            started = await super().start_kernel(*args, **kwargs)
+            self._kernels[started].execution_state = "idle"  # the server has waited for that
+            return started
+        finally:
+            self._starting().discard(kernel_id)
+
+    async def interrupt_kernel(self, kernel_id: str, **kwargs: Any) -> None:
+        """Interrupt one."""
+        self._check_kernel_id(kernel_id)
+        if self._is_attached(kernel_id):
+            await supervisor.call("signal", id=kernel_id, sig=int(signal.SIGINT))
+        else:
+            await super().interrupt_kernel(kernel_id, **kwargs)
+
+    async def restart_kernel(self, kernel_id: str, now: bool = False) -> None:
+        """Restart one; returns when its clients are connected to the new kernel."""
+        self._check_kernel_id(kernel_id)
+        if self._is_attached(kernel_id):
+            await supervisor.call("restart", id=kernel_id)
+        else:
+            await super().restart_kernel(kernel_id, now=now)
+        self._look()
+        for connection in Connection.of_kernel(kernel_id):
+            await connection.attached()
+
+    async def shutdown_kernel(
+        self, kernel_id: str, now: bool = False, restart: bool = False
+    ) -> Any:
+        """End one. The session of MCP always has a kernel: it gets another."""
+        self._check_kernel_id(kernel_id)
+        if not self._is_attached(kernel_id):
+            return await super().shutdown_kernel(kernel_id, now=now, restart=restart)
+        if kernel_id == self._of_session:
+            return await self.restart_kernel(kernel_id)
+        await supervisor.call("kill", id=kernel_id)
+        await supervisor.call("forget", id=kernel_id)
+        self._look()
+        return None
+
+    async def shutdown_all(self, now: bool = False) -> None:
+        """None of them ends because the gateway does."""

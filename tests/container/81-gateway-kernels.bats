@@ -1,0 +1,210 @@
+# The kernel gateway and MCP on the same kernels: what a client of one does is seen by the other.
+load helpers
+
+# Scripts of drive.py say `there(CODE)`: CODE runs inside the container with what kernels_client.py has; it is the body of a
+# coroutine. What it prints is the answer.
+vocabulary='
+import textwrap
+def there(code, token=""):
+    client = Path(os.environ["CLIENT"]).read_text().replace("TOKEN = \"\"", f"TOKEN = {token!r}")
+    body = textwrap.indent(textwrap.dedent(code).strip(), "    ")
+    return inside("python3", "-", stdin=f"{client}\nasync def main():\n{body}\nasyncio.run(main())\n").strip()
+def gateways():
+    return [p for p in processes() if "ipybox_gateway" in p.words and "shim" not in p.words]
+'
+
+# talk [OPTION]... [-- WORD]... <<'PY' - as drive, with the vocabulary, after a handshake.
+talk()
+{
+    { printf '%s\ngreet()\n' "$vocabulary"; cat; } > "$BATS_TEST_TMPDIR/script"
+    CLIENT=$here/kernels_client.py drive "$@" < "$BATS_TEST_TMPDIR/script"
+}
+
+with_gateway=(-- --kernel-gateway-port 8888)
+
+@test "the gateway starts with the first connection, in at most 1 s" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("1", 1)
+equal(gateways(), [])
+cold, warm = json.loads(there("print(json.dumps([timed('GET', '/api')[2], timed('GET', '/api')[2]]))"))
+note(f"first request: {cold:.0f} ms, second: {warm:.1f} ms")
+below(cold, 1000)
+equal(len(gateways()), 1)
+PY
+}
+
+@test "variables set by MCP are seen through the gateway and the other way" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 41; x", 41)
+equal(there("""
+    channels = await Channels.open(session_kernel())
+    print(await channels.run("x += 1; y = 'from the gateway'; print(x)"))
+"""), "42")
+prints("x, y", "(42, 'from the gateway')")
+PY
+}
+
+@test "what a client of the gateway prints is no output of an MCP cell" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("1", 1)
+there("""
+    channels = await Channels.open(session_kernel())
+    for i in range(20):
+        await channels.run(f"print('not yours', {i})")
+""")
+equal(cell("print('mine')").text, "mine")
+PY
+}
+
+@test "the session's kernel is interrupted, restarted and deleted through the gateway, and keeps its id and clients" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 1; x", 1)
+print(there("""
+    id = session_kernel()
+    channels = await Channels.open(id)
+    cell = await channels.send("import time; print('on', flush=True); time.sleep(60)")
+    await asyncio.sleep(0.3)
+    assert (await act("POST", f"/api/kernels/{id}/interrupt"))[0] == 204
+    assert await channels.finish(cell) == "on\\nKeyboardInterrupt"
+    assert await channels.run("print(x)") == "1"
+    status, model, restarted = await act("POST", f"/api/kernels/{id}/restart")
+    assert (status, model["id"]) == (200, id), (status, model)
+    assert await channels.run("print('x' in globals())") == "False"
+    await channels.run("x = 2")
+    status, _, deleted = await act("DELETE", f"/api/kernels/{id}")
+    assert status == 204
+    assert await channels.run("print('x' in globals())") == "False"
+    assert session_kernel() == id
+"""))
+fails("x", "NameError")
+PY
+}
+
+@test "a reset by MCP takes the gateway's clients along" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 1", "")
+import threading
+printed = []
+client = threading.Thread(target=lambda: printed.append(there("""
+    channels = await Channels.open(session_kernel())
+    await channels.run("import os; first = os.getpid()")
+    await channels.restarted()
+    print(await channels.run("print('fine', 'first' in globals())"))
+""")))
+client.start()
+wait_for("the client", lambda: "True" in cell("'first' in globals()").text)
+tool("reset")
+client.join(60)
+equal(printed, ["fine False"])
+PY
+}
+
+@test "kernels are created, used, interrupted, restarted and deleted, and each is its own" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 1; x", 1)
+figures = json.loads(there("""
+    ask("GET", "/api")
+    await asyncio.sleep(1)                              # for the spare to be warm
+    status, model, created = await act("POST", "/api/kernels", {"name": "python3", "env": {"KERNEL_A": "a 'b'", "OTHER": "no"}})
+    assert status == 201, model
+    id = model["id"]
+    assert len(ask("GET", "/api/kernels")[1]) == 2
+    channels = await Channels.open(id)
+    said = await channels.run("import os; print(os.environ.get('KERNEL_A'), os.environ.get('OTHER'), 'x' in globals(), os.getcwd())")
+    assert said == "a 'b' None False /app/workspace", said
+    cell = await channels.send("import time; time.sleep(60)")
+    await asyncio.sleep(0.3)
+    assert (await act("POST", f"/api/kernels/{id}/interrupt"))[0] == 204
+    assert await channels.finish(cell) == "KeyboardInterrupt"
+    await channels.run("y = 1")
+    status, _, restarted = await act("POST", f"/api/kernels/{id}/restart")
+    assert status == 200
+    assert await channels.run("print('y' in globals(), os.environ['KERNEL_A'] if 'os' in globals() else '')") == "False"
+    status, _, deleted = await act("DELETE", f"/api/kernels/{id}")
+    assert status == 204
+    assert len(ask("GET", "/api/kernels")[1]) == 1
+    assert ask("GET", f"/api/kernels/{id}")[0] == 404
+    print(json.dumps([created, restarted, deleted]))
+"""))
+note("create {:.0f} ms, restart {:.0f} ms, delete {:.0f} ms".format(*figures))
+below(figures[0], 100)
+prints("x", 1)
+PY
+}
+
+@test "a gateway that is killed is started again, and its kernels are still there" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 1; x", 1)
+id = there("""
+    id = (await act("POST", "/api/kernels"))[1]["id"]
+    await (await Channels.open(id)).run("z = 'kept'")
+    print(id)
+""")
+[gateway] = gateways()
+kill(gateway)
+wait_for("its end", lambda: not gateways())
+equal(there(f"""
+    for _ in range(20):
+        status, kernels = ask("GET", "/api/kernels")
+        if status == 200: break
+        await asyncio.sleep(0.1)
+    assert len(kernels) == 2, (status, kernels)
+    print(await (await Channels.open("{id}")).run("print(z)"))
+    assert (await act("DELETE", "/api/kernels/{id}"))[0] == 204
+    assert len(ask("GET", "/api/kernels")[1]) == 1
+"""), "kept")
+prints("x", 1)
+PY
+}
+
+@test "a gateway that nobody uses is stopped, and starts again when it is wanted" {
+    talk -e IPYBOX_GATEWAY_IDLE=1 "${with_gateway[@]}" <<'PY'
+prints("1", 1)
+there("print(ask('GET', '/api'))")
+equal(len(gateways()), 1)
+wait_for("its end", lambda: not gateways(), 10)
+matches(there("print(ask('GET', '/api'))"), "200")
+PY
+}
+
+@test "with a token nobody comes in without it, by HTTP or WebSocket" {
+    talk -e IPYBOX_KERNEL_GATEWAY_TOKEN=sesame "${with_gateway[@]}" <<'PY'
+prints("1", 1)
+equal(there("print(ask('GET', '/api/kernels')[0], ask('POST', '/api/kernels')[0])"), "401 401")
+id = there("print(session_kernel())", token="sesame")
+equal(there(f"print(await (await Channels.open('{id}')).run('print(7)'))", token="sesame"), "7")
+equal(there(f"""
+    try:
+        await Channels.open("{id}")
+    except Exception as error:
+        print(getattr(error, "code", error))
+"""), "401")
+equal(there(f"print(await (await Channels.open('{id}')).run('import os; print([k for k in os.environ if \"KG\" in k])'))", token="sesame"), "[]")
+PY
+}
+
+@test "the KernelClient of ipybox 0.9.2 runs 2,000 cells and loses nothing of what they print" {
+    python3 -m venv "$BATS_TEST_TMPDIR/venv"
+    "$BATS_TEST_TMPDIR/venv/bin/pip" install -q 'ipybox==0.9.2' 'mcp<2' 2>&1 | tail -n 3
+    port=$((20000 + RANDOM % 10000))
+    cat > "$BATS_TEST_TMPDIR/client.py" <<'PY'
+import asyncio, sys, time
+from ipybox.kernel_mgr.client import KernelClient
+
+async def main(port: int, cells: int) -> None:
+    async with KernelClient(host="localhost", port=port) as client:
+        await client.execute("1")
+        start, lost = time.perf_counter(), 0
+        for i in range(cells):
+            result = await client.execute(f"print('cell', {i})")
+            lost += (result.text or "").strip() != f"cell {i}"
+        print(f"{lost} of {cells} lost, {(time.perf_counter() - start) * 1000 / cells:.2f} ms per cell")
+
+asyncio.run(main(int(sys.argv[1]), 2000))
+PY
+    start_box -i --network host -- --kernel-gateway-port "$port"
+    output=$(wait_for 20 log_has 'serves MCP' && timeout 150 "$BATS_TEST_TMPDIR/venv/bin/python" "$BATS_TEST_TMPDIR/client.py" "$port")
+    note "KernelClient 0.9.2: $output"
+    assert_match "$output" '^0 of 2000 lost'
+    timeout 60 docker rm -f "$id" >/dev/null
+}
