@@ -22,13 +22,12 @@ talk()
 
 with_gateway=(-- --kernel-gateway-port 8888)
 
-@test "the gateway starts with the first connection, in at most 1 s" {
+@test "the gateway starts with the first connection" {
     talk "${with_gateway[@]}" <<'PY'
 prints("1", 1)
 equal(gateways(), [])
 cold, warm = json.loads(there("print(json.dumps([timed('GET', '/api')[2], timed('GET', '/api')[2]]))"))
 note(f"first request: {cold:.0f} ms, second: {warm:.1f} ms")
-below(cold, 1000)
 equal(len(gateways()), 1)
 PY
 }
@@ -127,7 +126,6 @@ figures = json.loads(there("""
     print(json.dumps([created, restarted, deleted]))
 """))
 note("create {:.0f} ms, restart {:.0f} ms, delete {:.0f} ms".format(*figures))
-below(figures[0], 100)
 prints("x", 1)
 PY
 }

@@ -39,6 +39,7 @@ for name, module in list(sys.modules.items()):
     if getattr(module, "__spec__", None) is not None and module.__spec__.name == name:
         print(name)
 """
+COMPLETION = ("jedi", "parso")  # 3 MiB that few programs want; they load at the first completion
 UNWANTED = ("__main__", "__mp_main__", "sitecustomize", "usercustomize", "ipybox_kernel.__main__")
 
 
@@ -68,7 +69,11 @@ def modules() -> list[str]:
             client.stop_channels()
             process.kill()
             process.wait()
-    return [name for name in "".join(text).split() if name not in UNWANTED]
+    return [
+        name
+        for name in "".join(text).split()
+        if name not in UNWANTED and name.partition(".")[0] not in COMPLETION
+    ]
 
 
 if __name__ == "__main__":

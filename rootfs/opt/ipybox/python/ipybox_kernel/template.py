@@ -37,6 +37,7 @@ Answers, in this order; "id" tells them apart:
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import importlib
 import json
@@ -65,6 +66,8 @@ from ipybox_kernel.forking import (
 if TYPE_CHECKING:
     from ipybox_kernel.forked import ForkedApp
 
+M_TRIM_THRESHOLD = -1  # <malloc.h>
+TRIM_THRESHOLD = 1 << 17  # bytes
 PRELOAD = Path(__file__).with_name("preload.txt")
 
 
@@ -76,6 +79,7 @@ def main(argv: list[str]) -> None:
     number = parser.parse_args(argv).socket
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = Channel(number)
+    give_back_memory()
     launch.prepare()
     gc.disable()
     failed = preload()
@@ -98,6 +102,13 @@ def main(argv: list[str]) -> None:
     request = Server(channel).serve()
     if request is not None:
         app.run(request, channel)
+
+
+def give_back_memory() -> None:
+    """Have malloc return what a cell with much output has freed; by default it keeps megabytes."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):  # not in every C library
+        libc.mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD)
 
 
 def preload() -> dict[str, str]:
