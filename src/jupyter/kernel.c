@@ -13,8 +13,9 @@
 enum {
     NUDGE_MS = 50,    /* between kernel_info requests until iopub has spoken */
     RETIRE_MS = 1500, /* for atexit handlers and open files; ipykernel itself can take 29 s */
-    LAST_WORDS = 4096,
-    DRAIN_MS = 20, /* of silence on iopub, then a dead kernel has nothing more to say */
+    LAST_WORDS = 8192,
+    REPLY_LATE_MS = 3000, /* after the idle status: IPython can lose a reply to interrupts */
+    DRAIN_MS = 20,        /* of silence on iopub, then a dead kernel has nothing more to say */
     DRAIN_MAX_MS = 2000,
     REQUEST_CODE_MAX = 64 << 20,
 };
@@ -183,6 +184,7 @@ static void finish_cell(struct kernel *kernel)
 {
     if (!kernel->got_reply || !kernel->got_idle)
         return;
+    loop_timer_stop(kernel->config->loop, &kernel->deadline);
     drop_json struct json *reply = kernel->reply;
     kernel->reply = NULL;
     kernel->request[0] = '\0';
@@ -212,6 +214,13 @@ static void on_shell(struct kernel *kernel, const struct jupyter_msg *m)
     finish_cell(kernel);
 }
 
+static void on_no_reply(void *ctx)
+{
+    struct kernel *kernel = ctx;
+    kernel->got_reply = true;
+    finish_cell(kernel);
+}
+
 static void on_status(struct kernel *kernel, const struct jupyter_msg *m)
 {
     const char *state = json_get_text(m->content, "execution_state");
@@ -219,6 +228,8 @@ static void on_status(struct kernel *kernel, const struct jupyter_msg *m)
         strcmp(m->parent_id, kernel->request) != 0)
         return;
     kernel->got_idle = true;
+    if (!kernel->got_reply)
+        loop_timer_set(kernel->config->loop, &kernel->deadline, REPLY_LATE_MS, on_no_reply, kernel);
     finish_cell(kernel);
 }
 

@@ -33,6 +33,7 @@ struct session {
     struct kernel *kernel;
     struct cell *queue; /* the first is the one being worked on, once `running` is set */
     size_t queued;
+    bool begun;   /* the running cell's code has begun: an interrupt before that may be lost */
     bool running; /* the first of the queue is in the kernel, or being reset to */
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
@@ -152,6 +153,11 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         collect_late(&s->late, m);
         return;
     }
+    if (m->type == JUPYTER_EXECUTE_INPUT) {
+        s->begun = true;
+        if (s->state == INTERRUPTED)
+            kernel_interrupt(s->kernel);
+    }
     if (m->type == JUPYTER_ERROR)
         failure_set(&s->failure, m->content);
     else
@@ -268,6 +274,7 @@ static void start_cell(struct session *s)
         look_for_work(s);
         return;
     }
+    s->begun = false;
     s->running = s->used = true;
     s->state = RUNNING;
     loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);

@@ -98,6 +98,12 @@ void fake_kernel_stream(const char *text, bool current)
     send(JUPYTER_STREAM, content, current);
 }
 
+void fake_kernel_input(void)
+{
+    char content[] = "{\"code\":\"\",\"execution_count\":1}";
+    send(JUPYTER_EXECUTE_INPUT, content, true);
+}
+
 void fake_kernel_error(const char *ename, const char *evalue)
 {
     drop_str char *content = xasprintf(

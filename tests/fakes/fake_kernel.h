@@ -21,6 +21,7 @@ extern struct fake_kernel fake;
 /* What the kernel does: */
 void fake_kernel_ready(void);
 void fake_kernel_stream(const char *text, bool current);
+void fake_kernel_input(void); /* the cell's code begins */
 void fake_kernel_error(const char *ename, const char *evalue);
 void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);

@@ -16,6 +16,15 @@ static int parse(const char *const *words, struct options *ret, struct err *e)
     return options_parse(argc, argv, ret, e);
 }
 
+/* Whoever runs the tests may have settings of the program in the environment. */
+__attribute__((constructor)) static void forget_environment(void)
+{
+    size_t n;
+    const struct options_row *rows = options_rows(&n);
+    for (size_t i = 0; i < n; i++)
+        (void)unsetenv(rows[i].env);
+}
+
 #define PARSE(o, e, ...) parse((const char *const[]){__VA_ARGS__, NULL}, (o), (e))
 
 static void without_words_the_defaults_hold(void)
@@ -32,6 +41,7 @@ static void without_words_the_defaults_hold(void)
     TEST_CHECK(o.stop_grace == 8 && o.interrupt_grace == 5 && o.kernel_start_timeout == 60);
     TEST_CHECK(o.output_file_limit == (uint64_t)4 << 30);
     TEST_CHECK(strcmp(o.python, "python3") == 0);
+    TEST_CHECK(o.spare_kernels == 1 && !o.no_kernel_template);
 }
 
 static void every_default_is_a_value_that_the_option_takes(void)

@@ -413,7 +413,8 @@ def test_nothing_is_left_of_many_kernels(template: Template) -> None:
         with ForkedKernel(template) as kernel:
             pid = kernel.process.pid
         template.status(pid)
-    assert count() == before
+    fds, children = count()
+    assert fds <= before[0] and children <= before[1]  # less, if an earlier test's were not gone
 
 
 def test_an_interrupt_does_not_end_the_template(template: Template) -> None:

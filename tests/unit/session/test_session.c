@@ -208,6 +208,26 @@ static void a_timeout_interrupts_and_the_kernel_stays(void)
     close_session();
 }
 
+static void an_interrupt_before_the_code_began_is_sent_again_when_it_does(void)
+{
+    open_session();
+    fake_kernel_ready();
+    struct end end = {0};
+    struct cell *cell = run("x", &end);
+    cell_cancel(cell);
+    TEST_CHECK(fake.interrupts == 1);
+    fake_kernel_input();
+    TEST_CHECK(fake.interrupts == 2);
+    fake_kernel_done(failed);
+    TEST_CHECK(end.status == CELL_CANCELLED);
+    cell = run("y", &end);
+    fake_kernel_input();
+    cell_cancel(cell);
+    TEST_CHECK(fake.interrupts == 3);
+    fake_kernel_done(failed);
+    close_session();
+}
+
 static void a_cell_that_ignores_the_interrupt_loses_its_kernel_and_is_told(void)
 {
     open_session();
@@ -555,6 +575,7 @@ TEST_LIST = {
     T(an_exception_is_told_with_its_traceback_and_the_output_before_it),
     T(an_error_reply_without_an_error_message_is_told_all_the_same),
     T(a_timeout_interrupts_and_the_kernel_stays),
+    T(an_interrupt_before_the_code_began_is_sent_again_when_it_does),
     T(a_cell_that_ignores_the_interrupt_loses_its_kernel_and_is_told),
     T(the_time_in_the_queue_does_not_count),
     T(cancelling_interrupts_the_running_cell_and_takes_out_a_waiting_one),
