@@ -84,8 +84,9 @@ MUST_CHECK int identity_prepare(const char *workspace, struct identity *ret, str
 MUST_CHECK int identity_apply_in_child(const struct identity *identity, struct err *e);
 
 /* In PID 1, which stays root (if it is) and keeps only what it needs for its work: KILL, because
- * its children are somebody else, and before the child is made SETUID and SETGID for it. Without
- * them a flaw in PID 1 would be a flaw of the container's root. */
+ * its children are somebody else, and before the child is made SETUID and SETGID for it. With more
+ * a flaw in PID 1 would be a flaw of the container's root. Where KILL was not given to the
+ * container, PID 1 becomes who its child is: it could not pass a signal on otherwise. */
 MUST_CHECK int identity_confine_init(const struct identity *identity, bool child_made,
                                      struct err *e);
 

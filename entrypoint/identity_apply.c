@@ -124,9 +124,20 @@ int identity_apply_in_child(const struct identity *identity, struct err *e)
     return prove(identity, e);
 }
 
+static bool may_signal_others(void)
+{
+    struct capabilities have;
+    return get_capabilities(&have) == 0 && (have.permitted & 1ULL << CAP_KILL);
+}
+
 int identity_confine_init(const struct identity *identity, bool child_made, struct err *e)
 {
     uint64_t keep = 1ULL << CAP_KILL;
+    if (child_made && identity->change && !may_signal_others()) {
+        int changed = change_ids(identity, e); /* nobody else may pass our signals on */
+        if (changed < 0)
+            return changed;
+    }
     if (!child_made) {
         close_ways_back();
         if (identity->change)

@@ -30,7 +30,7 @@ print("zombies:", sum(state == "Z" for _, state in processes()))
         everything = processes()
         first = next(p for p in everything if p.pid == 1)
         equal(first.words[:2], ["/usr/local/bin/ipybox", "init"])
-        equal([p for p in everything if p.ppid == 1], [server()])
+        equal([p.pid for p in everything if p.ppid == 1], [server().pid])
 PY
 }
 
