@@ -5,11 +5,12 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
+import time
 import traceback
 from collections.abc import Mapping, MutableMapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import zmq
 from ipykernel.kernelapp import IPKernelApp
@@ -18,6 +19,7 @@ from traitlets.config import Config
 
 from ipybox_kernel.publisher import Publisher
 
+SEND_SECONDS = 0.03
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
 
 # Output is read by programs. ipykernel sets the opposite of most of these for people.
@@ -66,6 +68,25 @@ def plain_output(environ: MutableMapping[str, str], given: Mapping[str, str]) ->
     for name in (*PLAIN_OUTPUT, *COLOR_SWITCHES):
         if name in given:
             environ[name] = given[name]
+
+
+def flush_before_exit() -> None:
+    """Have os._exit() of this process send what was printed; a forked child's is left as it is.
+
+    The pause is for ZeroMQ's own thread, which hands the messages to the socket.
+    """
+    process, exit_now = os.getpid(), os._exit
+
+    def _exit(status: int) -> NoReturn:
+        """Exit to the system with specified status, without normal exit processing."""
+        if os.getpid() == process:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(Exception):
+                    stream.flush()
+            time.sleep(SEND_SECONDS)
+        exit_now(status)
+
+    os._exit = _exit
 
 
 class App(IPKernelApp):
@@ -138,6 +159,7 @@ class App(IPKernelApp):
         An interrupt that gets past the cell it was meant for, into the event loop, ends only the
         step of the task in which it was raised.
         """
+        flush_before_exit()
         self.kernel.start()
         self.io_loop = IOLoop.current()
         while True:
