@@ -172,7 +172,8 @@ PY'
     this_image=$slim_image
     drive -- --kernel-gateway-port 8888 <<'PY'
         prints("1 + 1", 2)
-        wait_for_log("Kernel Gateway 3.0.1 is available")
+        ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8888/api').read().decode())"
+        matches(inside("python3", "-c", ask), "version")
         equal(healthy(), True)
 PY
 }

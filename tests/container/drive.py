@@ -45,13 +45,11 @@ PNG = (
 SHOW_PNG = f"display({{'image/png': '{PNG}'}}, raw=True)"
 # Code that says so when it has begun and then ignores every interrupt.
 STUBBORN = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, lambda *_: None)
 print("begun", flush=True)
 while True:
-    try:
-        time.sleep(1000)
-    except BaseException:
-        pass
+    time.sleep(1)
 """
 LIST_PROCESSES = Path(__file__).with_name("processes.py").read_text()
 
