@@ -421,8 +421,8 @@ class Box:
         return subprocess.run(words, capture_output=True, timeout=WAIT, check=False).returncode == 0
 
     def kill(self, process: Process) -> None:
-        """SIGKILL to one process."""
-        self.inside("bash", "-c", f"kill -9 {process.pid}")
+        """SIGKILL to one process, which may have gone already."""
+        self.inside("bash", "-c", f"kill -9 {process.pid} || true")
 
     def signal(self, name: str) -> None:
         """Send a signal to PID 1, as the engine does."""

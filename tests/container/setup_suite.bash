@@ -4,10 +4,11 @@
 setup_suite()
 {
     export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-180}
-    # Ids, so that a build during the run changes nothing.
-    IPYBOX_TEST_IMAGE=$(image_id "${IPYBOX_TEST_IMAGE:-ipybox}")
-    IPYBOX_TEST_SLIM_IMAGE=$(image_id "${IPYBOX_TEST_SLIM_IMAGE:-ipybox:slim}")
-    export IPYBOX_TEST_IMAGE IPYBOX_TEST_SLIM_IMAGE
+    # Names of our own, so that a build during the run changes and removes nothing.
+    suite_tag=ipybox-test:run-$$
+    keep_image "${IPYBOX_TEST_IMAGE:-ipybox}" "$suite_tag"
+    keep_image "${IPYBOX_TEST_SLIM_IMAGE:-ipybox:slim}" "$suite_tag-slim"
+    export IPYBOX_TEST_IMAGE=$suite_tag IPYBOX_TEST_SLIM_IMAGE=$suite_tag-slim
     {
         bash --version | head -n 1
         python3 --version
@@ -18,9 +19,14 @@ setup_suite()
     } 2>&1 | sed 's/^/# /' >&3
 }
 
-image_id()
+teardown_suite()
 {
-    if ! timeout 60 docker image inspect --format '{{.Id}}' "$1"; then
+    timeout 60 docker rmi "$suite_tag" "$suite_tag-slim" >/dev/null
+}
+
+keep_image()
+{
+    if ! timeout 60 docker tag "$1" "$2"; then
         echo "There is no image $1: ./docker-build.sh makes it (for ipybox:slim: --target slim -t ipybox:slim)." >&2
         return 1
     fi
