@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * apigen/apigen.h - from the tools of an MCP server to the source of a Python package that calls
+ * them: a module with Params, Result (when the tool has an output schema), run() and arun() for
+ * each, and __init__.py.
+ * Pure:    text in, text out; no file, no clock. Equal input gives equal output.
+ * Trust:   names, descriptions and schemas are a stranger's: nothing of them can become code
+ *          outside of a docstring, a string literal or a sanitised identifier.
+ * Schemas: JSON Schema 2020-12 and draft-07; the models accept, reject and dump what those of
+ *          datamodel-code-generator do (docs/apigen.md lists the differences). What cannot be
+ *          typed becomes Any with a comment, never an error: one odd tool costs no other.
+ * Names:   a module's is the tool's in lower case with '_' for every character that is no
+ *          letter, digit or '_'; keywords and collisions get a suffix, with a comment in the module.
+ * Limits:  APIGEN_DEPTH_MAX levels of a schema, then Any; a package over APIGEN_BYTES_MAX is
+ *          -EMSGSIZE. */
+#ifndef APIGEN_APIGEN_H
+#define APIGEN_APIGEN_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/json.h"
+
+#define APIGEN_DEPTH_MAX 64
+#define APIGEN_BYTES_MAX ((size_t)64 << 20)
+
+struct apigen_tool { /* borrowed for the call */
+    const char *name;
+    const char *description;
+    const struct json *input;  /* its schema; NULL counts as an object without properties */
+    const struct json *output; /* NULL: the result is not structured */
+};
+
+struct apigen_file {
+    char *name; /* "__init__.py", "<module>.py" */
+    char *text;
+};
+
+struct apigen_package { /* files[0] is __init__.py, files[i + 1] the module of tool i */
+    struct apigen_file *files;
+    size_t n_files;
+    char **modules; /* of tool i: the name to import */
+    size_t n_modules;
+};
+
+MUST_CHECK int apigen_package(const char *server_name, const struct apigen_tool *tools, size_t n,
+                              struct apigen_package *ret, struct err *e);
+void apigen_package_done(struct apigen_package *package);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/approvals.h - whether a tool may be called: the policy, and the humans who are asked.
+ * Policy:  rules in order, the first that matches a server/tool decides: allow, ask or deny. None
+ *          matches: the default. A remembered grant stands before the rules' "ask", never before a
+ *          "deny"; it ends with its lifetime, its number of calls, and when the digest of the tool
+ *          is another one. A rule may have a budget of calls, then it denies.
+ * Asked:   approvers in the order of their rank; the best that is there gets the question, and
+ *          the next one when it leaves. None: it fails at once ("Approval channel not connected").
+ * Closed:  what is not decided in time has expired; what cannot be asked has failed; neither is a
+ *          permission.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call.
+ * Limits:  APPROVALS_PENDING_MAX wait, more fail; arguments are shown in full. */
+#ifndef SESSION_APPROVALS_H
+#define SESSION_APPROVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+#define APPROVALS_PENDING_MAX 1000
+#define APPROVALS_ID_MAX 40
+
+struct approvals_config { /* copied */
+    struct loop *loop;
+    int64_t timeout_ms;        /* for an answer; 0: none */
+    bool ask_by_default;       /* what no rule matches: ask, else allow */
+    const struct json *policy; /* rules, or NULL (approvals_check_policy()) */
+};
+
+struct approvals;
+/* {"default": "ask", "rules": [{"server": "git*", "tool": "git_*", "action": "allow",
+ *  "max_calls": 10}, …]}; unknown members are errors: -EINVAL names the place. */
+MUST_CHECK int approvals_check_policy(const struct json *policy, struct err *e);
+MUST_CHECK int approvals_open(const struct approvals_config *config, struct approvals **ret,
+                              struct err *e);
+struct approvals *approvals_close(struct approvals *approvals); /* NULL in, NULL out */
+
+/* --- those who want to call ------------------------------------------------------------------ */
+
+enum approval_verdict {
+    APPROVAL_ACCEPTED,
+    APPROVAL_REJECTED, /* by a human or a rule */
+    APPROVAL_EXPIRED,
+    APPROVAL_FAILED, /* nobody could be asked */
+};
+
+struct approval_subject { /* copied */
+    const char *session;   /* id of the session that the caller belongs to */
+    const char *server;    /* "ipybox" for shell commands, as the old system has it */
+    const char *shown;     /* the server's real command line or URL */
+    const char *tool;
+    const char *arguments; /* JSON text of an object, complete */
+    const char *digest;    /* of the tool; "" when it has none */
+};
+
+struct approval;
+/* decided: the last event; why is a sentence ("" when accepted). *ret is NULL when it was decided
+ * without asking: the event comes all the same. */
+MUST_CHECK int approvals_ask(struct approvals *approvals, const struct approval_subject *subject,
+                             void (*decided)(void *ctx, enum approval_verdict verdict,
+                                             const char *why),
+                             void *ctx, struct approval **ret, struct err *e);
+void approval_withdraw(struct approval *approval); /* the caller is gone; no event */
+
+/* How many wait for an answer for this session; `changed` tells when it becomes 0 or 1: while
+ * it is not 0 the clock of its cells stands still. */
+size_t approvals_waiting(const struct approvals *approvals, const char *session);
+void approvals_watch(struct approvals *approvals,
+                     void (*changed)(void *ctx, const char *session, bool waiting), void *ctx);
+
+/* --- those who decide ------------------------------------------------------------------------ */
+
+struct approval_view { /* borrowed for the call */
+    const char *id;    /* unguessable */
+    struct approval_subject subject;
+    int64_t expires_ms; /* loop time, 0: never */
+};
+
+struct approver_config { /* copied */
+    int rank; /* the lowest is asked first: APPROVER_CHANNEL, APPROVER_CLIENT */
+    const char *session; /* asked only for this one; NULL: for all */
+    void (*ask)(void *ctx, const struct approval_view *view);
+    /* Decided elsewhere, expired or withdrawn: no answer is needed any more. */
+    void (*settled)(void *ctx, const char *id);
+    void *ctx;
+};
+enum { APPROVER_CHANNEL, APPROVER_API, APPROVER_CLIENT };
+
+struct approver;
+struct approver *approver_join(struct approvals *approvals, const struct approver_config *config);
+/* Its open questions go to the next one, or fail: "Approval channel disconnected". */
+struct approver *approver_leave(struct approver *approver); /* NULL in, NULL out */
+
+struct approval_decision {
+    bool accept;
+    int64_t remember_ms;    /* > 0: a grant for this server/tool that long … */
+    uint32_t remember_calls; /* … or for so many calls; 0: no limit */
+};
+/* -ENOENT: it waits no more, or is not this approver's. */
+MUST_CHECK int approver_decide(struct approver *approver, const char *id,
+                               const struct approval_decision *decision, struct err *e);
+
+/* Every one that waits: *at is 0 first. */
+bool approvals_next(const struct approvals *approvals, size_t *at, struct approval_view *ret);
+
+#endif

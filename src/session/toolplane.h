@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/toolplane.h - tools for code: registration, generated packages, and calls that are
+ * approved before they are made.
+ * Trust:   a caller is known by what it holds (`toolplane_who`): a kernel names a registered server
+ *          and a tool, never a command; the operator's application may bring parameters of its own
+ *          for a name that is still free. Nobody replaces the parameters of a server but the MCP
+ *          client and the operator, by registration.
+ * Order:   policy and approval first, then the server is started when it is not running.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call. */
+#ifndef SESSION_TOOLPLANE_H
+#define SESSION_TOOLPLANE_H
+
+#include "session/approvals.h"
+#include "tools/tools.h"
+
+struct toolplane_config { /* copied; what it points to is borrowed */
+    struct loop *loop;
+    struct tools *tools;
+    struct approvals *approvals;
+    const char *packages_dir; /* absolute: where generated packages go */
+};
+
+struct toolplane;
+struct toolplane *toolplane_open(const struct toolplane_config *config);
+struct toolplane *toolplane_close(struct toolplane *plane); /* NULL in, NULL out */
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+struct toolplane_job;
+/* Registers and writes the package. done: the n names to import, or (modules == NULL) why not. */
+MUST_CHECK int toolplane_register(struct toolplane *plane, const char *name,
+                                  const struct json *params,
+                                  void (*done)(void *ctx, char *const *modules, size_t n,
+                                               const struct err *why),
+                                  void *ctx, struct toolplane_job **ret, struct err *e);
+void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
+
+/* Stops the servers; they stay registered. */
+void toolplane_reset(struct toolplane *plane);
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+enum toolplane_role {
+    TOOLPLANE_KERNEL,      /* code: registered servers only */
+    TOOLPLANE_APPLICATION, /* the operator's program: may bring parameters for a free name */
+};
+
+struct toolplane_request { /* borrowed for the call */
+    enum toolplane_role role;
+    const char *session;         /* whose policy counts, and whose cells' clock stands still */
+    const char *server, *tool;
+    const struct json *params;    /* of the server, as the caller believes; NULL: not said */
+    const struct json *arguments; /* an object */
+};
+
+enum toolplane_failure {
+    TOOLPLANE_OK,
+    TOOLPLANE_ERROR,    /* of the tool or its server */
+    TOOLPLANE_REJECTED, /* "Approval request for SERVER.TOOL rejected" */
+    TOOLPLANE_TIMEOUT,  /* "Approval request for SERVER.TOOL expired" */
+};
+
+struct toolplane_events {
+    /* failure == TOOLPLANE_OK: result is there; otherwise `why` is the text for the caller. */
+    void (*done)(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
+                 const char *why);
+};
+
+struct toolplane_call;
+MUST_CHECK int toolplane_call(struct toolplane *plane, const struct toolplane_request *request,
+                              const struct toolplane_events *events, void *ctx,
+                              struct toolplane_call **ret, struct err *e);
+
+/* Approval alone: of shell commands (server "ipybox", tools "shell" and "shell_magic"). */
+MUST_CHECK int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
+                                 const struct toolplane_events *events, void *ctx,
+                                 struct toolplane_call **ret, struct err *e);
+
+void toolplane_call_cancel(struct toolplane_call *call); /* no event comes any more */
+
+/* The value that code gets, as the old wire has it: structuredContent, else the texts joined by
+ * line breaks, else null. Written as one JSON value. */
+struct jsonw;
+void toolplane_put_result(struct jsonw *w, const struct tools_result *result);
+
+#endif
