@@ -204,14 +204,24 @@ static void put_pip(struct list *list)
     copy_prefixed(list, "PIP_", 0);
 }
 
-int environment_make(const char *workspace, const char *ca, const char *token,
-                     struct environment *ret, struct err *e)
+static void put_tool_plane(struct list *list, const struct environment_config *config)
 {
+    put(list, "IPYBOX_TOOL_SOCKET", config->tool_socket);
+    if (config->approve_shell_cmds)
+        put(list, "IPYBOX_APPROVE_SHELL_CMDS", "1");
+    if (config->require_shell_escape)
+        put(list, "IPYBOX_REQUIRE_SHELL_ESCAPE", "1");
+}
+
+int environment_make(const struct environment_config *config, struct environment *ret,
+                     struct err *e)
+{
+    const char *ca = config->ca;
     if (ca && access(ca, R_OK) < 0)
         return err_set(e, -errno, "the extra CA bundle %s cannot be read: %s", ca, strerror(errno));
     const char *home = getenv("HOME");
     home = home && *home ? home : "/tmp";
-    drop_str char *user_base = choose_user_base(home, workspace);
+    drop_str char *user_base = choose_user_base(home, config->workspace);
     drop_str char *ipython = xasprintf("%s/.ipython", home);
     struct list kernel = {0}, template = {0}, pip = {0}, gateway = {0};
     put_pip(&pip);
@@ -222,10 +232,11 @@ int environment_make(const char *workspace, const char *ca, const char *token,
         put_common(for_code[i], home, user_base, ca);
         put(for_code[i], "IPYTHONDIR", ipython);
         copy_prefixed(for_code[i], kernel_prefix, sizeof kernel_prefix - 1);
+        put_tool_plane(for_code[i], config);
     }
     copy(&template, "IPYBOX_PRELOAD", NULL);
-    if (token)
-        put(&gateway, "KG_AUTH_TOKEN", token);
+    if (config->gateway_token)
+        put(&gateway, "KG_AUTH_TOKEN", config->gateway_token);
     *ret = (struct environment){.kernel = kernel.items,
                                 .template = template.items,
                                 .pip = pip.items,

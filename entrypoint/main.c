@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "entrypoint/apigen.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
@@ -34,11 +35,12 @@ static void put_version(struct buf *out)
     (void)buf_addf(out, "%s\n", options_version());
 }
 
-static int serve(int argc, char **argv)
+/* The server, or apigen. */
+static int serve(enum role role, int argc, char **argv)
 {
     struct options options;
     struct err e = ERR_NONE;
-    if (options_parse(argc, argv, &options, &e) < 0)
+    if (options_parse(role, argc, argv, &options, &e) < 0)
         return fail(&e);
     switch (options.want) {
     case OPTIONS_HELP:
@@ -48,15 +50,15 @@ static int serve(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
-    return server_main(&options);
+    return role == ROLE_APIGEN ? apigen_main(&options) : server_main(&options);
 }
 
-static int serve_alone(int argc, char **argv)
+static int serve_alone(enum role role, int argc, char **argv)
 {
     struct err e = ERR_NONE;
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
         return fail(&e);
-    return serve(argc, argv);
+    return serve(role, argc, argv);
 }
 
 enum { LEFTOVER_GRACE_MS = 500 };
@@ -72,7 +74,7 @@ static int init(int argc, char **argv)
     init_plan_words(argc, argv, &plan);
     bool server = plan.self && strcmp(plan.argv[1], "server") == 0;
     bool named = argc > 0 && strcmp(argv[0], "server") == 0;
-    int r = options_parse(server ? argc - named : 0, argv + (server && named), &options, &e);
+    int r = options_parse(ROLE_SERVER, server ? argc - named : 0, argv + (server && named), &options, &e);
     bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
     if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
@@ -102,7 +104,8 @@ int main(int argc, char **argv)
     argv += skip;
     switch (role) {
     case ROLE_SERVER:
-        return serve_alone(argc, argv);
+    case ROLE_APIGEN:
+        return serve_alone(role, argc, argv);
     case ROLE_INIT:
         return init(argc, argv);
     case ROLE_SHIM:

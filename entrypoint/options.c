@@ -24,10 +24,42 @@ enum {
 static const struct options_row rows[] = {
     {"workspace", "IPYBOX_WORKSPACE", OPTION_TEXT, AT(workspace), "PATH", ".", 0, 0,
      "Directory that cells work in and where their files appear; in the image /app/workspace."},
+    {"mcp-servers", "IPYBOX_MCP_SERVERS", OPTION_TEXT, AT(mcp_servers), "PATH", NULL, 0, 0,
+     "JSON file with the MCP servers whose tools code may call from the start, in the form of "
+     "other clients: {\"mcpServers\": {\"name\": {\"command\": …}}}."},
+    {"approve-tool-calls", "IPYBOX_APPROVE_TOOL_CALLS", OPTION_FLAG, AT(approve_tool_calls), NULL,
+     NULL, 0, 0,
+     "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
+     "client by elicitation. Without it calls are approved, unless the policy says otherwise."},
+    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout),
+     "SECONDS", "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
+    {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
+     "JSON file with rules which tools may be called, are asked for, or are denied."},
+    {"approve-shell-cmds", "IPYBOX_APPROVE_SHELL_CMDS", OPTION_FLAG, AT(approve_shell_cmds), NULL,
+     NULL, 0, 0, "Ask before a cell runs a shell command: !command, %%bash and their like."},
+    {"require-shell-escape", "IPYBOX_REQUIRE_SHELL_ESCAPE", OPTION_FLAG, AT(require_shell_escape),
+     NULL, NULL, 0, 0,
+     "Cells can start programs in no other way than by shell commands that are asked for; needs "
+     "--approve-shell-cmds."},
+    {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_SECONDS, AT(connect_timeout), "SECONDS",
+     "30", 0, 1, "Time that an MCP server may take to start and to list its tools."},
+    {"mcp-root", "IPYBOX_MCP_ROOT", OPTION_TEXT, AT(mcp_root), "PATH", NULL, 0, 0,
+     "Folder that MCP servers are told as the client's only root. Some take it for the only one "
+     "that they may use; without it none is told."},
     {"tool-server-host", "IPYBOX_TOOL_SERVER_HOST", OPTION_TEXT, AT(tool_server_host), "HOST",
-     "localhost", OPTION_NOT_YET, 0, "Address that the tool server listens on."},
+     "localhost", 0, 0, "Address that the tool server listens on."},
     {"tool-server-port", "IPYBOX_TOOL_SERVER_PORT", OPTION_PORT, AT(tool_server_port), "PORT", "0",
-     OPTION_NOT_YET, 0, "Port of the tool server; 0 takes a free one."},
+     0, 0,
+     "Port of the tool server, for applications and approvers outside; 0 leaves it off. Code in "
+     "kernels does not need it."},
+    {"tool-server-token", "IPYBOX_TOOL_SERVER_TOKEN", OPTION_TEXT, AT(tool_server_token), "TOKEN",
+     NULL, OPTION_SECRET, 0,
+     "Token of applications that call tools through the tool server; without it they cannot. "
+     "Other processes can read command lines: prefer the variable or its _FILE form."},
+    {"approver-token", "IPYBOX_APPROVER_TOKEN", OPTION_TEXT, AT(approver_token), "TOKEN", NULL,
+     OPTION_SECRET, 0,
+     "Token of the approval channel's client; without it nobody can take that seat. Prefer the "
+     "variable or its _FILE form."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address that the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
@@ -61,12 +93,23 @@ static const struct options_row rows[] = {
     {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
      "Interpreter that kernels run in."},
     {"ca", "IPYBOX_CA", OPTION_TEXT, AT(ca), "PATH", NULL, 0, 0,
-     "File of additional certificate authorities (PEM) that pip and kernels trust."},
+     "File of additional certificate authorities (PEM) that pip, kernels and MCP servers trust."},
+    {"server-name", NULL, OPTION_TEXT, AT(server_name), "NAME", NULL, OPTION_APIGEN, 0,
+     "Name of the package, and of the server for those who call it."},
+    {"server-params", NULL, OPTION_TEXT, AT(server_params), "JSON", NULL, OPTION_APIGEN, 0,
+     "How the server is reached, as for register_mcp_server."},
+    {"tools", NULL, OPTION_TEXT, AT(tools_file), "PATH", NULL, OPTION_APIGEN, 0,
+     "In place of --server-params: a file with the result of tools/list."},
+    {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
+     "Directory that the package is put in."},
 };
 
 static const struct options_command commands[] = {
     {"server", ROLE_SERVER, false,
      "Serve MCP on standard input and output; what runs when no command is given."},
+    {"apigen", ROLE_APIGEN, false,
+     "Write the Python package for the tools of an MCP server, and print the names of its "
+     "modules."},
     {"init", ROLE_INIT, false,
      "Be process 1 of a container: choose the user, pass signals on, reap, and run the server, a "
      "command of this list, or any other program with the words that follow."},
@@ -326,7 +369,7 @@ static int set_defaults_and_environment(struct options *ret, struct err *e)
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].fallback)
             (void)set_field(&rows[i], rows[i].fallback, ret); /* the tests hold them valid */
-        const char *value = getenv(rows[i].env);
+        const char *value = rows[i].env ? getenv(rows[i].env) : NULL;
         if (value && *value) {
             int r = set(&rows[i], "", rows[i].env, value, ret, e);
             if (r < 0)
@@ -347,16 +390,16 @@ static int unknown_option(const char *word, int length, struct err *e)
     return err_set(e, -EINVAL, "unknown option %.*s (see ipybox --help)", length, word);
 }
 
-static const struct options_row *find_row(const char *name, size_t length)
+static const struct options_row *find_row(enum role role, const char *name, size_t length)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
-        if (strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) && strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
             return &rows[i];
     return NULL;
 }
 
 /* One option at argv[0]. Returns the words it took, or an error. */
-static int parse_option(int argc, char **argv, struct options *ret, struct err *e)
+static int parse_option(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
     const char *word = argv[0];
     if (word[0] != '-' || word[1] == '\0')
@@ -364,7 +407,7 @@ static int parse_option(int argc, char **argv, struct options *ret, struct err *
     size_t length = strcspn(word, "=");
     const struct options_row *row = NULL;
     if (word[1] == '-' && length > 2)
-        row = find_row(word + 2, length - 2);
+        row = find_row(role, word + 2, length - 2);
     if (!row)
         return unknown_option(word, length > 200 ? 200 : (int)length, e);
 
@@ -393,7 +436,20 @@ static bool wants_text(const char *word, enum options_want *ret)
     return true;
 }
 
-int options_parse(int argc, char **argv, struct options *ret, struct err *e)
+/* What only makes sense together. */
+static int check_together(const struct options *o, struct err *e)
+{
+    if (o->require_shell_escape && !o->approve_shell_cmds)
+        return err_set(e, -EINVAL, "--require-shell-escape needs --approve-shell-cmds");
+    if (o->tool_server_token && o->approver_token &&
+        strcmp(o->tool_server_token, o->approver_token) == 0)
+        return err_set(e, -EINVAL,
+                       "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
+                       "tools could approve the calls");
+    return 0;
+}
+
+int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
     struct options parsed = {.want = OPTIONS_RUN};
     for (int i = 0; i < argc; i++) {
@@ -404,7 +460,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *e)
     }
     int r = set_defaults_and_environment(&parsed, e);
     for (int i = 0; r >= 0 && i < argc; i += r)
-        r = parse_option(argc - i, argv + i, &parsed, e);
+        r = parse_option(role, argc - i, argv + i, &parsed, e);
+    if (r >= 0)
+        r = check_together(&parsed, e);
     if (r < 0)
         return r;
     *ret = parsed;

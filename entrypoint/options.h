@@ -29,7 +29,17 @@ struct options {
     enum options_want want; /* --help and --version end the parsing: nothing else is valid then */
     const char *workspace;
     const char *tool_server_host;
-    int tool_server_port;
+    int tool_server_port;             /* 0: off */
+    const char *tool_server_token;    /* NULL: none */
+    const char *approver_token;       /* likewise */
+    bool approve_tool_calls;
+    int approval_timeout;             /* seconds, 0: none */
+    const char *tool_policy;          /* NULL: none */
+    const char *mcp_servers;          /* likewise */
+    const char *mcp_root;             /* likewise */
+    int connect_timeout;              /* seconds */
+    bool approve_shell_cmds;
+    bool require_shell_escape;
     const char *kernel_gateway_host;
     int kernel_gateway_port;          /* 0: off */
     const char *kernel_gateway_token; /* NULL: none */
@@ -45,10 +55,13 @@ struct options {
     uint64_t output_file_limit; /* bytes */
     const char *python;
     const char *ca; /* NULL: none */
+    /* of apigen alone; NULL: not given */
+    const char *server_name, *server_params, *root_dir, *tools_file;
 };
 
 enum role {
     ROLE_SERVER,
+    ROLE_APIGEN,
     ROLE_INIT,
     ROLE_SHIM,
     ROLE_HEALTH,
@@ -64,9 +77,10 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 /* Is it the first word of a role, and not a program of the image? */
 bool options_is_command(const char *word);
 
-/* Parses the words behind the role and the environment. -EINVAL: unknown or bad; -ENOTSUP: given,
- * but not available in this version. */
-MUST_CHECK int options_parse(int argc, char **argv, struct options *ret, struct err *e);
+/* Parses the words behind the role, of ROLE_SERVER or ROLE_APIGEN, and the environment. -EINVAL:
+ * unknown or bad; -ENOTSUP: given, but not available in this version. */
+MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
+                             struct err *e);
 
 /* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
 const char *options_secret(size_t i);
@@ -89,11 +103,16 @@ enum options_kind {
     OPTION_FORMAT,
 };
 
-enum options_flag { OPTION_SECRET = 1, OPTION_NOT_YET = 2, OPTION_HIDDEN = 4 };
+enum options_flag {
+    OPTION_SECRET = 1,
+    OPTION_NOT_YET = 2,
+    OPTION_HIDDEN = 4,
+    OPTION_APIGEN = 8, /* of that command alone; it has no variable */
+};
 
 struct options_row {
     const char *name; /* without the dashes */
-    const char *env;
+    const char *env;  /* NULL: none */
     enum options_kind kind;
     size_t field;         /* offset in struct options */
     const char *word;     /* what stands for the value in the help; NULL for a flag */

@@ -89,21 +89,27 @@ static void describe_with_default(struct buf *text, const struct options_row *ro
         (void)buf_addf(text, " [%s]", row->fallback);
 }
 
-static void help_options(struct buf *out)
+/* The rows of apigen (OPTION_APIGEN), or those of the server (0). */
+static void help_rows(struct buf *out, unsigned of)
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     size_t n;
     const struct options_row *rows = options_rows(&n);
-    (void)buf_adds(out, "\nOptions, each also as a variable: --log-level is IPYBOX_LOG_LEVEL. "
-                        "Defaults\nstand in brackets.\n");
     for (size_t i = 0; i < n; i++) {
-        if (rows[i].flags & OPTION_HIDDEN)
+        if ((rows[i].flags & (OPTION_HIDDEN | OPTION_APIGEN)) != of)
             continue;
         (void)buf_addf(out, "  --%s%s%s\n", rows[i].name, rows[i].word ? " " : "",
                        rows[i].word ? rows[i].word : "");
         describe_with_default(&text, &rows[i]);
         wrap(out, INDENT, buf_text(&text));
     }
+}
+
+static void help_options(struct buf *out)
+{
+    (void)buf_adds(out, "\nOptions, each also as a variable: --log-level is IPYBOX_LOG_LEVEL. "
+                        "Defaults\nstand in brackets.\n");
+    help_rows(out, 0);
     (void)buf_adds(out, "  --help, -h\n      Print this text.\n"
                         "  --version, -V\n      Print the version.\n");
 }
@@ -119,6 +125,12 @@ static void help_commands(struct buf *out)
         (void)buf_addf(out, "  %s\n", commands[i].word);
         wrap(out, INDENT, commands[i].help);
     }
+}
+
+static void help_apigen(struct buf *out)
+{
+    (void)buf_adds(out, "\nOptions of apigen, beside those above:\n");
+    help_rows(out, OPTION_APIGEN);
 }
 
 static void help_variables(struct buf *out)
@@ -143,6 +155,7 @@ void options_help(struct buf *out)
     wrap(out, 0, summary);
     help_options(out);
     help_commands(out);
+    help_apigen(out);
     help_variables(out);
     (void)buf_addf(out, "\nExamples:\n  %s\n  %s\n  %s\n\nAs an MCP client's configuration:\n",
                    example_docker, example_override, example_shell);
@@ -198,7 +211,10 @@ static void man_options(struct buf *out)
         roff_item(out, "--", rows[i].name, rows[i].word);
         describe_with_default(&text, &rows[i]);
         roff_line(out, buf_text(&text));
-        (void)buf_addf(out, "Variable: \\fB%s\\fR.\n", rows[i].env);
+        if (rows[i].env)
+            (void)buf_addf(out, "Variable: \\fB%s\\fR.\n", rows[i].env);
+        else
+            (void)buf_adds(out, "Of apigen alone.\n");
     }
     roff_item(out, "--", "help", NULL);
     roff_line(out, "Print a help text.");
@@ -259,8 +275,12 @@ static void markdown_options(struct buf *out)
     for (size_t i = 0; i < n; i++) {
         if (rows[i].flags & OPTION_HIDDEN)
             continue;
-        (void)buf_addf(out, "| `--%s%s%s` | `%s` | ", rows[i].name, rows[i].word ? " " : "",
-                       rows[i].word ? rows[i].word : "", rows[i].env);
+        (void)buf_addf(out, "| `--%s%s%s` | ", rows[i].name, rows[i].word ? " " : "",
+                       rows[i].word ? rows[i].word : "");
+        if (rows[i].env)
+            (void)buf_addf(out, "`%s` | ", rows[i].env);
+        else
+            (void)buf_adds(out, "of `apigen` alone | ");
         if (rows[i].fallback)
             (void)buf_addf(out, "`%s`", rows[i].fallback);
         (void)buf_adds(out, " | ");

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/identity.h"
+#include "entrypoint/server_tools.h"
 #include "entrypoint/version.h"
 #include "front/control.h"
 #include "front/relay.h"
@@ -29,6 +30,7 @@ enum {
         2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
     GATEWAY_IDLE_MAX_S = 86400,
+    EVENT_MEMORY = 1 << 20, /* bytes of the session's event log */
 };
 
 struct server {
@@ -38,6 +40,8 @@ struct server {
     struct zctx *zctx;
     char *workspace, *runtime_dir;
     struct environment env;
+    struct tokens tokens; /* of kernels */
+    struct server_tools *tools;
     struct template_config template_config;
     struct template *template;
     struct pool *pool;
@@ -191,6 +195,19 @@ static int open_runtime_dir(struct server *s, struct err *e)
     return r;
 }
 
+static int open_environment(struct server *s, struct err *e)
+{
+    const struct options *o = s->options;
+    drop_str char *tool_socket = server_tools_socket(s->runtime_dir);
+    struct environment_config config = {.workspace = s->workspace,
+                                        .ca = o->ca,
+                                        .gateway_token = o->kernel_gateway_token,
+                                        .tool_socket = tool_socket,
+                                        .approve_shell_cmds = o->approve_shell_cmds,
+                                        .require_shell_escape = o->require_shell_escape};
+    return environment_make(&config, &s->env, e);
+}
+
 static void open_template(struct server *s)
 {
     if (s->options->no_kernel_template)
@@ -219,10 +236,12 @@ static int open_session(struct server *s, struct err *e)
                    .envp = (const char *const *)s->env.kernel,
                    .cwd = s->workspace,
                    .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000,
-                   .template = s->template},
+                   .template = s->template,
+                   .tokens = &s->tokens},
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
+        .event_memory = EVENT_MEMORY,
         .log = log_session,
     };
     s->pool = s->session_config.pool =
@@ -348,6 +367,21 @@ static void close_gateway(struct server *s)
     xfree(s->gateway_socket);
 }
 
+static int open_tools(struct server *s, struct err *e)
+{
+    struct server_tools_config config = {
+        .loop = s->loop,
+        .spawner = s->spawner,
+        .options = s->options,
+        .workspace = s->workspace,
+        .runtime_dir = s->runtime_dir,
+        .envp = (const char *const *)s->env.pip,
+        .tokens = &s->tokens,
+        .session = s->session,
+    };
+    return server_tools_open(&config, &s->tools, e);
+}
+
 static int open_stdio(struct server *s, struct err *e)
 {
     static const struct stdio_events events = {.input_ended = on_input_ended,
@@ -359,6 +393,9 @@ static int open_stdio(struct server *s, struct err *e)
                      .python = s->options->python,
                      .envp = (const char *const *)s->env.pip,
                      .cwd = s->workspace},
+        .toolplane = server_tools_plane(s->tools),
+        .approvals = server_tools_approvals(s->tools),
+        .session_id = SERVER_SESSION,
         .version = IPYBOX_VERSION,
     };
     return stdio_open(&s->mcp_config, &events, s, &s->stdio, e);
@@ -381,10 +418,9 @@ static int open_all(struct server *s, struct err *e)
 {
     int r = open_workspace(s, e);
     if (r == 0)
-        r = environment_make(s->workspace, s->options->ca, s->options->kernel_gateway_token,
-                             &s->env, e);
-    if (r == 0)
         r = open_runtime_dir(s, e);
+    if (r == 0)
+        r = open_environment(s, e);
     if (r == 0)
         r = open_loop(s, e);
     if (r == 0)
@@ -393,6 +429,8 @@ static int open_all(struct server *s, struct err *e)
         clean_runtime_dir(s->runtime_dir);
     if (r == 0)
         r = open_session(s, e);
+    if (r == 0)
+        r = open_tools(s, e);
     if (r == 0)
         r = open_gateway(s, e);
     if (r == 0)
@@ -404,6 +442,7 @@ static void close_all(struct server *s)
 {
     s->stdio = stdio_free(s->stdio);
     close_gateway(s);
+    s->tools = server_tools_close(s->tools);
     s->session = session_free(s->session);
     s->pool = pool_close(s->pool);
     s->template = template_close(s->template);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * base/hmac.h - HMAC-SHA256 (RFC 2104) with a key that is set once; the only door to mbedtls.
+ * base/hmac.h - HMAC-SHA256 (RFC 2104) with a key that is set once, and plain SHA-256 (FIPS 180-4);
+ * the only door to mbedtls.
  * Owns:    one keyed context; a message costs no allocation.
  * Order:   hmac_begin, any number of hmac_add, hmac_end; then again from hmac_begin.
  * Failure: the library can only fail by lack of memory in hmac_new, or when it is broken: both end
@@ -26,6 +27,9 @@ void hmac_end(struct hmac *h, unsigned char digest[HMAC_BYTES]);
 
 /* The digest in lower-case hexadecimal, 0 at the end. */
 void hmac_hex(const unsigned char digest[HMAC_BYTES], char hex[HMAC_HEX + 1]);
+
+/* The plain SHA-256 of a text, written as hmac_hex() does. */
+void sha256_hex(const void *bytes, size_t n, char hex[HMAC_HEX + 1]);
 
 /* Compares HMAC_HEX bytes in a time that does not depend on where they differ. */
 bool hmac_equal(const char *hex_a, const char *hex_b);

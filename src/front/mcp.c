@@ -31,6 +31,7 @@ struct mcp *mcp_new(const struct mcp_config *config, const struct mcp_events *ev
     mcp->config = config;
     mcp->events = events;
     mcp->ctx = ctx;
+    mcp->asker = asker_open(mcp);
     return mcp;
 }
 
@@ -38,16 +39,22 @@ struct mcp *mcp_free(struct mcp *mcp)
 {
     if (!mcp)
         return NULL;
+    mcp->asker = asker_close(mcp->asker);
     while (mcp->calls)
         call_drop(mcp->calls);
     xfree(mcp);
     return NULL;
 }
 
+void mcp_input_ended(struct mcp *mcp)
+{
+    mcp->asker = asker_close(mcp->asker);
+}
+
 bool mcp_is_idle(const struct mcp *mcp)
 {
     const struct call *call = mcp->calls;
-    while (call && call->listening)
+    while (call && (call->listening || call->ask.parked))
         call = call->next;
     return call == NULL;
 }
@@ -130,6 +137,7 @@ static void initialize(const struct request *r)
     }
     r->mcp->initialized = true;
     r->mcp->handshake_version = version;
+    ask_handshake(r->mcp, json_get(r->m->params, "capabilities"));
     struct buf out;
     struct jsonw w;
     answer_begin(&out, &w, r->m->id);
@@ -197,7 +205,15 @@ static void call_tool(const struct request *r)
                      "Invalid params: arguments: an object is needed", NULL);
         return;
     }
-    tool_call(call_new(r->mcp, r->m, r->era), name, arguments);
+    if (r->era == MCP_MODERN && json_get(r->m->params, "requestState")) {
+        if (!ask_retry(r->mcp, r->m))
+            answer_error(r->mcp, r->m->id, RPC_INVALID_PARAMS, "Invalid or expired requestState",
+                         NULL);
+        return;
+    }
+    struct call *call = call_new(r->mcp, r->m, r->era);
+    ask_call_begins(call, r->m->params);
+    tool_call(call, name, arguments);
 }
 
 /* Nothing that could be subscribed to ever changes here: the stream is opened and stays silent. */
@@ -305,6 +321,8 @@ static void on_notification(struct mcp *mcp, const struct rpc_message *m)
     const struct json *id = json_get(m->params, "requestId");
     drop_str char *text = json_text(id) || json_is_number(id) ? json_print(id) : NULL;
     struct call *call = text ? call_find(mcp, text) : NULL;
+    if (text && !call)
+        call = call_find_parked(mcp, text);
     if (call)
         call_cancel(call);
 }
@@ -353,7 +371,9 @@ void mcp_message(struct mcp *mcp, char *text, size_t len)
         on_request(mcp, &m);
     else if (m.kind == RPC_NOTIFICATION)
         on_notification(mcp, &m);
-    rpc_message_done(&m); /* a response: nothing was asked */
+    else
+        ask_response(mcp, &m);
+    rpc_message_done(&m);
 }
 
 void mcp_too_long(struct mcp *mcp, const char *id, size_t limit)

@@ -16,12 +16,16 @@
 #include "loop/loop.h"
 #include "session/packages.h"
 #include "session/session.h"
+#include "session/toolplane.h"
 
 struct mcp_config { /* borrowed */
     struct loop *loop;
     struct session *session;
     struct packages_config packages;
-    const char *version; /* of this program */
+    struct toolplane *toolplane;
+    const char *version;         /* of this program */
+    struct approvals *approvals; /* asked from this peer when it can be; NULL: there are none */
+    const char *session_id;      /* the session's in approvals; NULL: asked for every one */
 };
 
 struct mcp_events {
@@ -38,6 +42,10 @@ void mcp_message(struct mcp *mcp, char *text, size_t len);
 
 /* A message over `limit` bytes was dropped; id as written, or "". */
 void mcp_too_long(struct mcp *mcp, const char *id, size_t limit);
+
+/* Nothing can be heard from the peer any more: it is not asked, and what it was asked goes to the
+ * next approver. Open requests go on. */
+void mcp_input_ended(struct mcp *mcp);
 
 bool mcp_is_idle(const struct mcp *mcp);
 

@@ -43,6 +43,7 @@ static void call_free(struct call *call)
     if (call->next)
         call->next->prev = call->prev;
     loop_timer_stop(mcp->config->loop, &call->progress_timer);
+    ask_call_ends(call);
     buf_done(&call->progress_text);
     xfree(call->progress_token);
     xfree(call);
@@ -53,18 +54,36 @@ static void call_free(struct call *call)
 struct call *call_find(struct mcp *mcp, const char *id)
 {
     struct call *call = mcp->calls;
-    while (call && (call->cancelled || !rpc_same_id(call->id, id)))
+    while (call && (call->cancelled || call->ask.parked || !rpc_same_id(call->id, id)))
         call = call->next;
     return call;
+}
+
+struct call *call_find_parked(struct mcp *mcp, const char *id)
+{
+    struct call *call = mcp->calls;
+    while (call && (call->cancelled || !call->ask.parked || !rpc_same_id(call->id, id)))
+        call = call->next;
+    return call;
+}
+
+/* Work that ends with the one who asked for it. */
+static void drop_job(struct call *call)
+{
+    call->install = install_cancel(call->install);
+    if (call->registration)
+        toolplane_job_cancel(call->registration);
+    call->registration = NULL;
 }
 
 void call_cancel(struct call *call)
 {
     call->cancelled = true;
+    ask_call_cancelled(call);
     if (call->cell) {
         cell_cancel(call->cell); /* its last event frees the call */
     } else {
-        call->install = install_cancel(call->install);
+        drop_job(call);
         call_free(call);
     }
 }
@@ -74,8 +93,16 @@ void call_drop(struct call *call)
     call->cancelled = true;
     if (call->cell)
         cell_forget(call->cell);
-    call->install = install_cancel(call->install);
+    drop_job(call);
     call_free(call);
+}
+
+void call_abandon(struct call *call)
+{
+    if (call->cell)
+        cell_abandon(call->cell);
+    call->cell = NULL;
+    call_drop(call);
 }
 
 /* --- progress ------------------------------------------------------------------------------- */
@@ -116,6 +143,23 @@ static void on_progress_timer(void *ctx)
     send_progress(ctx);
 }
 
+void call_end_progress(struct call *call)
+{
+    send_progress(call);
+    loop_timer_stop(call->mcp->config->loop, &call->progress_timer);
+    buf_clear(&call->progress_text);
+    xfree(call->progress_token);
+    call->progress_token = NULL;
+}
+
+void call_reopen(struct call *call, const struct rpc_message *m)
+{
+    memcpy(call->id, m->id, sizeof call->id);
+    call->progress_token = progress_token(m->params);
+    call->progress = 0;
+    call->progress_bytes = 0;
+}
+
 void call_text(void *ctx, const char *text, size_t n)
 {
     static const char cut[] = "\n[more output follows; it is not shown as progress]\n";
@@ -140,6 +184,11 @@ void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
     if (era != MCP_MODERN)
         return;
     jsonw_set_text(w, "resultType", "complete");
+    put_server_stamp(w, mcp);
+}
+
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp)
+{
     jsonw_set_object(w, "_meta");
     jsonw_set_object(w, "io.modelcontextprotocol/serverInfo");
     jsonw_set_text(w, "name", "ipybox");
@@ -179,6 +228,10 @@ void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool i
                       "Internal error: the answer is too large; ask for fewer max_output_chars or "
                       "no images",
                       NULL);
+    }
+    if (call->ask.parked && !call->cancelled) {
+        ask_keep_answer(call, out);
+        return;
     }
     if (!call->cancelled)
         mcp_send(call->mcp, out);

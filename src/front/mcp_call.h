@@ -8,6 +8,7 @@
 #define FRONT_MCP_CALL_H
 
 #include "front/mcp.h"
+#include "front/mcp_ask.h"
 #include "wire/jsonrpc.h"
 
 enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
@@ -28,10 +29,13 @@ struct call {
     struct loop_timer progress_timer;
     bool cancelled; /* no answer is sent any more */
     bool listening; /* a silent stream: nothing is under way */
+    struct call_ask ask;
     /* what it waits for: at most one */
     struct cell *cell; /* also of a reset */
     struct install *install;
+    struct toolplane_job *registration;
     /* execute_ipython_cell */
+    bool runs_code;
     double timeout_s;
     bool include_images;
 };
@@ -40,15 +44,23 @@ struct mcp { /* shared by the files of the dispatcher */
     const struct mcp_config *config;
     const struct mcp_events *events;
     void *ctx;
-    struct call *calls;
+    struct call *calls;  /* the newest first */
+    struct asker *asker; /* NULL: there are no approvals */
     bool initialized;
     const char *handshake_version;
 };
 
 struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
 struct call *call_find(struct mcp *mcp, const char *id);
-void call_cancel(struct call *call); /* stops the work; no answer is sent */
-void call_drop(struct call *call);   /* its peer is gone: frees it at once */
+void call_cancel(struct call *call);  /* stops the work; no answer is sent */
+void call_drop(struct call *call);    /* its peer is gone: frees it at once */
+void call_abandon(struct call *call); /* likewise; what its cell writes comes with the next one */
+
+/* A call whose answer was a question: has no id any more, then that of the request which brings
+ * the answer. */
+struct call *call_find_parked(struct mcp *mcp, const char *id); /* by the id it had */
+void call_end_progress(struct call *call);
+void call_reopen(struct call *call, const struct rpc_message *m);
 
 /* Output as it comes: told as progress. */
 void call_text(void *ctx, const char *text, size_t n);
@@ -65,6 +77,7 @@ void call_fail(struct call *call, const char *tool, const char *why);
 
 /* What both eras say about a complete result. */
 void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp); /* serverInfo, in _meta */
 void mcp_send(struct mcp *mcp, const struct buf *message);
 
 #endif

@@ -103,6 +103,7 @@ static int execute(struct call *call, const struct json *arguments, struct err *
     int r = read_cell_arguments(call, arguments, &request, e);
     if (r < 0)
         return r;
+    call->runs_code = true;
     return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
                            e);
 }
@@ -147,13 +148,85 @@ static int install(struct call *call, const struct json *arguments, struct err *
     return install_start(&call->mcp->config->packages, package, &events, call, &call->install, e);
 }
 
+/* --- register_mcp_server -------------------------------------------------------------------- */
+
+static const char register_json[] =
+    "{\"name\":\"register_mcp_server\",\"title\":\"Register an MCP server\","
+    "\"description\":\"Register an MCP server and generate Python functions for its tools.\\n\\n"
+    "Connects to the server, lists its tools and writes the package mcptools/{server_name}/ in the "
+    "workspace. Code calls a tool so:\\n"
+    "    from mcptools.{server_name} import {tool_name}\\n"
+    "    result = {tool_name}.run({tool_name}.Params(...))\\n\\n"
+    "- Placeholders like ${API_KEY} in server_params are replaced from the server's environment; "
+    "the code never sees the values\\n"
+    "- Registering a name again overwrites it; call reset() to import the updated tools\\n"
+    "- The package mcptools/ persists across reset() calls\\n\\n"
+    "Returns the names of the tools that can be imported from mcptools.{server_name}.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"server_name\":{\"type\":\"string\",\"title\":\"Server Name\","
+    "\"description\":\"Package name (valid Python identifier: lowercase, underscores, no leading "
+    "digit)\"},"
+    "\"server_params\":{\"type\":\"object\",\"title\":\"Server Params\","
+    "\"additionalProperties\":true,"
+    "\"description\":\"Server config - stdio: {command, args, env, cwd} or http: {url, headers, "
+    "type}\"}},"
+    "\"required\":[\"server_name\",\"server_params\"]},"
+    "\"annotations\":{\"title\":\"Register an MCP server\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":true}}";
+
+static void registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct call *call = ctx;
+    call->registration = NULL;
+    if (why) {
+        call_fail(call, "register_mcp_server", why->msg);
+        return;
+    }
+    struct buf out;
+    struct jsonw w;
+    call_answer_begin(call, &out, &w);
+    for (size_t i = 0; i < n; i++)
+        put_text_block(&w, modules[i], strlen(modules[i]));
+    call_answer_end(call, &out, &w, false);
+}
+
+/* An object, or the text of one: models write both, and clients were never told no. */
+static const struct json *get_object(const struct json *arguments, const char *name,
+                                     struct json **ret_owned, struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    const char *text = json_text(value);
+    if (text)
+        value = *ret_owned = json_parse_copy(text, strlen(text), JSON_STRICT, NULL);
+    if (!json_is_object(value)) {
+        (void)err_set(e, -EINVAL, "%s: an object is needed", name);
+        return NULL;
+    }
+    return value;
+}
+
+static int register_server(struct call *call, const struct json *arguments, struct err *e)
+{
+    const char *name = NULL;
+    drop_json struct json *owned = NULL;
+    int r = json_need_text(arguments, "server_name", &name, e);
+    if (r < 0)
+        return r;
+    const struct json *params = get_object(arguments, "server_params", &owned, e);
+    if (!params)
+        return -EINVAL;
+    return toolplane_register(call->mcp->config->toolplane, name, params, registered, call,
+                              &call->registration, e);
+}
+
 /* --- reset ---------------------------------------------------------------------------------- */
 
 static const char reset_json[] =
     "{\"name\":\"reset\",\"title\":\"Reset the kernel\","
     "\"description\":\"Reset the IPython kernel to a clean state.\\n\\n"
     "Creates a new kernel: variables, imports, definitions and running threads are gone. "
-    "Installed packages and files persist.\","
+    "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
+    "files and mcptools/ persist.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{}},"
     "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
@@ -175,6 +248,7 @@ static void was_reset(void *ctx, const struct err *why)
 static int reset(struct call *call, const struct json *arguments, struct err *e)
 {
     (void)arguments;
+    toolplane_reset(call->mcp->config->toolplane);
     return session_reset(call->mcp->config->session, was_reset, call, &call->cell, e);
 }
 
@@ -186,6 +260,7 @@ static const struct tool {
 } tools[] = {
     {"execute_ipython_cell", execute_json, execute},
     {"install_package", install_json, install},
+    {"register_mcp_server", register_json, register_server},
     {"reset", reset_json, reset},
 };
 

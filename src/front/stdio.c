@@ -49,6 +49,7 @@ void stdio_stop(struct stdio *s)
     s->in_io = loop_io_del(s->in_io);
     loop_defer_stop(s->loop, &s->more);
     s->stopped = true;
+    mcp_input_ended(s->mcp);
     check_end(s);
 }
 

@@ -25,6 +25,9 @@ enum state { STARTING, IDLE, BUSY, RETIRING };
 struct kernel {
     const struct kernel_config *config;
     enum state state;
+    struct token token;
+    const char **envp; /* the configured one and the token */
+    char *token_variable;
     struct child *child;
     struct link *link;
     struct loop_timer nudge, deadline, drain;
@@ -55,6 +58,10 @@ static struct kernel *free_kernel(struct kernel *kernel)
     (void)child_end(kernel->child);
     (void)json_free(kernel->reply);
     buf_done(&kernel->last_words);
+    if (kernel->config->tokens)
+        token_revoke(kernel->config->tokens, &kernel->token);
+    xfree(kernel->token_variable);
+    xfree(kernel->envp);
     xfree(kernel);
     if (gone)
         gone(ctx);
@@ -151,8 +158,23 @@ static int start_process(struct kernel *kernel, struct err *e)
                           link_connection_file(kernel->link),
                           NULL};
     struct child_spec spec = {
-        .argv = argv, .envp = kernel->config->envp, .cwd = kernel->config->cwd};
+        .argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
+}
+
+static void make_environment(struct kernel *kernel)
+{
+    const struct kernel_config *config = kernel->config;
+    size_t n = 0;
+    while (config->envp[n])
+        n++;
+    kernel->envp = xcalloc(n + 2, sizeof *kernel->envp);
+    memcpy(kernel->envp, config->envp, n * sizeof *kernel->envp);
+    if (!config->tokens)
+        return;
+    token_issue(config->tokens, &kernel->token);
+    kernel->token_variable = xasprintf("IPYBOX_TOOL_TOKEN=%s", kernel->token.text);
+    kernel->envp[n] = kernel->token_variable;
 }
 
 /* Out of the template when there is one that can; a fork takes a tenth of a start. */
@@ -160,7 +182,7 @@ static int start_or_fork(struct kernel *kernel, struct err *e)
 {
     const struct kernel_config *config = kernel->config;
     if (config->template && template_usable(config->template) &&
-        template_fork(config->template, link_connection_file(kernel->link), config->envp,
+        template_fork(config->template, link_connection_file(kernel->link), kernel->envp,
                       config->cwd, &child_events, kernel, &kernel->child, NULL) == 0) {
         kernel->forked = true;
         return 0;
@@ -319,6 +341,7 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     kernel->ctx = ctx;
     kernel->last_words = BUF_INIT(LAST_WORDS);
     kernel->oom_kills = oom_kills();
+    make_environment(kernel);
     int r = start_all(kernel, e);
     if (r < 0) {
         (void)free_kernel(kernel);
@@ -393,6 +416,8 @@ struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
         gone(ctx);
         return NULL;
     }
+    if (kernel->config->tokens)
+        token_revoke(kernel->config->tokens, &kernel->token);
     kernel->gone = gone;
     kernel->ctx = ctx;
     bool can_answer = kernel->state == IDLE && kernel->child;

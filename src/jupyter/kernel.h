@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "jupyter/template.h"
+#include "jupyter/tokens.h"
 #include "jupyter/zsock.h"
 #include "loop/loop.h"
 #include "sandbox/spawn.h"
@@ -30,6 +31,7 @@ struct kernel_config { /* borrowed, for as long as a kernel of it lives */
     const char *cwd;
     int64_t start_timeout_ms;
     struct template *template; /* NULL: kernels start the ordinary way */
+    struct tokens *tokens;     /* each kernel gets one of its own; NULL: none */
 };
 
 struct kernel_events {

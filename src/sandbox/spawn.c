@@ -29,15 +29,41 @@ struct spawner {
     struct child *children;
 };
 
+struct stream { /* our end of one of the child's pipes */
+    int fd;     /* -1: there is none, or it was closed */
+    struct loop_io *io;
+};
+
 struct child {
     struct spawner *spawner;
     struct child *prev, *next;
     pid_t shim; /* 0: somebody else's child */
-    int control, output;
-    struct loop_io *control_io, *output_io;
+    int control;
+    struct loop_io *control_io;
+    struct stream input, output, errors; /* the first and the last of a piped child */
+    struct loop_timer patience;          /* of a gentle end */
+    int64_t grace_ms;
     const struct child_events *events; /* NULL once it was given up or has ended */
     void *ctx;
 };
+
+struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
+    int control, input, output, errors;
+};
+
+static void close_stream(struct stream *stream)
+{
+    stream->io = loop_io_del(stream->io);
+    stream->fd = fd_close(stream->fd);
+}
+
+static void close_ends(const struct ends *ends)
+{
+    (void)fd_close(ends->control);
+    (void)fd_close(ends->input);
+    (void)fd_close(ends->output);
+    (void)fd_close(ends->errors);
+}
 
 /* What whoever started us left open is none of a child's business; what we open is close-on-exec
  * from birth. */
@@ -79,10 +105,12 @@ static void unlink_child(struct child *child)
 
 static void free_child(struct child *child)
 {
+    loop_timer_stop(child->spawner->loop, &child->patience);
     (void)loop_io_del(child->control_io);
-    (void)loop_io_del(child->output_io);
     (void)fd_close(child->control);
-    (void)fd_close(child->output);
+    close_stream(&child->input);
+    close_stream(&child->output);
+    close_stream(&child->errors);
     xfree(child);
 }
 
@@ -104,20 +132,22 @@ static void tell_ended(struct child *child, const struct child_exit *how, const 
 }
 
 /* Hands on what is in the pipe, a bounded amount; true while there may be more. */
-static bool read_output(struct child *child)
+static bool read_stream(struct child *child, struct stream *stream)
 {
     static char chunk[OUTPUT_CHUNK];
     for (int i = 0; i < CHUNKS_PER_TURN; i++) {
-        ssize_t n = read(child->output, chunk, sizeof chunk);
+        ssize_t n = read(stream->fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             if (n == 0)
-                child->output_io = loop_io_del(child->output_io);
+                stream->io = loop_io_del(stream->io);
             return false;
         }
-        if (child->events)
+        if (child->events && stream == &child->output)
             child->events->output(child->ctx, chunk, (size_t)n);
+        else if (child->events)
+            child->events->errors(child->ctx, chunk, (size_t)n);
     }
     return true;
 }
@@ -125,7 +155,26 @@ static bool read_output(struct child *child)
 static void on_output(void *ctx, unsigned events)
 {
     (void)events;
-    (void)read_output(ctx);
+    struct child *child = ctx;
+    (void)read_stream(child, &child->output);
+}
+
+static void on_errors(void *ctx, unsigned events)
+{
+    (void)events;
+    struct child *child = ctx;
+    (void)read_stream(child, &child->errors);
+}
+
+static void on_input(void *ctx, unsigned events)
+{
+    struct child *child = ctx;
+    if (events & LOOP_HUP)
+        close_stream(&child->input);
+    else
+        loop_io_set(child->input.io, 0);
+    if (child->events)
+        child->events->writable(child->ctx);
 }
 
 static void on_report(struct child *child, const struct shim_report *report)
@@ -140,7 +189,9 @@ static void on_report(struct child *child, const struct shim_report *report)
         tell_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
-        while (child->events && child->output_io && read_output(child))
+        while (child->events && child->output.io && read_stream(child, &child->output))
+            ;
+        while (child->events && child->errors.io && read_stream(child, &child->errors))
             ;
         tell_ended(child, &(struct child_exit){.code = report->a, .signal = report->b}, NULL);
         return;
@@ -170,16 +221,18 @@ static void on_control(void *ctx, unsigned events)
     }
 }
 
-static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd, int control,
-                           int output)
+static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd,
+                           const struct ends *ends)
 {
-    int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    int r = ends->input < 0 ? posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0)
+                            : posix_spawn_file_actions_adddup2(actions, ends->input, 0);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, output, 1);
+        r = posix_spawn_file_actions_adddup2(actions, ends->output, 1);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, output, 2);
+        r = posix_spawn_file_actions_adddup2(actions,
+                                             ends->errors < 0 ? ends->output : ends->errors, 2);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, control, SHIM_FD);
+        r = posix_spawn_file_actions_adddup2(actions, ends->control, SHIM_FD);
     if (r == 0 && cwd)
         r = posix_spawn_file_actions_addchdir_np(actions, cwd);
     return r;
@@ -203,7 +256,7 @@ static int spawn(const char *program, bool search, const posix_spawn_file_action
     return -r;
 }
 
-static int spawn_shim(const struct child_spec *spec, int control, int output, pid_t *ret_pid)
+static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pid_t *ret_pid)
 {
     size_t n = 0;
     while (spec->argv[n])
@@ -217,7 +270,7 @@ static int spawn_shim(const struct child_spec *spec, int control, int output, pi
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
-        r = -prepare_actions(&actions, spec->cwd, control, output);
+        r = -prepare_actions(&actions, spec->cwd, ends);
     if (r == 0)
         r = spawn("/proc/self/exe", false, &actions, argv, spec->envp, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -230,10 +283,11 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
 {
     (void)spawner;
     drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_FD + 1);
+    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1};
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
-        r = moved < 0 ? -errno : -prepare_actions(&actions, spec->cwd, moved, 2);
+        r = moved < 0 ? -errno : -prepare_actions(&actions, spec->cwd, &ends);
     if (r == 0)
         r = spawn(spec->argv[0], true, &actions, (const char **)(size_t)spec->argv, spec->envp,
                   ret_pid);
@@ -262,45 +316,73 @@ static int move_up(int fd)
     return moved;
 }
 
-static struct child *new_child(struct spawner *spawner, int control, int output, pid_t shim)
+static struct child *new_child(struct spawner *spawner, int control)
 {
     struct child *child = NEW(struct child);
     *child = (struct child){.spawner = spawner,
                             .next = spawner->children,
-                            .shim = shim,
                             .control = control,
-                            .output = output};
+                            .input = {.fd = -1},
+                            .output = {.fd = -1},
+                            .errors = {.fd = -1}};
     if (child->next)
         child->next->prev = child;
     spawner->children = child;
     return child;
 }
 
-/* The two pairs of a child: our ends go into the child that is returned, the others to *ret. */
-static struct child *open_child(struct spawner *spawner, struct child_ends *ret, struct err *e)
+/* One pipe, read (0) or written (1) by us without waiting. */
+static int open_pipe(int our_end, struct stream *ours, int *ret_theirs, struct err *e)
 {
-    int sockets[2] = {-1, -1}, pipes[2] = {-1, -1};
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return err_set(e, -errno, "pipe2: %s", strerror(errno));
+    ours->fd = pipes[our_end];
+    *ret_theirs = move_up(pipes[1 - our_end]);
+    (void)fcntl(ours->fd, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* The pairs of a child: our ends go into the child that is returned, the others to *ret. */
+static struct child *open_child(struct spawner *spawner, bool piped, struct ends *ret,
+                                struct err *e)
+{
+    int sockets[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
         (void)err_set(e, -errno, "socketpair: %s", strerror(errno));
         return NULL;
     }
-    drop_fd int control = sockets[0], shim_end = move_up(sockets[1]);
-    if (pipe2(pipes, O_CLOEXEC) < 0) {
-        (void)err_set(e, -errno, "pipe2: %s", strerror(errno));
-        return NULL;
-    }
-    drop_fd int output = pipes[0], child_end_fd = move_up(pipes[1]);
-    (void)fcntl(output, F_SETFL, O_NONBLOCK);
-    *ret = (struct child_ends){.control = fd_take(&shim_end), .output = fd_take(&child_end_fd)};
-    return new_child(spawner, fd_take(&control), fd_take(&output), 0);
+    struct child *child = new_child(spawner, sockets[0]);
+    *ret = (struct ends){.control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1};
+    int r = open_pipe(0, &child->output, &ret->output, e);
+    if (r == 0 && piped)
+        r = open_pipe(1, &child->input, &ret->input, e);
+    if (r == 0 && piped)
+        r = open_pipe(0, &child->errors, &ret->errors, e);
+    if (r == 0)
+        return child;
+    close_ends(ret);
+    unlink_child(child);
+    free_child(child);
+    return NULL;
 }
 
-static int watch(struct child *child, const struct child_events *events, void *ctx, struct err *e)
+static int watch_all(struct child *child, struct err *e)
 {
     struct loop *loop = child->spawner->loop;
     int r = loop_io_add(loop, child->control, LOOP_IN, on_control, child, &child->control_io, e);
     if (r == 0)
-        r = loop_io_add(loop, child->output, LOOP_IN, on_output, child, &child->output_io, e);
+        r = loop_io_add(loop, child->output.fd, LOOP_IN, on_output, child, &child->output.io, e);
+    if (r == 0 && child->errors.fd >= 0)
+        r = loop_io_add(loop, child->errors.fd, LOOP_IN, on_errors, child, &child->errors.io, e);
+    if (r == 0 && child->input.fd >= 0)
+        r = loop_io_add(loop, child->input.fd, 0, on_input, child, &child->input.io, e);
+    return r;
+}
+
+static int watch(struct child *child, const struct child_events *events, void *ctx, struct err *e)
+{
+    int r = watch_all(child, e);
     if (r < 0) {
         (void)shutdown(child->control, SHUT_RDWR);
         reap(child);
@@ -314,13 +396,12 @@ static int watch(struct child *child, const struct child_events *events, void *c
 int child_start(struct spawner *spawner, const struct child_spec *spec,
                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
-    struct child_ends ends;
-    struct child *child = open_child(spawner, &ends, e);
+    struct ends ends;
+    struct child *child = open_child(spawner, spec->piped, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
-    int r = spawn_shim(spec, ends.control, ends.output, &child->shim);
-    (void)fd_close(ends.control);
-    (void)fd_close(ends.output);
+    int r = spawn_shim(spec, &ends, &child->shim);
+    close_ends(&ends);
     if (r < 0) {
         child->shim = 0;
         reap(child);
@@ -336,17 +417,16 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
 int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
                 struct child_ends *ret_ends, struct child **ret, struct err *e)
 {
-    struct child_ends ends;
-    struct child *child = open_child(spawner, &ends, e);
+    struct ends ends;
+    struct child *child = open_child(spawner, false, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
     int r = watch(child, events, ctx, e);
     if (r < 0) {
-        (void)fd_close(ends.control);
-        (void)fd_close(ends.output);
+        close_ends(&ends);
         return r;
     }
-    *ret_ends = ends;
+    *ret_ends = (struct child_ends){.control = ends.control, .output = ends.output};
     *ret = child;
     return 0;
 }
@@ -376,9 +456,50 @@ struct child *child_end(struct child *child)
     if (!child)
         return NULL;
     child->events = NULL;
-    child->output_io = loop_io_del(child->output_io);
+    loop_timer_stop(child->spawner->loop, &child->patience);
+    child->output.io = loop_io_del(child->output.io);
+    child->errors.io = loop_io_del(child->errors.io);
     (void)shutdown(child->control, SHUT_WR); /* the shim reads the end and kills the tree */
     return NULL;
+}
+
+static void on_second_grace_over(void *ctx)
+{
+    (void)child_end(ctx);
+}
+
+static void on_first_grace_over(void *ctx)
+{
+    struct child *child = ctx;
+    child_terminate(child);
+    loop_timer_set(child->spawner->loop, &child->patience, child->grace_ms, on_second_grace_over,
+                   child);
+}
+
+struct child *child_end_gently(struct child *child, int64_t grace_ms)
+{
+    if (!child)
+        return NULL;
+    child->events = NULL;
+    child->grace_ms = grace_ms;
+    close_stream(&child->input);
+    loop_timer_set(child->spawner->loop, &child->patience, grace_ms, on_first_grace_over, child);
+    return NULL;
+}
+
+ssize_t child_write(struct child *child, const char *bytes, size_t n)
+{
+    if (child->input.fd < 0)
+        return -EPIPE;
+    ssize_t written = write(child->input.fd, bytes, n);
+    if (written >= 0)
+        return written;
+    if (errno != EAGAIN && errno != EINTR) {
+        close_stream(&child->input);
+        return -EPIPE;
+    }
+    loop_io_set(child->input.io, LOOP_OUT);
+    return -EAGAIN;
 }
 
 static bool shims_left(struct spawner *spawner)

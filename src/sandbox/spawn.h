@@ -3,14 +3,17 @@
  * sandbox/spawn.h - the server's only way to start a process.
  * How:     every child runs below a shim of its own (shim.h), which owns the whole tree of the
  *          child's descendants and ends it when the child ends, when it is told to, or when the
- *          server is gone. The child gets its own session, /dev/null as input, exactly the
- *          environment that is given, and no descriptor but 0, 1 and 2.
- * Owner:   child_end() gives a child up: no event comes after it, the tree is killed, the rest is
- *          done by the spawner in the background. It may be called inside an event.
+ *          server is gone. The child gets its own session, /dev/null as input (unless it is
+ *          `piped`), exactly the environment that is given, and no descriptor but 0, 1 and 2.
+ * Owner:   child_end() and child_end_gently() give a child up: no event comes after it, the tree is
+ *          killed, the rest is done by the spawner in the background. They may be called inside an
+ *          event.
+ * Needs:   SIGPIPE is ignored in a process that writes to a child.
  * Thread:  loop thread; child_start() costs about a millisecond, nothing blocks. */
 #ifndef SANDBOX_SPAWN_H
 #define SANDBOX_SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -26,6 +29,7 @@ struct child_spec {
     const char *const *argv; /* argv[0] is looked up in the environment's PATH */
     const char *const *envp;
     const char *cwd;
+    bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
 };
 
 struct child_exit {
@@ -34,8 +38,11 @@ struct child_exit {
 };
 
 struct child_events {
-    /* Bytes that the tree wrote to 1 or 2, as they come. */
+    /* Bytes that the tree wrote to 1 or 2, as they come; only to 1 when it is piped. */
     void (*output)(void *ctx, const char *bytes, size_t n);
+    /* Piped: bytes that it wrote to 2, and: child_write() takes bytes again, or has failed. */
+    void (*errors)(void *ctx, const char *bytes, size_t n);
+    void (*writable)(void *ctx);
     /* The last event: the child ended, or (how == NULL) it never ran, for this reason. */
     void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
 };
@@ -67,5 +74,15 @@ void child_interrupt(struct child *child);    /* SIGINT to its process group */
 void child_terminate(struct child *child);    /* SIGTERM to its process group */
 void child_resume(struct child *child);       /* SIGCONT to the whole tree */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
+
+/* --- a piped child ---------------------------------------------------------------------------- */
+
+/* Returns how many of the n > 0 bytes were taken. -EAGAIN: none, `writable` comes; -EPIPE: nobody
+ * reads its input any more. */
+MUST_CHECK ssize_t child_write(struct child *child, const char *bytes, size_t n);
+
+/* Gives it up in order: the end of its input; grace_ms later SIGTERM, another grace_ms later the
+ * end of its tree. What it writes meanwhile is thrown away. NULL in, NULL out. */
+struct child *child_end_gently(struct child *child, int64_t grace_ms);
 
 #endif

@@ -3,14 +3,17 @@
  * session/approvals.h - whether a tool may be called: the policy, and the humans who are asked.
  * Policy:  rules in order, the first that matches a server/tool decides: allow, ask or deny. None
  *          matches: the default. A remembered grant stands before the rules' "ask", never before a
- *          "deny"; it ends with its lifetime, its number of calls, and when the digest of the tool
- *          is another one. A rule may have a budget of calls, then it denies.
- * Asked:   approvers in the order of their rank; the best that is there gets the question, and
- *          the next one when it leaves. None: it fails at once ("Approval channel not connected").
+ *          "deny"; it ends with its lifetime, its number of calls, its session, and when the digest
+ *          of the tool is another one. A rule may have a budget of calls, then it denies; an
+ *          "allow" may be pinned to the tool's digest, then it asks for any other.
+ * Asked:   approvers in the order of their rank, then of their coming; the best that is there gets
+ *          the question, and the next one when it leaves or passes. None: it fails at once
+ *          ("Approval channel not connected").
  * Closed:  what is not decided in time has expired; what cannot be asked has failed; neither is a
  *          permission.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call.
- * Limits:  APPROVALS_PENDING_MAX wait, more fail; arguments are shown in full. */
+ * Limits:  APPROVALS_PENDING_MAX wait, with APPROVALS_BYTES_MAX of arguments, more fail; arguments
+ *          are shown in full. */
 #ifndef SESSION_APPROVALS_H
 #define SESSION_APPROVALS_H
 
@@ -23,6 +26,7 @@
 #include "loop/loop.h"
 
 #define APPROVALS_PENDING_MAX 1000
+#define APPROVALS_BYTES_MAX ((size_t)64 << 20)
 #define APPROVALS_ID_MAX 40
 
 struct approvals_config { /* copied */
@@ -34,11 +38,16 @@ struct approvals_config { /* copied */
 
 struct approvals;
 /* {"default": "ask", "rules": [{"server": "git*", "tool": "git_*", "action": "allow",
- *  "max_calls": 10}, …]}; unknown members are errors: -EINVAL names the place. */
+ *  "max_calls": 10, "pin": true, "digest": "…"}, …]}; unknown members are errors: -EINVAL names the
+ *  place. docs/approvals.md has the whole form. */
 MUST_CHECK int approvals_check_policy(const struct json *policy, struct err *e);
 MUST_CHECK int approvals_open(const struct approvals_config *config, struct approvals **ret,
                               struct err *e);
+/* No event comes any more; the approvers have left before. Not from inside an event. */
 struct approvals *approvals_close(struct approvals *approvals); /* NULL in, NULL out */
+
+/* The session has ended: what was granted for it is forgotten. */
+void approvals_forget(struct approvals *approvals, const char *session);
 
 /* --- those who want to call ------------------------------------------------------------------ */
 
@@ -50,25 +59,41 @@ enum approval_verdict {
 };
 
 struct approval_subject { /* copied */
-    const char *session;   /* id of the session that the caller belongs to */
-    const char *server;    /* "ipybox" for shell commands, as the old system has it */
-    const char *shown;     /* the server's real command line or URL */
+    const char *session;  /* id of the session that the caller belongs to */
+    const char *server;   /* "ipybox" for shell commands, as the old system has it */
+    const char *shown;    /* the server's real command line or URL */
     const char *tool;
     const char *arguments; /* JSON text of an object, complete */
     const char *digest;    /* of the tool; "" when it has none */
 };
 
 struct approval;
-/* decided: the last event; why is a sentence ("" when accepted). *ret is NULL when it was decided
- * without asking: the event comes all the same. */
+/* decided: the last event; why is a sentence ("" when accepted). *ret is good until then, also when
+ * nobody needs to be asked. -ENOMEM. */
 MUST_CHECK int approvals_ask(struct approvals *approvals, const struct approval_subject *subject,
                              void (*decided)(void *ctx, enum approval_verdict verdict,
                                              const char *why),
                              void *ctx, struct approval **ret, struct err *e);
+
+struct approval_question { /* a form of a tool's server, for a human to fill in; copied */
+    const char *session, *server, *shown; /* as above */
+    const char *form;                     /* JSON text of an object: params of elicitation/create */
+};
+
+/* Asked only from approvers that can; no policy stands before it. answered: the last event, with
+ * the result of elicitation/create as JSON text: {"action":"decline"} when nobody can be asked,
+ * {"action":"cancel"} when no answer came in time. */
+MUST_CHECK int approvals_elicit(struct approvals *approvals,
+                                const struct approval_question *question,
+                                void (*answered)(void *ctx, const char *result), void *ctx,
+                                struct approval **ret, struct err *e);
+/* Whether there is at present one who could be asked. */
+bool approvals_can_elicit(const struct approvals *approvals, const char *session);
+
 void approval_withdraw(struct approval *approval); /* the caller is gone; no event */
 
-/* How many wait for an answer for this session; `changed` tells when it becomes 0 or 1: while
- * it is not 0 the clock of its cells stands still. */
+/* How many wait for an answer for this session; `changed` tells when there is one and when there is
+ * none any more: in between the clock of its cells stands still. One watcher. */
 size_t approvals_waiting(const struct approvals *approvals, const char *session);
 void approvals_watch(struct approvals *approvals,
                      void (*changed)(void *ctx, const char *session, bool waiting), void *ctx);
@@ -78,13 +103,16 @@ void approvals_watch(struct approvals *approvals,
 struct approval_view { /* borrowed for the call */
     const char *id;    /* unguessable */
     struct approval_subject subject;
+    const char *form;   /* of a question, whose subject has no tool and no arguments; else NULL */
+    const char *note;   /* why it is asked although a rule allows it, or "" */
     int64_t expires_ms; /* loop time, 0: never */
 };
 
 struct approver_config { /* copied */
-    int rank; /* the lowest is asked first: APPROVER_CHANNEL, APPROVER_CLIENT */
+    int rank;            /* the lowest is asked first: APPROVER_CHANNEL, APPROVER_CLIENT */
     const char *session; /* asked only for this one; NULL: for all */
     void (*ask)(void *ctx, const struct approval_view *view);
+    void (*elicit)(void *ctx, const struct approval_view *view); /* NULL: takes no questions */
     /* Decided elsewhere, expired or withdrawn: no answer is needed any more. */
     void (*settled)(void *ctx, const char *id);
     void *ctx;
@@ -96,16 +124,23 @@ struct approver *approver_join(struct approvals *approvals, const struct approve
 /* Its open questions go to the next one, or fail: "Approval channel disconnected". */
 struct approver *approver_leave(struct approver *approver); /* NULL in, NULL out */
 
-struct approval_decision {
+struct approval_decision { /* a grant covers also those of its session that wait already */
     bool accept;
-    int64_t remember_ms;    /* > 0: a grant for this server/tool that long … */
+    int64_t remember_ms;     /* > 0: a grant for this server/tool that long … */
     uint32_t remember_calls; /* … or for so many calls; 0: no limit */
 };
 /* -ENOENT: it waits no more, or is not this approver's. */
 MUST_CHECK int approver_decide(struct approver *approver, const char *id,
                                const struct approval_decision *decision, struct err *e);
 
-/* Every one that waits: *at is 0 first. */
+/* The answer to a question: JSON text of an object. -ENOENT likewise. */
+MUST_CHECK int approver_answer(struct approver *approver, const char *id, const char *result,
+                               struct err *e);
+
+/* It cannot show this one: the next approver is asked, as if this one were not there. */
+MUST_CHECK int approver_pass(struct approver *approver, const char *id, struct err *e);
+
+/* Every one that waits, oldest first: *at is 0 first. Nothing may change in between. */
 bool approvals_next(const struct approvals *approvals, size_t *at, struct approval_view *ret);
 
 #endif

@@ -17,6 +17,7 @@ void collect(struct output *o, const struct jupyter_msg *m,
 /* The same for a message that came when its cell had ended: text alone, as far as `late` has room;
  * what does not fit is said at its end. */
 void collect_late(struct buf *late, const struct jupyter_msg *m);
+void collect_late_text(struct buf *late, const char *text);
 
 /* The payload of an execute_reply: pager text (`object?`) is output like any other. True: the code
  * called exit(). */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "session/collect.h"
+#include "session/record.h"
 #include "session/traceback.h"
 
 enum { TRACEBACK_MAX = 4 << 20 };
@@ -23,7 +24,8 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     const struct cell_events *events;
     void *ctx;
     void (*reset_done)(void *ctx, const struct err *why);
-    bool cancelled;
+    uint64_t number; /* in the event log; 0: it has not begun */
+    bool abandoned; /* nobody gets its result: the text comes with the next one's */
 };
 
 struct session {
@@ -37,6 +39,8 @@ struct session {
     bool running; /* the first of the queue is in the kernel, or being reset to */
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
+    bool held;               /* the timeout's clock stands still, */
+    int64_t held_ms;         /* with so much left for the running cell */
     struct loop_defer work;
     struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
@@ -49,6 +53,8 @@ struct session {
     /* to tell the next cell */
     char notice[600];
     struct buf late;
+    struct eventlog *events; /* NULL: none is kept */
+    uint64_t cells;          /* that have begun */
     loop_fn watch; /* another kernel is ready */
     void *watch_ctx;
     /* closing */
@@ -92,6 +98,8 @@ static struct cell *take_first(struct session *s)
 
 static void tell_finished(struct session *s, struct cell *cell, struct cell_result *result)
 {
+    if (cell->number > 0)
+        record_end(s->events, cell->number, result->status);
     output_finish(&cell->output);
     result->output = &cell->output;
     result->ename = result->ename ? result->ename : "";
@@ -103,7 +111,9 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->notice = ran ? s->notice : "";
     result->late = ran ? buf_text(&s->late) : "";
     cell->events->finished(cell->ctx, result);
-    if (ran) {
+    if (cell->abandoned) {
+        collect_late_text(&s->late, buf_text(&cell->output.text));
+    } else if (ran) {
         s->notice[0] = '\0';
         buf_clear(&s->late);
     }
@@ -149,6 +159,7 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
     struct session *s = ctx;
     bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
     struct cell *cell = in_cell ? s->queue : NULL;
+    record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
     if (!cell) {
         collect_late(&s->late, m);
         return;
@@ -251,6 +262,7 @@ static void step_start(struct session *s)
 
 static void start_reset(struct session *s)
 {
+    record_kernel(s->events, "replaced", "reset");
     s->running = true;
     s->notice[0] = '\0';
     buf_clear(&s->late);
@@ -274,10 +286,14 @@ static void start_cell(struct session *s)
         look_for_work(s);
         return;
     }
+    cell->number = ++s->cells;
+    record_begin(s->events, cell->number);
     s->begun = false;
     s->running = s->used = true;
     s->state = RUNNING;
-    loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);
+    s->held_ms = cell->timeout_ms;
+    if (!s->held)
+        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);
 }
 
 static void step_work(struct session *s)
@@ -293,6 +309,7 @@ static void step_work(struct session *s)
 static void step_ready(struct session *s)
 {
     s->state = IDLE;
+    record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */
         finish_reset(s);
     look_for_work(s);
@@ -384,6 +401,7 @@ static void step_replace(struct session *s)
 {
     s->kernel = kernel_kill(s->kernel);
     s->state = DOWN;
+    record_kernel(s->events, "replaced", "a cell ignored its interrupt");
     struct cell_result result = {
         .status = lost_as(s),
         .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
@@ -402,6 +420,7 @@ static void step_lost_idle(struct session *s)
 {
     s->state = DOWN;
     s->config->log(LOG_WARNING, s->why->msg);
+    record_kernel(s->events, "lost", s->why->msg);
     note_new_kernel(s, s->why->msg);
     if (!s->closing && s->used)
         start_kernel(s);
@@ -453,6 +472,11 @@ int session_open(const struct session_config *config, struct session **ret, stru
     s->config = config;
     s->loop = config->kernel.loop;
     s->late = BUF_INIT(SESSION_LATE_MAX);
+    if (config->event_memory > 0)
+        s->events = eventlog_open(&(struct eventlog_config){.loop = s->loop,
+                                                            .memory_max = config->event_memory,
+                                                            .spill_dir = config->event_dir,
+                                                            .spill_max = config->event_spill});
     failure_init(&s->failure, TRACEBACK_MAX);
     start_kernel(s);
     *ret = s;
@@ -530,6 +554,12 @@ void cell_forget(struct cell *cell)
         cell->events = &silent;
 }
 
+void cell_abandon(struct cell *cell)
+{
+    cell_forget(cell);
+    cell->abandoned = cell->reset_done == NULL;
+}
+
 void cell_cancel(struct cell *cell)
 {
     struct session *s = cell->session;
@@ -544,6 +574,26 @@ void cell_cancel(struct cell *cell)
     s->queued--;
     refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
     check_closed(s);
+}
+
+struct eventlog *session_events(const struct session *session)
+{
+    return session->events;
+}
+
+void session_hold(struct session *s, bool hold)
+{
+    if (s->held == hold)
+        return;
+    s->held = hold;
+    if (s->state != RUNNING) /* the grace after an interrupt goes on */
+        return;
+    if (hold) {
+        s->held_ms = s->timer.due - loop_now(s->loop);
+        loop_timer_stop(s->loop, &s->timer);
+    } else {
+        loop_timer_set(s->loop, &s->timer, s->held_ms, on_timeout, s);
+    }
 }
 
 /* --- other clients of the kernel -------------------------------------------------------------- */
@@ -623,6 +673,7 @@ struct session *session_free(struct session *s)
     loop_defer_stop(s->loop, &s->spare_ready);
     failure_done(&s->failure);
     buf_done(&s->late);
+    s->events = eventlog_close(s->events);
     xfree(s);
     return NULL;
 }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "jupyter/kernel.h"
 #include "jupyter/pool.h"
+#include "session/eventlog.h"
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -30,6 +31,9 @@ struct session_config {
     int64_t
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     uint64_t output_file_limit; /* bytes */
+    size_t event_memory;        /* bytes of the event log; 0: none is kept */
+    const char *event_dir;      /* where it spills to; NULL: nowhere */
+    uint64_t event_spill;
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -84,10 +88,20 @@ void cell_cancel(struct cell *cell);
 /* No event comes any more: the one who waited is gone. The cell goes on. */
 void cell_forget(struct cell *cell);
 
+/* Likewise; its text is told with the next cell's result, as what came late. */
+void cell_abandon(struct cell *cell);
+
+/* While it is held, because a human is asked, the timeout of the running cell and of those that
+ * begin meanwhile stands still. An interrupt's grace does not. */
+void session_hold(struct session *session, bool hold);
+
 /* A new kernel, in turn with the cells. done: why == NULL when it is ready. */
 MUST_CHECK int session_reset(struct session *session,
                              void (*done)(void *ctx, const struct err *why), void *ctx,
                              struct cell **ret, struct err *e);
+
+/* What happened in it, late output among it; NULL: none is kept. Borrowed. */
+struct eventlog *session_events(const struct session *session);
 
 /* --- for other clients of its kernel (kernels.h) -------------------------------------------- */
 

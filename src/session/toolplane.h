@@ -11,8 +11,12 @@
 #ifndef SESSION_TOOLPLANE_H
 #define SESSION_TOOLPLANE_H
 
+#include "base/jsonw.h"
 #include "session/approvals.h"
 #include "tools/tools.h"
+
+#define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
+#define TOOLPLANE_TEXT_MAX ((size_t)64 << 20)
 
 struct toolplane_config { /* copied; what it points to is borrowed */
     struct loop *loop;
@@ -29,11 +33,10 @@ struct toolplane *toolplane_close(struct toolplane *plane); /* NULL in, NULL out
 
 struct toolplane_job;
 /* Registers and writes the package. done: the n names to import, or (modules == NULL) why not. */
-MUST_CHECK int toolplane_register(struct toolplane *plane, const char *name,
-                                  const struct json *params,
-                                  void (*done)(void *ctx, char *const *modules, size_t n,
-                                               const struct err *why),
-                                  void *ctx, struct toolplane_job **ret, struct err *e);
+MUST_CHECK int
+toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                   void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why),
+                   void *ctx, struct toolplane_job **ret, struct err *e);
 void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
 
 /* Stops the servers; they stay registered. */
@@ -48,10 +51,10 @@ enum toolplane_role {
 
 struct toolplane_request { /* borrowed for the call */
     enum toolplane_role role;
-    const char *session;         /* whose policy counts, and whose cells' clock stands still */
+    const char *session; /* whose policy counts, and whose cells' clock stands still */
     const char *server, *tool;
-    const struct json *params;    /* of the server, as the caller believes; NULL: not said */
-    const struct json *arguments; /* an object */
+    const struct json *params; /* of the server, as the caller believes; NULL: not said */
+    const char *arguments;     /* JSON text of an object, in one line, as the caller wrote it */
 };
 
 enum toolplane_failure {
@@ -81,7 +84,12 @@ void toolplane_call_cancel(struct toolplane_call *call); /* no event comes any m
 
 /* The value that code gets, as the old wire has it: structuredContent, else the texts joined by
  * line breaks, else null. Written as one JSON value. */
-struct jsonw;
 void toolplane_put_result(struct jsonw *w, const struct tools_result *result);
+
+/* The member "content" with all content blocks, when one of them is no text; else nothing. */
+void toolplane_put_content(struct jsonw *w, const struct tools_result *result);
+
+/* The text blocks, joined by line breaks. */
+void toolplane_join_texts(struct buf *out, const struct tools_result *result);
 
 #endif

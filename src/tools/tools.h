@@ -5,7 +5,8 @@
  * Owner:   one `struct tools` for the process; it owns the servers' processes and connections.
  * Start:   a server is started by its registration or by the first call after a reset or after its
  *          end, once for all who wait for it; a slow one delays nobody else. A call that was under
- *          way when its server died fails with the server's last words; the next one starts it anew.
+ *          way when its server died fails with the server's last words; the next one starts it
+ *          anew.
  * Params:  {"command", "args", "env", "cwd"}, or {"url", "headers", "type"}; "type" is
  *          "streamable_http" (also "streamable-http", "http") or "sse", and guessed from /mcp or
  *          /sse in the URL when it is absent. ${VAR} in any string is replaced by `lookup`; one
@@ -28,16 +29,18 @@
 
 #define TOOLS_SERVERS_MAX 256
 #define TOOLS_PER_SERVER_MAX 4096
-#define TOOLS_NAME_MAX 64        /* bytes of a server's name */
+#define TOOLS_NAME_MAX 64 /* bytes of a server's name */
 #define TOOLS_INPUT_ROUNDS_MAX 10
 
 struct tools_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     struct spawner *spawner;
-    const char *const *envp;  /* of stdio servers; their "env" is added */
-    const char *workspace;    /* their cwd without one of their own; the only root that is told */
-    const char *version;      /* of this program */
-    const char *ca_file;      /* extra authorities for HTTP; NULL: the system's alone */
+    const char *const *envp;    /* of stdio servers; their "env" is added */
+    const char *workspace;      /* their cwd without one of their own */
+    const char *root;           /* the only root that servers are told; NULL: roots are not offered.
+                                 * Some take it for the only folder that they may use. */
+    const char *version;        /* of this program */
+    const char *ca_file;        /* extra authorities for HTTP; NULL: the system's alone */
     int64_t connect_timeout_ms; /* from the start to the list of tools */
     const char *(*lookup)(const char *name); /* value of ${name}, or NULL */
     void (*log)(enum log_level level, const char *text);
@@ -53,18 +56,18 @@ struct tools *tools_close(struct tools *tools); /* no event comes after it; NULL
 
 /* --- servers --------------------------------------------------------------------------------- */
 
-struct tools_tool { /* borrowed from its server, until that is registered or listed anew */
-    const char *name;             /* as the server has it */
-    const char *description;      /* "" when there is none */
-    const struct json *input;     /* its schema, an object */
-    const struct json *output;    /* likewise, or NULL */
-    const char *digest;           /* hex SHA-256 over name, description and schemas */
+struct tools_tool {          /* borrowed from its server, until that is registered or listed anew */
+    const char *name;        /* as the server has it */
+    const char *description; /* "" when there is none */
+    const struct json *input;  /* its schema, an object; NULL: it has none that is one */
+    const struct json *output; /* likewise */
+    const char *digest;        /* hex SHA-256 over name, description and schemas */
 };
 
 struct tools_server { /* borrowed until the next turn of the loop */
     const char *name;
-    const char *params;  /* JSON text as registered, ${VAR} unreplaced */
-    const char *shown;   /* for a human: its command line or its URL, as registered */
+    const char *params; /* JSON text as registered, ${VAR} unreplaced */
+    const char *shown;  /* for a human: its command line or its URL, as registered */
     const struct tools_tool *tools;
     size_t n_tools;
 };
@@ -72,9 +75,13 @@ struct tools_server { /* borrowed until the next turn of the loop */
 /* -EINVAL: not a name (a Python identifier in lower case), or not parameters. */
 MUST_CHECK int tools_check_params(const char *name, const struct json *params, struct err *e);
 
+/* For a human: the command line or the URL, ${VAR} unreplaced. The caller frees it. */
+char *tools_shown(const struct json *params);
+
 struct tools_job;
-/* Connects and lists the tools; replaces a server of that name once this has succeeded. The server
- * is left running. done: server == NULL when it failed, why says so. */
+/* Connects and lists the tools; replaces a server of that name once this has succeeded, whose
+ * calls under way may end. The server is left running. done: server == NULL when it failed, why
+ * says so. */
 MUST_CHECK int tools_register(struct tools *tools, const char *name, const struct json *params,
                               void (*done)(void *ctx, const struct tools_server *server,
                                            const struct err *why),
@@ -89,15 +96,17 @@ bool tools_same_params(const struct tools *tools, const char *name, const struct
 
 void tools_remove(struct tools *tools, const char *name);
 
-/* Stops all servers; calls under way fail. They stay registered. done: all are stopped. */
+/* Stops all servers; calls under way fail. They stay registered; the next call starts them. What
+ * is being registered goes on. */
 void tools_reset(struct tools *tools);
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-struct tools_result { /* borrowed for the call */
+struct tools_result {              /* borrowed for the call */
     bool is_error;                 /* the tool failed; its content says why */
-    const struct json *content;    /* the array of content blocks */
-    const struct json *structured; /* structuredContent, or NULL */
+    const struct json *content;    /* the array of content blocks, or NULL */
+    const struct json *structured; /* structuredContent, or NULL: for a look at it … */
+    const char *structured_text;   /* … and as the server wrote it, numbers exact; NULL with it */
 };
 
 struct tools_call_events {
@@ -106,22 +115,22 @@ struct tools_call_events {
     /* The server asks something: `params` of elicitation/create. Answered by tools_call_answer()
      * with the same key; one after the other. NULL: answered with a decline. */
     void (*input)(void *ctx, uint64_t key, const struct json *params);
-    /* The last event; result == NULL: no answer, why says so. */
+    /* The last event, the call is gone; result == NULL: no answer, why says so. */
     void (*done)(void *ctx, const struct tools_result *result, const struct err *why);
 };
 
 struct tools_call;
-/* arguments: an object. -ENOENT: there is no such server. A tool that is not in the list is an
- * error of the server, which is asked. */
+/* arguments: JSON text of an object, which reaches the server as it is written (numbers are not
+ * touched); -EINVAL: it is none. -ENOENT: there is no such server. A tool that is not in the list
+ * is an error of the server, which is asked. `events` is copied. */
 MUST_CHECK int tools_call_start(struct tools *tools, const char *server, const char *tool,
-                                const struct json *arguments,
-                                const struct tools_call_events *events, void *ctx,
-                                struct tools_call **ret, struct err *e);
+                                const char *arguments, const struct tools_call_events *events,
+                                void *ctx, struct tools_call **ret, struct err *e);
 
 /* The result of elicitation/create as JSON text: {"action":"accept","content":{…}}. */
 void tools_call_answer(struct tools_call *call, uint64_t key, const char *answer);
 
-/* Tells the server, too; no event comes any more. */
+/* Tells the server, too; no event comes any more, the call is gone. */
 void tools_call_cancel(struct tools_call *call);
 
 #endif

@@ -26,27 +26,31 @@ struct transport_header {
     const char *name, *value;
 };
 
-struct transport_message {    /* borrowed for the call */
-    const char *text;         /* one JSON-RPC message, without a line break */
+struct transport_message { /* borrowed for the call */
+    const char *text;      /* one JSON-RPC message, without a line break */
     size_t n;
-    const char *id;           /* of a request, as written; NULL: a notification or a response */
+    const char *id; /* of a request, as written; NULL: a notification or a response */
     /* What HTTP repeats in headers: */
-    const char *version;      /* protocol version in force; NULL: none yet (initialize) */
-    const char *method;       /* NULL: a response */
-    const char *name;         /* Mcp-Name, or NULL */
-    bool modern;              /* 2026-07-28: Mcp-Method and Mcp-Name are sent, sessions are not */
+    const char *version; /* protocol version in force; NULL: none yet (initialize) */
+    const char *method;  /* NULL: a response */
+    const char *name;    /* Mcp-Name, or NULL */
+    bool modern;         /* 2026-07-28: Mcp-Method and Mcp-Name are sent, sessions are not */
     const struct transport_header *params; /* Mcp-Param-*, unencoded */
     size_t n_params;
 };
 
 struct transport_events {
-    /* One message of the server; the text may be changed. */
+    /* One message of the server; the text may be changed. It begins and ends as an object does,
+     * or as an array of objects (a batch of 2025-03-26); that it is JSON is for the receiver to
+     * find out. */
     void (*message)(void *ctx, char *text, size_t n);
     /* HTTP: this request will get no message: its answer was an error without a JSON-RPC body, or
-     * ended early. status: of HTTP, 0 when no answer came at all. */
+     * ended early. status: of HTTP, 0 when no answer came at all, or when the request was taken and
+     * what is left of a broken answer cannot be had. */
     void (*refused)(void *ctx, const char *id, int status, const struct err *why);
     /* The last event: a program ended, the event stream of 2024-11-05 broke, a message was too
-     * long. why says so in a sentence, a program's last words to standard error included. */
+     * long. why says so in a sentence; of what a program said last on standard error, at most
+     * TRANSPORT_STDERR_KEPT bytes, it has as much of the end as it has room for. */
     void (*closed)(void *ctx, const struct err *why);
 };
 
@@ -74,9 +78,12 @@ struct transport_stdio_config { /* copied */
     const char *const *envp;
     const char *cwd;
     int64_t close_grace_ms; /* from the end of its input to TERM, and from TERM to KILL */
-    void (*log)(void *log_ctx, const char *line); /* each line of its standard error */
+    /* Each line of its standard error, and what is no message on its standard output; at most 4 KiB
+     * at once, unescaped. It must not close the transport. NULL: nobody wants them. */
+    void (*log)(void *log_ctx, const char *line);
     void *log_ctx;
 };
+/* The program is started here; that it cannot be run is told by `closed`. */
 MUST_CHECK int transport_stdio_open(const struct transport_stdio_config *config,
                                     const struct transport_events *events, void *ctx,
                                     struct transport **ret, struct err *e);

@@ -40,7 +40,7 @@ PY
     drive <<'PY'
         greet()
         tools = {tool["name"]: tool for tool in ask("tools/list")["result"]["tools"]}
-        equal(list(tools), ["execute_ipython_cell", "install_package", "reset"])
+        equal(list(tools), ["execute_ipython_cell", "install_package", "register_mcp_server", "reset"])
         def arguments(name):
             schema = tools[name]["inputSchema"]
             equal(schema["type"], "object")

@@ -294,14 +294,28 @@ class Box:
         meta = {**ENVELOPE, **params.pop("_meta", {})}
         return self.ask(method, {**params, "_meta": meta})
 
-    def greet(self, version: str = "2025-06-18") -> Message:
+    def greet(self, version: str = "2025-06-18", **capabilities: Any) -> Message:
         """The handshake."""
         self.greeted = True
         client = {"name": "drive", "version": "1"}
-        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
+        params = {
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "clientInfo": client,
+        }
         answer = self.ask("initialize", params)
         self.notify("notifications/initialized")
         return answer
+
+    def asked(self, method: str, seconds: float = WAIT) -> Message:
+        """Wait for a request of the server."""
+        return self.receive(
+            f"a request {method}", lambda m: "id" in m and m.get("method") == method, seconds
+        )
+
+    def reply(self, request: Message, result: JsonObject) -> None:
+        """Answer a request of the server."""
+        self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def notifications(self, method: str) -> list[JsonObject]:
         """Take the params of all that came so far."""
@@ -373,6 +387,14 @@ class Box:
         equal(answer.error, True)
         matches(answer.text, pattern)
         return answer
+
+    def registers(self, name: str, *words: str, **params: Any) -> list[str]:
+        """Register an MCP server, by default tool_server.py; the names of its modules."""
+        params = params or {"command": "python3", "args": ["/tools/tool_server.py", *words]}
+        answer = self.tool("register_mcp_server", server_name=name, server_params=params)
+        if answer.error:
+            fail(f"it was not registered: {answer}")
+        return answer.texts
 
     # --- the container
 
@@ -476,6 +498,7 @@ def vocabulary(box: Box) -> dict[str, Any]:
         *(fail, equal, matches, below, wait_for, note, docker),
         *(box.send, box.receive, box.post, box.notify, box.answer, box.ask, box.ask_modern),
         *(box.greet, box.notifications, box.nothing_else),
+        *(box.asked, box.reply, box.registers),
         *(
             box.start_tool,
             box.tool,

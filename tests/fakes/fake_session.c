@@ -86,6 +86,12 @@ void cell_forget(struct cell *cell)
     cell->reset_done = ignore_reset;
 }
 
+void cell_abandon(struct cell *cell)
+{
+    fake.abandoned++;
+    cell_forget(cell);
+}
+
 void fake_session_text(const char *text)
 {
     if (last->events->text)

@@ -9,8 +9,8 @@
 #include "session/session.h"
 
 struct fake_session {
-    int executes, resets, installs, cancels, forgotten; /* calls so far */
-    bool refuse;                                        /* the next cell is refused */
+    int executes, resets, installs, cancels, forgotten, abandoned; /* calls so far */
+    bool refuse;                                                   /* the next cell is refused */
     char code[4096], package[256];
     struct cell_request request;
 };

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-IMAGE = "ipybox"
+IMAGE = os.environ.get("IPYBOX_TEST_IMAGE", "ipybox")
 INSIDE = "/app/workspace"
-TOOLS = ["execute_ipython_cell", "install_package", "reset"]
+TOOLS = ["execute_ipython_cell", "install_package", "register_mcp_server", "reset"]
 
 # A foreign owner when we may give files away, so that a mix-up with root or 1000 is seen.
 OWNER = (1234, 4321) if os.geteuid() == 0 else (os.geteuid(), os.getegid())

@@ -100,7 +100,13 @@ async def test_every_handshake_version_is_served(
 async def test_tools_have_the_names_arguments_and_defaults_of_old(session: ClientSession) -> None:
     tools = (await session.list_tools()).tools
     assert [tool.name for tool in tools] == TOOLS
-    execute, install, reset = tools
+    execute, install, register, reset = tools
+    assert register.inputSchema["required"] == ["server_name", "server_params"]
+    properties = register.inputSchema["properties"]
+    assert (properties["server_name"]["type"], properties["server_params"]["type"]) == (
+        "string",
+        "object",
+    )
     properties = execute.inputSchema["properties"]
     assert execute.inputSchema["required"] == ["code"]
     assert properties["code"]["type"] == "string"

@@ -7,13 +7,13 @@
 
 #include "entrypoint/options.h"
 
-static int parse(const char *const *words, struct options *ret, struct err *e)
+static int parse(enum role role, const char *const *words, struct options *ret, struct err *e)
 {
     char *argv[16] = {NULL};
     int argc = 0;
     for (; words[argc]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc];
-    return options_parse(argc, argv, ret, e);
+    return options_parse(role, argc, argv, ret, e);
 }
 
 /* Whoever runs the tests may have settings of the program in the environment. */
@@ -22,16 +22,17 @@ __attribute__((constructor)) static void forget_environment(void)
     size_t n;
     const struct options_row *rows = options_rows(&n);
     for (size_t i = 0; i < n; i++)
-        (void)unsetenv(rows[i].env);
+        if (rows[i].env)
+            (void)unsetenv(rows[i].env);
 }
 
-#define PARSE(o, e, ...) parse((const char *const[]){__VA_ARGS__, NULL}, (o), (e))
+#define PARSE(o, e, ...) parse(ROLE_SERVER, (const char *const[]){__VA_ARGS__, NULL}, (o), (e))
 
 static void without_words_the_defaults_hold(void)
 {
     struct options o;
     struct err e = ERR_NONE;
-    TEST_ASSERT_(options_parse(0, NULL, &o, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(options_parse(ROLE_SERVER, 0, NULL, &o, &e) == 0, "%s", e.msg);
     TEST_CHECK(o.want == OPTIONS_RUN);
     TEST_CHECK(strcmp(o.workspace, ".") == 0);
     TEST_CHECK(strcmp(o.tool_server_host, "localhost") == 0 && o.tool_server_port == 0);
@@ -57,7 +58,8 @@ static void every_default_is_a_value_that_the_option_takes(void)
             continue;
         (void)snprintf(word, sizeof word, "--%s=%s", rows[i].name, rows[i].fallback);
         int want = rows[i].flags & OPTION_NOT_YET ? -ENOTSUP : 0;
-        TEST_CHECK_(PARSE(&o, &e, word) == want, "%s", e.msg);
+        enum role role = rows[i].flags & OPTION_APIGEN ? ROLE_APIGEN : ROLE_SERVER;
+        TEST_CHECK_(parse(role, (const char *const[]){word, NULL}, &o, &e) == want, "%s", e.msg);
     }
 }
 
@@ -71,9 +73,36 @@ static void every_variable_is_named_after_its_option(void)
         for (const char *p = rows[i].name; *p; p++)
             env[at++] = *p == '-' ? '_' : (char)(*p - 'a' + 'A');
         env[at] = '\0';
-        TEST_CHECK_(strcmp(env, rows[i].env) == 0, "%s: %s", rows[i].name, rows[i].env);
+        if (rows[i].flags & OPTION_APIGEN)
+            TEST_CHECK_(!rows[i].env, "%s", rows[i].name);
+        else
+            TEST_CHECK_(strcmp(env, rows[i].env) == 0, "%s: %s", rows[i].name, rows[i].env);
         TEST_CHECK_((rows[i].word == NULL) == (rows[i].kind == OPTION_FLAG), "%s", rows[i].name);
     }
+}
+
+static void what_belongs_to_apigen_is_unknown_to_the_server(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    TEST_CHECK(PARSE(&o, &e, "--server-name", "x") == -EINVAL);
+    TEST_CHECK_(strstr(e.msg, "unknown option --server-name") != NULL, "%s", e.msg);
+    const char *const words[] = {"--server-name", "git", "--server-params", "{}", "--workspace",
+                                 "/w", NULL};
+    TEST_ASSERT(parse(ROLE_APIGEN, words, &o, &e) == 0);
+    TEST_CHECK(strcmp(o.server_name, "git") == 0 && strcmp(o.root_dir, "mcptools") == 0);
+    TEST_CHECK(strcmp(o.workspace, "/w") == 0 && !o.tools_file);
+}
+
+static void contradictions_are_refused(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    TEST_CHECK(PARSE(&o, &e, "--require-shell-escape") == -EINVAL);
+    TEST_CHECK(PARSE(&o, &e, "--require-shell-escape", "--approve-shell-cmds") == 0);
+    TEST_CHECK(PARSE(&o, &e, "--tool-server-token=a", "--approver-token=a") == -EINVAL);
+    TEST_CHECK_(strstr(e.msg, "are the same") != NULL, "%s", e.msg);
+    TEST_CHECK(PARSE(&o, &e, "--tool-server-token=a", "--approver-token=b") == 0);
 }
 
 static void values_come_behind_a_space_or_an_equals_sign(void)
@@ -183,7 +212,7 @@ static void unknown_and_bad_words_are_refused_by_name(void)
         struct options o = {.stop_grace = -7};
         struct err e = ERR_NONE;
         TEST_CASE(refused[i].message);
-        TEST_CHECK(parse(refused[i].words, &o, &e) == -EINVAL);
+        TEST_CHECK(parse(ROLE_SERVER, refused[i].words, &o, &e) == -EINVAL);
         TEST_CHECK_(strcmp(e.msg, refused[i].message) == 0, "%s", e.msg);
         TEST_CHECK(o.stop_grace == -7);
     }
@@ -194,7 +223,7 @@ static void a_bad_variable_is_refused_by_name(void)
     struct options o;
     struct err e = ERR_NONE;
     (void)setenv("IPYBOX_STOP_GRACE", "soon", 1);
-    TEST_CHECK(options_parse(0, NULL, &o, &e) == -EINVAL);
+    TEST_CHECK(options_parse(ROLE_SERVER, 0, NULL, &o, &e) == -EINVAL);
     TEST_CHECK_(strncmp(e.msg, "IPYBOX_STOP_GRACE: seconds", 26) == 0, "%s", e.msg);
 }
 
@@ -210,16 +239,16 @@ static void what_is_not_available_yet_is_said(void)
     struct err e = ERR_NONE;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         TEST_CASE(words[i][0]);
-        TEST_CHECK(parse(words[i], &o, &e) == -ENOTSUP);
+        TEST_CHECK(parse(ROLE_SERVER, words[i], &o, &e) == -ENOTSUP);
         TEST_CHECK_(strstr(e.msg, ": not available in this version yet") != NULL, "%s", e.msg);
     }
     TEST_CHECK(PARSE(&o, &e, "--sandbox") < 0);
     TEST_CHECK(strcmp(e.msg, "--sandbox: not available in this version yet") == 0);
     TEST_CHECK(PARSE(&o, &e, "--sandbox=no") == 0);
     (void)setenv("IPYBOX_SANDBOX", "off", 1);
-    TEST_CHECK(options_parse(0, NULL, &o, &e) == 0 && !o.sandbox);
+    TEST_CHECK(options_parse(ROLE_SERVER, 0, NULL, &o, &e) == 0 && !o.sandbox);
     (void)setenv("IPYBOX_SANDBOX", "Yes", 1);
-    TEST_CHECK(options_parse(0, NULL, &o, &e) == -ENOTSUP);
+    TEST_CHECK(options_parse(ROLE_SERVER, 0, NULL, &o, &e) == -ENOTSUP);
     TEST_CHECK(strcmp(e.msg, "IPYBOX_SANDBOX: not available in this version yet") == 0);
 }
 
@@ -323,6 +352,9 @@ TEST_LIST = {
     {"every_default_is_a_value_that_the_option_takes",
      every_default_is_a_value_that_the_option_takes},
     {"every_variable_is_named_after_its_option", every_variable_is_named_after_its_option},
+    {"what_belongs_to_apigen_is_unknown_to_the_server",
+     what_belongs_to_apigen_is_unknown_to_the_server},
+    {"contradictions_are_refused", contradictions_are_refused},
     {"values_come_behind_a_space_or_an_equals_sign", values_come_behind_a_space_or_an_equals_sign},
     {"a_flag_wins_over_the_environment_and_that_over_the_default",
      a_flag_wins_over_the_environment_and_that_over_the_default},

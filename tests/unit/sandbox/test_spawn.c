@@ -39,11 +39,14 @@ __attribute__((constructor)) static void become_shim(void)
 
 static struct loop *loop;
 static struct spawner *spawner;
+static int64_t fake_now;
 static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "X=from spec", NULL};
 
 struct seen {
     char output[65536];
     size_t len;
+    char errors[256];
+    int writable;
     int ends;
     struct child_exit how;
     struct err why;
@@ -67,7 +70,22 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
         seen->why = *why;
 }
 
-static const struct child_events events = {.output = on_output, .ended = on_ended};
+static void on_errors(void *ctx, const char *bytes, size_t n)
+{
+    struct seen *seen = ctx;
+    size_t at = strlen(seen->errors);
+    TEST_ASSERT(n < sizeof seen->errors - at);
+    memcpy(seen->errors + at, bytes, n);
+}
+
+static void on_writable(void *ctx)
+{
+    struct seen *seen = ctx;
+    seen->writable++;
+}
+
+static const struct child_events events = {
+    .output = on_output, .errors = on_errors, .writable = on_writable, .ended = on_ended};
 
 static void open_spawner(void)
 {
@@ -79,17 +97,23 @@ static void close_spawner(void)
 {
     spawner = spawner_free(spawner, 5000);
     loop = loop_free(loop);
+    fake_now = 0;
     TEST_CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* nothing is left to bury */
 }
 
-static struct child *start(const char *script, const char *cwd, struct seen *seen)
+static struct child *start_it(const char *script, const char *cwd, bool piped, struct seen *seen)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
-    struct child_spec spec = {.argv = argv, .envp = env, .cwd = cwd};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = cwd, .piped = piped};
     struct child *child = NULL;
     struct err e = ERR_NONE;
     TEST_ASSERT_(child_start(spawner, &spec, &events, seen, &child, &e) == 0, "%s", e.msg);
     return child;
+}
+
+static struct child *start(const char *script, const char *cwd, struct seen *seen)
+{
+    return start_it(script, cwd, false, seen);
 }
 
 static void wait_for_end(const struct seen *seen)
@@ -251,6 +275,86 @@ static void a_helper_has_its_socket_and_orphans_are_buried(void)
     close_spawner();
 }
 
+static void a_piped_child_reads_what_is_written_and_its_errors_are_apart(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child =
+        start_it("read x; echo \"got $x\"; echo err >&2; ls /proc/self/fd | wc -l;"
+                 "exec 0</dev/null; echo closed; sleep 60",
+                 "/", true, &seen);
+    TEST_CHECK(child_write(child, "wor", 3) == 3 && child_write(child, "ds\n", 3) == 3);
+    wait_for_output(&seen, "closed");
+    TEST_CHECK(strcmp(seen.output, "got words\n4\nclosed\n") == 0);
+    TEST_MSG("%s", seen.output);
+    while (!strstr(seen.errors, "err\n"))
+        loop_turn(loop, 100);
+    while (!seen.writable)
+        loop_turn(loop, 100);
+    TEST_CHECK(child_write(child, "x", 1) == -EPIPE);
+    (void)child_end(child);
+    close_spawner();
+}
+
+static void who_does_not_read_makes_the_writer_wait(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start_it("read x; cat | wc -c", "/", true, &seen);
+    static const char zeros[4096] = {'\n'};
+    size_t sum = 0;
+    ssize_t n = 0;
+    while (sum < 300000) {
+        n = child_write(child, zeros, sizeof zeros);
+        sum += n > 0 ? (size_t)n : 0;
+        int before = seen.writable;
+        for (int64_t until = clock_ms() + WAIT_MS; n < 0 && seen.writable == before;) {
+            TEST_ASSERT(n == -EAGAIN && clock_ms() < until);
+            loop_turn(loop, 100);
+        }
+    }
+    (void)child_end_gently(child, 60000); /* the end of its input ends it */
+    close_spawner();
+}
+
+static int64_t fake_clock(void)
+{
+    return fake_now;
+}
+
+static void who_ignores_the_end_of_its_input_gets_term_then_kill(void)
+{
+    open_spawner();
+    loop_set_clock(loop, fake_clock);
+    char dir[] = "/tmp/spawn-XXXXXX";
+    TEST_ASSERT(mkdtemp(dir) != NULL);
+    struct seen seen = {0};
+    struct child *child = start_it("trap 'echo > term' TERM; echo $$; echo up; cat; "
+                                   "while :; do sleep 0.05; done",
+                                   dir, true, &seen);
+    wait_for_output(&seen, "up");
+    long pid = atol(seen.output);
+    (void)child_end_gently(child, 1000);
+    char mark[64];
+    (void)snprintf(mark, sizeof mark, "%s/term", dir);
+    loop_turn(loop, 50);
+    TEST_CHECK(access(mark, F_OK) < 0 && runs(pid));
+    fake_now += 1000;
+    int64_t until = clock_ms() + WAIT_MS;
+    while (access(mark, F_OK) < 0 && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(access(mark, F_OK) == 0 && runs(pid));
+    fake_now += 1000;
+    while (runs(pid) && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(!runs(pid) && seen.ends == 0);
+    (void)unlink(mark);
+    (void)rmdir(dir);
+    close_spawner();
+}
+
 #define T(name) {#name, name}
 
 TEST_LIST = {
@@ -262,5 +366,8 @@ TEST_LIST = {
     T(closing_the_spawner_ends_what_still_runs),
     T(an_adopted_child_whose_ends_are_closed_has_ended),
     T(a_helper_has_its_socket_and_orphans_are_buried),
+    T(a_piped_child_reads_what_is_written_and_its_errors_are_apart),
+    T(who_does_not_read_makes_the_writer_wait),
+    T(who_ignores_the_end_of_its_input_gets_term_then_kill),
     {NULL, NULL},
 };

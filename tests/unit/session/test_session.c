@@ -567,6 +567,113 @@ static void the_queue_has_an_end(void)
         TEST_CHECK(ends[i].count == 1 && ends[i].status == CELL_REFUSED);
 }
 
+static void while_it_is_held_a_cell_has_all_the_time(void)
+{
+    open_session();
+    fake_kernel_ready();
+    turn();
+    struct end end = {0};
+    (void)run("ask()", &end);
+    pass(400);
+    session_hold(session, true);
+    session_hold(session, true);
+    pass(1000000);
+    TEST_CHECK(fake.interrupts == 0);
+    session_hold(session, false);
+    pass(599);
+    TEST_CHECK(fake.interrupts == 0);
+    session_hold(session, true); /* what is left is kept to the millisecond */
+    pass(5000);
+    session_hold(session, false);
+    TEST_CHECK(fake.interrupts == 0);
+    pass(1);
+    TEST_CHECK(fake.interrupts == 1);
+    fake_kernel_done(failed);
+    TEST_CHECK(end.count == 1 && end.status == CELL_TIMEOUT);
+    close_session();
+}
+
+static void a_cell_that_begins_while_it_is_held_has_its_whole_time(void)
+{
+    open_session();
+    fake_kernel_ready();
+    turn();
+    struct end first = {0}, second = {0};
+    (void)run("1", &first);
+    session_hold(session, true);
+    fake_kernel_done(ok);
+    (void)run("2", &second);
+    TEST_CHECK(first.count == 1);
+    pass(5000);
+    TEST_CHECK(fake.interrupts == 0);
+    session_hold(session, false);
+    pass(999);
+    TEST_CHECK(fake.interrupts == 0);
+    pass(1);
+    TEST_CHECK(fake.interrupts == 1);
+    close_session();
+}
+
+static void the_grace_of_an_interrupt_goes_on_while_it_is_held(void)
+{
+    open_session();
+    fake_kernel_ready();
+    turn();
+    struct end end = {0};
+    struct cell *cell = run("1", &end);
+    session_hold(session, true);
+    cell_cancel(cell);
+    pass(4000);
+    session_hold(session, false);
+    pass(999);
+    TEST_CHECK(end.count == 0);
+    pass(1);
+    TEST_CHECK(end.count == 1 && end.status == CELL_CANCELLED && fake.kills == 1);
+    close_session();
+}
+
+static void holding_an_idle_session_changes_nothing(void)
+{
+    open_session();
+    session_hold(session, true);
+    session_hold(session, false);
+    fake_kernel_ready();
+    turn();
+    session_hold(session, true);
+    session_hold(session, false);
+    pass(5000);
+    struct end end = {0};
+    (void)run("1", &end);
+    pass(1000);
+    TEST_CHECK(fake.interrupts == 1);
+    close_session();
+}
+
+static void what_an_abandoned_cell_wrote_comes_with_the_next(void)
+{
+    open_session();
+    fake_kernel_ready();
+    turn();
+    struct end end = {0}, next = {0};
+    struct cell *cell = run("1", &end);
+    fake_kernel_stream("lost and ", true);
+    cell_abandon(cell);
+    fake_kernel_stream("found", true);
+    fake_kernel_done(ok);
+    TEST_CHECK(end.count == 0);
+    (void)run("2", &next);
+    fake_kernel_done(ok);
+    TEST_CHECK(next.count == 1 && strcmp(next.late, "lost and found") == 0);
+    TEST_CHECK(strcmp(next.text, "") == 0);
+    struct cell *reset = NULL;
+    TEST_CHECK(session_reset(session, on_reset, NULL, &reset, NULL) == 0);
+    cell_abandon(reset);
+    turn();
+    fake_kernel_ready();
+    turn();
+    close_session();
+}
+
 #define T(name) {#name, name}
 
 TEST_LIST = {
@@ -595,5 +702,10 @@ TEST_LIST = {
     T(a_spare_that_is_not_ready_yet_is_waited_for),
     T(a_spare_that_dies_is_replaced_and_nobody_is_told),
     T(the_queue_has_an_end),
+    T(while_it_is_held_a_cell_has_all_the_time),
+    T(a_cell_that_begins_while_it_is_held_has_its_whole_time),
+    T(the_grace_of_an_interrupt_goes_on_while_it_is_held),
+    T(holding_an_idle_session_changes_nothing),
+    T(what_an_abandoned_cell_wrote_comes_with_the_next),
     {NULL, NULL},
 };

@@ -8,6 +8,9 @@
     fd_capture   what is written to the file descriptors 1 and 2
     tracebacks   where the traceback of an error ends
     wire         objects to JSON bytes that are always valid UTF-8
+    shell_approval  shell commands that ask first
+    shell_runner    a process that runs them where the kernel may not
+    exec_filter     the filter that forbids it
     template     a process that forks kernels; reads preload.txt, which preload makes
     forking      what the template and its forks say, and what a fork does to be on its own
     forked       the kernel application in two halves, before and after the fork

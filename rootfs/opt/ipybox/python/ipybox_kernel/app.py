@@ -17,7 +17,9 @@ from ipykernel.kernelapp import IPKernelApp
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
+from ipybox_kernel import shell_approval
 from ipybox_kernel.publisher import Publisher
+from ipybox_kernel.shell_runner import Runner
 
 SEND_SECONDS = 0.03
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
@@ -98,6 +100,7 @@ class App(IPKernelApp):
         super().__init__(**kwargs)
         self.given_environment = dict(os.environ)
         self.crash_report: TextIO | None = None
+        self.shell_runner: Runner | None = None
 
     def init_crash_handler(self) -> None:
         """Send what can be said about a crash to the stderr that the process was started with."""
@@ -160,6 +163,7 @@ class App(IPKernelApp):
         step of the task in which it was raised.
         """
         flush_before_exit()
+        shell_approval.install(self.shell, self.shell_runner)
         self.kernel.start()
         self.io_loop = IOLoop.current()
         while True:

@@ -13,7 +13,7 @@ import uuid
 from IPython.core.application import BaseIPythonApplication
 from zmq.eventloop.zmqstream import ZMQStream
 
-from ipybox_kernel import launch
+from ipybox_kernel import launch, shell_approval
 from ipybox_kernel.app import App, plain_output
 from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel
 
@@ -45,6 +45,7 @@ class ForkedApp(App):
             become_kernel(request, channel)
             self.open_crash_report()
             self._set_environment()
+            self.shell_runner = shell_approval.prepare()
             self._connect(request.connection_file)
         except BaseException as error:
             await_middle(request)

@@ -68,9 +68,13 @@ def main(argv: list[str]) -> None:
     arguments, the connection file or IPYTHONDIR are of no use.
     """
     prepare()
+    from ipybox_kernel import shell_approval
+
+    runner = shell_approval.prepare()
     from ipybox_kernel.app import App, configure
 
     app = App.instance(config=configure())
+    app.shell_runner = runner
     app.initialize(argv)
     settle()
     app.start()

@@ -32,6 +32,7 @@ CELLS = (
     "import json; json.dumps?",
     "from IPython.display import HTML, Image, Markdown, display; display(HTML('<b>'))",
     "import subprocess; subprocess.run(['true'])",
+    "import ipybox_tools.concurrent",
 )
 LIST = """
 import sys

@@ -1,0 +1,5 @@
+"""See ipybox."""
+
+from ipybox_tools import ApprovalRequestor
+
+__all__ = ["ApprovalRequestor"]

@@ -1,0 +1,17 @@
+"""See mcpygen."""
+
+from ipybox_tools import (
+    ApprovalRejectedError,
+    ApprovalTimeoutError,
+    ToolRunner,
+    ToolRunnerError,
+    reset,
+)
+
+__all__ = [
+    "ApprovalRejectedError",
+    "ApprovalTimeoutError",
+    "ToolRunner",
+    "ToolRunnerError",
+    "reset",
+]

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apigen/apigen.h"
+
+#include <string.h>
+
+#include "apigen/emit.h"
+#include "apigen/model.h"
+#include "apigen/names.h"
+#include "base/alloc.h"
+
+enum { MODULE_BYTES_MAX = 4 << 20, MODULE_NAME_MAX = 200 };
+
+/* --- names of modules ------------------------------------------------------------------------ */
+
+/* A name that `from package import name` takes and that is no attribute of the package. */
+static char *usable_name(struct arena *a, const char *tool)
+{
+    char *name = name_module(a, tool);
+    size_t n = strlen(name);
+    if (n > MODULE_NAME_MAX)
+        name[n = MODULE_NAME_MAX] = '\0';
+    bool dunder = n >= 4 && strncmp(name, "__", 2) == 0 && strcmp(name + n - 2, "__") == 0;
+    if (n == 0)
+        return arena_textf(a, "tool");
+    if (name[0] >= '0' && name[0] <= '9')
+        return arena_textf(a, "tool_%s", name);
+    return name_is_keyword(name) || dunder ? arena_textf(a, "%s_tool", name) : name;
+}
+
+/* Tools whose name needs no change have it, whatever else the list holds; then the others in order. */
+static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n, char **names)
+{
+    struct set taken = {0};
+    for (int changed = 0; changed < 2; changed++) {
+        for (size_t i = 0; i < n; i++) {
+            char *name = usable_name(a, tools[i].name), *free_name = name;
+            bool exact = strcmp(name, tools[i].name) == 0 && !set_has(&taken, name);
+            if (names[i] || (!exact && !changed))
+                continue;
+            for (int k = 2; set_has(&taken, free_name); k++)
+                free_name = arena_textf(a, "%s_%d", name, k);
+            set_put(a, &taken, free_name, free_name);
+            names[i] = free_name;
+        }
+    }
+}
+
+/* --- a module -------------------------------------------------------------------------------- */
+
+static void put_call(struct buf *out, const struct apigen_tool *tool, bool async)
+{
+    (void)buf_addf(out, "\n\n%sdef %s(params: Params) -> %s:\n", async ? "async " : "",
+                   async ? "arun" : "run", tool->output ? "Result" : "ToolOutput | None");
+    if (tool->description && *tool->description) {
+        put_docstring(out, tool->description, 4);
+        (void)buf_addc(out, '\n');
+    }
+    (void)buf_addf(out, "    %s = %sCLIENT.%s(\n        tool_name=",
+                   tool->output ? "result" : "result: ToolOutput | None",
+                   async ? "await " : "", async ? "run" : "run_sync");
+    put_text(out, tool->name);
+    (void)buf_adds(out, ",\n        tool_args=params.model_dump(\n            mode=\"json\", "
+                        "by_alias=True, exclude_none=True, warnings=False\n        ),\n    )\n");
+    (void)buf_adds(out, tool->output ? "    return Result.model_validate(result)\n"
+                                     : "    return result\n");
+}
+
+static void put_head(struct buf *out, const struct apigen_tool *tool, const char *module, bool cut)
+{
+    struct arena a = {0};
+    struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
+    put_text(&quoted, tool->name);
+    (void)buf_adds(out, "# The tool ");
+    put_comment(out, buf_text(&quoted));
+    (void)buf_adds(out, " of an MCP server. Generated: a change here is lost.\n");
+    if (strcmp(name_module(&a, tool->name), module) != 0)
+        (void)buf_addf(out, "# The module is called %s: the plain name is taken or no name in Python.\n",
+                       module);
+    if (cut)
+        (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any.\n");
+    (void)buf_adds(out, "from __future__ import annotations\n\n");
+    buf_done(&quoted);
+    arena_done(&a);
+}
+
+/* Names of classes that the module needs for something else. */
+static void reserve_names(struct making *m, bool result)
+{
+    static const char *const imported[] = {
+        "CLIENT", "ToolOutput", "BaseModel", "Field", "Enum", "IntEnum", "ConfigDict", "RootModel",
+        "Any",    "Literal",    "Annotated", "Optional"};
+    for (size_t i = 0; i < sizeof(imported) / sizeof *imported; i++)
+        set_put(&m->arena, &m->names, imported[i], NAME_OF_LIBRARY);
+    set_put(&m->arena, &m->names, "Params", NULL);
+    if (result)
+        set_put(&m->arena, &m->names, "Result", NULL);
+}
+
+/* Sticky in the buffer when it is too large. */
+static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module)
+{
+    struct making m = {.cut = false};
+    struct buf body = BUF_INIT(MODULE_BYTES_MAX);
+    reserve_names(&m, tool->output);
+    struct model *params = model_make(&m, tool->input, "Params");
+    struct model *result = tool->output ? model_make(&m, tool->output, "Result") : NULL;
+    emit_prepare(&m);
+    emit_model(&m, &body, params);
+    if (result)
+        emit_model(&m, &body, result);
+    put_head(out, tool, module, m.cut);
+    emit_imports(&m, out, !result);
+    if (body.failed)
+        out->failed = body.failed;
+    (void)buf_adds(out, buf_text(&body));
+    emit_rebuilds(&m, out);
+    put_call(out, tool, false);
+    put_call(out, tool, true);
+    buf_done(&body);
+    arena_done(&m.arena);
+}
+
+/* A tool whose module would be too large gets one without types. */
+static int make_module(const struct apigen_tool *tool, const char *module, char **ret,
+                       struct err *e)
+{
+    static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
+    drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
+    struct apigen_tool plain = *tool;
+    plain.input = tool->input ? tool->input : any;
+    drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
+    put_module(&text, &plain, module);
+    if (text.failed == -EMSGSIZE) {
+        buf_done(&text);
+        text = BUF_INIT(MODULE_BYTES_MAX);
+        plain = (struct apigen_tool){.name = tool->name, .input = any};
+        plain.output = tool->output ? any : NULL;
+        put_module(&text, &plain, module);
+    }
+    if (text.failed)
+        return err_set(e, text.failed, "module %s: %s", module, strerror(-text.failed));
+    *ret = buf_take(&text);
+    return 0;
+}
+
+/* --- the package ----------------------------------------------------------------------------- */
+
+static char *init_text(const char *server_name)
+{
+    drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
+    (void)buf_adds(&text, "# Tools of an MCP server: one module each. Generated: a change here is "
+                          "lost.\nfrom ipybox_tools import ToolOutput, ToolRunner\n\n"
+                          "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
+                          "CLIENT = ToolRunner(server_name=");
+    put_text(&text, server_name);
+    (void)buf_adds(&text, ")\n");
+    return buf_take(&text);
+}
+
+static int make_files(const char *server_name, const struct apigen_tool *tools, size_t n,
+                      struct apigen_package *p, struct err *e)
+{
+    size_t bytes = 0;
+    p->files[0].name = xstrdup("__init__.py");
+    p->files[0].text = init_text(server_name);
+    p->n_files = 1;
+    if (!p->files[0].text)
+        return err_set(e, -EMSGSIZE, "the server's name is too long");
+    for (size_t i = 0; i < n; i++) {
+        struct apigen_file *file = &p->files[p->n_files++];
+        file->name = xasprintf("%s.py", p->modules[i]);
+        int r = make_module(&tools[i], p->modules[i], &file->text, e);
+        if (r < 0)
+            return r;
+        bytes += strlen(file->text);
+        if (bytes > APIGEN_BYTES_MAX)
+            return err_set(e, -EMSGSIZE, "the package is over %zu bytes", APIGEN_BYTES_MAX);
+    }
+    return 0;
+}
+
+int apigen_package(const char *server_name, const struct apigen_tool *tools, size_t n,
+                   struct apigen_package *ret, struct err *e)
+{
+    struct arena a = {0};
+    struct apigen_package p = {.n_modules = n};
+    p.modules = xcalloc(n + 1, sizeof(*p.modules));
+    p.files = xcalloc(n + 1, sizeof(*p.files));
+    name_modules(&a, tools, n, p.modules);
+    for (size_t i = 0; i < n; i++)
+        p.modules[i] = xstrdup(p.modules[i]);
+    arena_done(&a);
+    int r = make_files(server_name, tools, n, &p, e);
+    if (r < 0)
+        apigen_package_done(&p);
+    else
+        *ret = p;
+    return r;
+}
+
+void apigen_package_done(struct apigen_package *package)
+{
+    for (size_t i = 0; i < package->n_files; i++) {
+        xfree(package->files[i].name);
+        xfree(package->files[i].text);
+    }
+    for (size_t i = 0; i < package->n_modules; i++)
+        xfree(package->modules[i]);
+    xfree(package->files);
+    xfree(package->modules);
+    *package = (struct apigen_package){0};
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apigen/schema.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REF_HOPS = 32, ANCHOR_DEPTH = 16 };
+
+/* --- references ------------------------------------------------------------------------------ */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* One token of a pointer in a fragment: %XX, then ~1 and ~0 (RFC 6901, section 6). */
+static char *token(struct arena *a, const char *from, size_t n)
+{
+    char *text = arena_text(a, from, n), *to = text;
+    for (const char *s = text; *s; s++) {
+        if (s[0] == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0 && (hex(s[1]) || hex(s[2]))) {
+            *to++ = (char)(hex(s[1]) * 16 + hex(s[2]));
+            s += 2;
+        } else {
+            *to++ = *s;
+        }
+    }
+    *to = '\0';
+    to = text;
+    for (const char *s = text; *s; s++) {
+        bool escape = s[0] == '~' && (s[1] == '0' || s[1] == '1');
+        *to++ = !escape ? *s : s[1] == '0' ? '~' : '/';
+        s += escape;
+    }
+    *to = '\0';
+    return text;
+}
+
+static const struct json *step(const struct json *at, const char *name)
+{
+    if (!json_is_array(at))
+        return json_get(at, name);
+    char *end = NULL;
+    unsigned long i = strtoul(name, &end, 10);
+    const struct json *item = *name && !*end ? json_first(at) : NULL;
+    while (item && i-- > 0)
+        item = json_next(item);
+    return item;
+}
+
+static const struct json *anchored(const struct json *at, const char *anchor, int depth)
+{
+    const char *here = json_get_text(at, "$anchor");
+    const char *id = json_get_text(at, "$id");
+    if ((here && strcmp(here, anchor) == 0) || (id && id[0] == '#' && !strcmp(id + 1, anchor)))
+        return at;
+    const struct json *found = NULL;
+    for (const struct json *v = json_first(at); v && !found && depth > 0; v = json_next(v))
+        found = anchored(v, anchor, depth - 1);
+    return found;
+}
+
+const struct json *schema_target(struct arena *a, const struct json *root, const char *ref,
+                                 const char **ret_name)
+{
+    const char *id = json_get_text(root, "$id");
+    size_t base = id ? strcspn(id, "#") : 0;
+    if (base > 0 && strncmp(ref, id, base) == 0 && (ref[base] == '#' || ref[base] == '\0'))
+        ref += base;
+    *ret_name = "";
+    if (ref[0] == '#')
+        ref++;
+    else if (*ref)
+        return NULL;
+    if (*ref && *ref != '/') {
+        *ret_name = arena_text(a, ref, strlen(ref));
+        return anchored(root, ref, ANCHOR_DEPTH);
+    }
+    const struct json *at = root;
+    while (*ref == '/' && at) {
+        size_t n = strcspn(++ref, "/");
+        *ret_name = token(a, ref, n);
+        at = step(at, *ret_name);
+        ref += n;
+    }
+    return at;
+}
+
+/* --- what a schema says ---------------------------------------------------------------------- */
+
+bool schema_says_more(const struct json *schema, const char *except)
+{
+    static const char *const keywords[] = {
+        "$ref",          "type",          "properties",        "required",
+        "allOf",         "anyOf",         "oneOf",             "additionalProperties",
+        "enum",          "const",         "patternProperties", "unevaluatedProperties",
+        "items",         "prefixItems",   "minimum",           "maximum",
+        "minLength",     "maxLength",     "exclusiveMinimum",  "exclusiveMaximum",
+        "pattern",       "multipleOf",    "minItems",          "maxItems",
+        "propertyNames", "minProperties", "maxProperties",     "format",
+    };
+    for (size_t i = 0; i < sizeof(keywords) / sizeof *keywords; i++) {
+        if (strcmp(keywords[i], except) != 0 && json_get(schema, keywords[i]))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct arena *a, const struct json *root, struct view *v, const struct json *schema,
+                int hops)
+{
+    for (int i = 0; i < v->n; i++) {
+        if (v->part[i] == schema)
+            return;
+    }
+    if (!json_is_object(schema))
+        return;
+    if (v->n == VIEW_PARTS || hops == 0) {
+        v->over = true;
+        return;
+    }
+    v->part[v->n++] = schema;
+    const char *ref = json_get_text(schema, "$ref"), *name;
+    if (ref)
+        add(a, root, v, schema_target(a, root, ref, &name), hops - 1);
+    for (const struct json *s = json_first(json_get(schema, "allOf")); s; s = json_next(s))
+        add(a, root, v, s, hops - 1);
+}
+
+void view_add(struct arena *a, const struct json *root, struct view *v, const struct json *schema)
+{
+    add(a, root, v, schema, REF_HOPS);
+}
+
+const struct json *view_get(const struct view *v, const char *keyword)
+{
+    const struct json *found = NULL;
+    for (int i = 0; i < v->n && !found; i++)
+        found = json_get(v->part[i], keyword);
+    return found;
+}
+
+const char *view_text(const struct view *v, const char *keyword)
+{
+    const char *found = NULL;
+    for (int i = 0; i < v->n && !found; i++)
+        found = json_get_text(v->part[i], keyword);
+    return found;
+}
+
+static bool strictest(const struct view *v, const char *keyword, bool least, double *ret)
+{
+    bool found = false;
+    for (int i = 0; i < v->n; i++) {
+        const struct json *j = json_get(v->part[i], keyword);
+        double value = json_number(j);
+        if (!json_is_number(j))
+            continue;
+        if (!found || (least ? value > *ret : value < *ret))
+            *ret = value;
+        found = true;
+    }
+    return found;
+}
+
+bool view_least(const struct view *v, const char *keyword, double *ret)
+{
+    return strictest(v, keyword, true, ret);
+}
+
+bool view_most(const struct view *v, const char *keyword, double *ret)
+{
+    return strictest(v, keyword, false, ret);
+}
+
+const struct json *view_choice(const struct view *v)
+{
+    static const char *const keywords[] = {"anyOf", "oneOf"};
+    for (int i = 0; i < v->n * 2; i++) {
+        const struct json *choice = json_get(v->part[i / 2], keywords[i % 2]);
+        bool spent = !json_is_array(choice) || !json_first(choice);
+        for (int k = 0; k < v->n_spent && !spent; k++)
+            spent = v->spent[k] == choice;
+        if (!spent)
+            return choice;
+    }
+    return NULL;
+}
+
+bool view_requires(const struct view *v, const char *property)
+{
+    for (int i = 0; i < v->n; i++) {
+        const struct json *names = json_get(v->part[i], "required");
+        for (const struct json *name = json_first(names); name; name = json_next(name)) {
+            if (json_text(name) && strcmp(json_text(name), property) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool json_is_false(const struct json *j)
+{
+    return json_is_bool(j) && !json_true(j);
+}
+
+const struct json *view_additional(const struct view *v)
+{
+    const struct json *found = NULL;
+    for (int i = 0; i < v->n; i++) {
+        const struct json *here = json_get(v->part[i], "additionalProperties");
+        if (!here)
+            here = json_get(v->part[i], "unevaluatedProperties");
+        if (here && (!found || json_is_false(here) || !json_is_object(found)))
+            found = here;
+        if (json_is_false(found))
+            return found;
+    }
+    return found;
+}
+
+static bool names_type(const struct json *types, const char *type)
+{
+    if (json_text(types))
+        return strcmp(json_text(types), type) == 0;
+    for (const struct json *t = json_first(types); t; t = json_next(t)) {
+        if (json_text(t) && strcmp(json_text(t), type) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool view_type(const struct view *v, const char *type, bool otherwise)
+{
+    bool said = false;
+    for (int i = 0; i < v->n; i++) {
+        const struct json *types = json_get(v->part[i], "type");
+        bool wider = strcmp(type, "integer") == 0 && names_type(types, "number");
+        bool null = strcmp(type, "null") == 0 && json_true(json_get(v->part[i], "nullable"));
+        if (!json_text(types) && !json_is_array(types))
+            continue;
+        if (!names_type(types, type) && !null && !(wider && said))
+            return false;
+        said = true;
+    }
+    return said || otherwise;
+}

@@ -1,0 +1,911 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * libmicrohttpd has its own epoll descriptor, which is nested in ours; MHD_run() is called when it
+ * is ready, when a connection was added or resumed, and at the library's own time limits. While a
+ * handler thinks its connection is suspended: the library does not look at it, so its end is
+ * watched here. */
+#include "front/http.h"
+
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/jsonw.h"
+#include "front/http_head.h"
+#include "front/http_listen.h"
+
+enum {
+    POOL_FACTOR = 2,             /* of the library's memory per connection to the head's limit */
+    STREAM_BLOCK = 64 << 10,
+    PROBLEM_MAX = 16 << 10,
+    BUSY_WAIT_MAX_MS = 60000,
+};
+
+const struct http_limits http_limits_default = {
+    .header_bytes = 32 << 10,
+    .connections = 1024,
+    .per_address = 512,
+    .header_ms = 15000,
+    .idle_ms = 75000,
+    .stall_ms = 30000,
+    .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
+};
+
+struct conn {
+    struct http *http;
+    struct conn *next, *prev;
+    int fd;
+    bool is_ws;                 /* the library has let go of it, the WebSocket not yet */
+    char address[NI_MAXHOST];
+    struct loop_timer deadline; /* for the head of the next request */
+};
+
+struct http_request {
+    struct http *http;
+    struct conn *conn;
+    struct MHD_Connection *mhd;
+    struct http_request *next, *prev;
+    char *raw; /* the target as it came */
+    char method[16];
+    struct http_target target;
+    struct http_match match;
+    bool seen, complete; /* the head, the whole request */
+    bool open;           /* its handler's */
+    bool started, dead, suspended, paused, held;
+    void *data;
+    const struct http_events *events;
+    void *ctx;
+    struct buf body;
+    uint64_t body_got, body_mark, discarded;
+    struct MHD_Response *response; /* ready, not queued yet */
+    int status;
+    bool streaming, ended, aborted, blocked;
+    struct buf queue; /* of a stream; bytes before `taken` are gone */
+    size_t taken;
+    struct ws *ws;
+    struct loop_timer timer; /* progress of the body, or an answer that is held back */
+    struct loop_defer tell;
+    struct loop_io *watch; /* while it is suspended */
+};
+
+struct http {
+    struct http_config config;
+    struct http_limits limits;
+    struct loop *loop;
+    struct MHD_Daemon *daemon;
+    struct loop_io *io;
+    struct loop_timer busy;
+    struct loop_defer soon;
+    struct http_listen *listen;
+    struct ws_hub *hub;
+    struct conn *conns, *arriving;
+    size_t conn_count;
+    struct http_request *requests;
+};
+
+static const struct http_events no_events = {0};
+
+/* --- running the library ---------------------------------------------------------------------- */
+
+static void run(void *ctx)
+{
+    struct http *http = ctx;
+    MHD_UNSIGNED_LONG_LONG wait = 0;
+    (void)MHD_run(http->daemon);
+    if (MHD_get_timeout(http->daemon, &wait) != MHD_YES)
+        loop_timer_stop(http->loop, &http->busy);
+    else if (wait == 0)
+        loop_defer(http->loop, &http->soon, run, http);
+    else
+        loop_timer_set(http->loop, &http->busy,
+                       wait < BUSY_WAIT_MAX_MS ? (int64_t)wait : BUSY_WAIT_MAX_MS, run, http);
+}
+
+static void on_library_ready(void *ctx, unsigned events)
+{
+    (void)events;
+    run(ctx);
+}
+
+static void kick(struct http *http)
+{
+    loop_defer(http->loop, &http->soon, run, http);
+}
+
+/* --- a suspended request ---------------------------------------------------------------------- */
+
+static void resume(struct http_request *r)
+{
+    if (!r->suspended)
+        return;
+    r->watch = loop_io_del(r->watch);
+    r->suspended = false;
+    MHD_resume_connection(r->mhd);
+    kick(r->http);
+}
+
+static void tell_gone(struct http_request *r)
+{
+    r->dead = true;
+    if (!r->open)
+        return;
+    r->open = false;
+    if (r->events->gone)
+        r->events->gone(r->ctx);
+}
+
+static void on_watched(void *ctx, unsigned events)
+{
+    struct http_request *r = ctx;
+    char byte;
+    if (!(events & LOOP_HUP) && recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+        loop_io_set(r->watch, 0); /* the next request is there already: only a reset shows now */
+        return;
+    }
+    tell_gone(r);
+    resume(r);
+}
+
+static void suspend(struct http_request *r)
+{
+    if (r->suspended)
+        return;
+    r->suspended = true;
+    MHD_suspend_connection(r->mhd);
+    if (loop_io_add(r->http->loop, r->conn->fd, LOOP_IN, on_watched, r, &r->watch, NULL) < 0)
+        r->watch = NULL; /* out of memory in the kernel: its end shows when it is answered */
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void on_hold_over(void *ctx)
+{
+    struct http_request *r = ctx;
+    r->held = false;
+    resume(r);
+}
+
+void http_delay(struct http_request *r, int64_t ms)
+{
+    r->held = true;
+    loop_timer_set(r->http->loop, &r->timer, ms, on_hold_over, r);
+}
+
+/* Takes the response over. */
+static void set_response(struct http_request *r, int status, const struct http_header *headers,
+                         size_t n, struct MHD_Response *response)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
+    r->response = response;
+    r->status = status;
+    if (!r->held)
+        resume(r);
+}
+
+void http_answer(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                 const char *body, size_t len)
+{
+    r->open = false;
+    struct MHD_Response *response = MHD_create_response_from_buffer_copy(len, body);
+    if (!response) {
+        r->dead = true;
+        resume(r);
+        return;
+    }
+    set_response(r, status, headers, n, response);
+}
+
+void http_answer_json(struct http_request *r, int status, const struct buf *body)
+{
+    static const struct http_header json = {"Content-Type", "application/json"};
+    if (body->failed < 0)
+        http_problem(r, 500, NULL, 0, "the answer is too long");
+    else
+        http_answer(r, status, &json, 1, buf_text(body), body->len);
+}
+
+void http_answer_file(struct http_request *r, int status, const struct http_header *headers,
+                      size_t n, int fd, uint64_t offset, uint64_t length)
+{
+    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(length, fd, offset);
+    if (!response) {
+        (void)fd_close(fd);
+        http_problem(r, 500, NULL, 0, "no memory");
+        return;
+    }
+    r->open = false;
+    set_response(r, status, headers, n, response);
+}
+
+static void put_problem(struct buf *out, int status, const char *detail)
+{
+    struct jsonw w = JSONW(out);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "type", "about:blank");
+    jsonw_set_text(&w, "title", http_reason(status));
+    jsonw_set_int(&w, "status", status);
+    jsonw_set_text(&w, "detail", detail);
+    jsonw_end(&w);
+}
+
+void http_problem(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                  const char *fmt, ...)
+{
+    drop_buf struct buf detail = BUF_INIT(PROBLEM_MAX / 4), body = BUF_INIT(PROBLEM_MAX);
+    char text[PROBLEM_MAX / 8];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *type = "application/json";
+    if (r->http->config.problem)
+        r->http->config.problem(r->http->config.ctx, status, text, &body);
+    if (body.len == 0) {
+        type = "application/problem+json";
+        put_problem(&body, status, text);
+    }
+    http_answer(r, status, headers, n, buf_text(&body), body.len);
+    if (r->response)
+        (void)MHD_add_response_header(r->response, "Content-Type", type);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+static void on_tell(void *ctx)
+{
+    struct http_request *r = ctx;
+    if (!r->open)
+        return;
+    if (r->dead)
+        tell_gone(r);
+    else if (r->events->writable)
+        r->events->writable(r->ctx);
+}
+
+static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
+{
+    (void)at;
+    struct http_request *r = ctx;
+    size_t n = r->queue.len - r->taken;
+    if (r->dead || r->aborted)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (n == 0 && r->ended)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n == 0) {
+        suspend(r);
+        return 0;
+    }
+    n = n < max ? n : max;
+    memcpy(out, r->queue.data + r->taken, n);
+    r->taken += n;
+    if (r->taken == r->queue.len) {
+        buf_clear(&r->queue);
+        r->taken = 0;
+    } else if (r->taken > HTTP_QUEUE_MAX / 2) {
+        buf_cut_front(&r->queue, r->taken);
+        r->taken = 0;
+    }
+    if (r->blocked && r->queue.len - r->taken <= HTTP_QUEUE_MAX / 2) {
+        r->blocked = false;
+        loop_defer(r->http->loop, &r->tell, on_tell, r);
+    }
+    return (ssize_t)n;
+}
+
+void http_stream_begin(struct http_request *r, int status, const struct http_header *headers,
+                       size_t n, int64_t length)
+{
+    uint64_t size = length < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)length;
+    r->streaming = true;
+    r->queue = BUF_INIT((size_t)1 << 30); /* http_stream_write() has the limit */
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(size, STREAM_BLOCK, read_stream, r, NULL);
+    if (!response) {
+        r->dead = true;
+        loop_defer(r->http->loop, &r->tell, on_tell, r);
+        resume(r);
+        return;
+    }
+    set_response(r, status, headers, n, response);
+}
+
+int http_stream_write(struct http_request *r, const char *bytes, size_t n)
+{
+    size_t waiting = r->queue.len - r->taken;
+    if (r->dead)
+        return -EPIPE;
+    if (waiting > 0 && waiting + n > HTTP_QUEUE_MAX) {
+        r->blocked = true;
+        return -EAGAIN;
+    }
+    int result = buf_add(&r->queue, bytes, n);
+    if (n > 0 && !r->response)
+        resume(r);
+    return result;
+}
+
+void http_stream_end(struct http_request *r)
+{
+    r->open = false;
+    r->ended = true;
+    if (!r->response)
+        resume(r);
+}
+
+void http_stream_abort(struct http_request *r)
+{
+    r->aborted = true;
+    http_stream_end(r);
+}
+
+/* --- what a handler asks ---------------------------------------------------------------------- */
+
+const char *http_method(const struct http_request *r)
+{
+    return r->method;
+}
+
+const char *http_path(const struct http_request *r)
+{
+    return r->target.path ? r->target.path : "";
+}
+
+const char *http_param(const struct http_request *r, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < r->match.n; i++) {
+        if (strncmp(r->match.names[i], name, n) == 0 && strchr("*}", r->match.names[i][n]))
+            return r->match.values[i];
+    }
+    return NULL;
+}
+
+const char *http_query(const struct http_request *r, const char *name)
+{
+    const char *value = NULL;
+    size_t n = 0;
+    (void)MHD_lookup_connection_value_n(r->mhd, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value,
+                                        &n);
+    return value && strlen(value) == n ? value : NULL;
+}
+
+const char *http_header(const struct http_request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
+}
+
+struct counted {
+    const char *name;
+    size_t count, bytes;
+};
+
+static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    (void)kind;
+    struct counted *c = ctx;
+    c->count += !c->name || strcasecmp(name, c->name) == 0;
+    c->bytes += strlen(name) + (value ? strlen(value) : 0) + 4;
+    return MHD_YES;
+}
+
+size_t http_header_count(const struct http_request *r, const char *name)
+{
+    struct counted c = {.name = name};
+    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
+    return c.count;
+}
+
+const char *http_peer(const struct http_request *r)
+{
+    return r->conn->address;
+}
+
+int64_t http_body_length(const struct http_request *r)
+{
+    const char *text = http_header(r, "Content-Length");
+    char *end = NULL;
+    long long n = text ? strtoll(text, &end, 10) : -1;
+    return text && *end == '\0' && n >= 0 ? n : -1;
+}
+
+const struct http_route *http_route_of(const struct http_request *r)
+{
+    return r->match.route;
+}
+
+struct buf *http_body(struct http_request *r)
+{
+    return &r->body;
+}
+
+void http_set_data(struct http_request *r, void *data)
+{
+    r->data = data;
+}
+
+void *http_data(const struct http_request *r)
+{
+    return r->data;
+}
+
+void http_watch(struct http_request *r, const struct http_events *events, void *ctx)
+{
+    r->events = events ? events : &no_events;
+    r->ctx = ctx;
+}
+
+/* --- WebSockets ------------------------------------------------------------------------------- */
+
+static void free_conn(struct conn *c)
+{
+    struct http *http = c->http;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        http->conns = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    loop_timer_stop(http->loop, &c->deadline);
+    xfree(c);
+    http->conn_count--;
+    if (http->listen)
+        http_listen_set(http->listen, http->conn_count < http->limits.connections);
+}
+
+static void on_ws_over(void *ctx)
+{
+    struct conn *c = ctx;
+    bool alone = c->is_ws && c->fd < 0;
+    c->is_ws = false;
+    if (alone)
+        free_conn(c);
+}
+
+/* The answer 101 is on its way. */
+static void on_upgraded(void *ctx, struct MHD_Connection *mhd, void *request, const char *early,
+                        size_t n, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
+{
+    (void)mhd, (void)request;
+    struct http_request *r = ctx;
+    struct ws *ws = r->ws;
+    r->ws = NULL;
+    ws_attach(ws, fd, early, n);
+    (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+static bool asks_for_websocket(const struct http_request *r)
+{
+    const char *version = http_header(r, "Sec-WebSocket-Version");
+    return http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
+           http_list_has(http_header(r, "Connection"), "upgrade", false) &&
+           http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
+}
+
+int http_upgrade(struct http_request *r, const char *subprotocol, const struct ws_events *events,
+                 void *ctx, struct ws **ret)
+{
+    char accept[WS_ACCEPT_MAX];
+    struct ws *ws = NULL;
+    struct err e = ERR_NONE;
+    int failed = ws_prepare(r->http->hub, http_header(r, "Sec-WebSocket-Key"), events, ctx,
+                            on_ws_over, r->conn, &ws, accept, &e);
+    if (failed < 0) {
+        http_problem(r, failed == -EINVAL ? 400 : 503, NULL, 0, "%s", e.msg);
+        return failed;
+    }
+    r->conn->is_ws = true;
+    r->ws = ws;
+    r->open = false;
+    const struct http_header headers[] = {{"Upgrade", "websocket"},
+                                          {"Sec-WebSocket-Accept", accept},
+                                          {"Sec-WebSocket-Protocol", subprotocol}};
+    *ret = ws;
+    set_response(r, MHD_HTTP_SWITCHING_PROTOCOLS, headers, subprotocol ? 3 : 2,
+                 MHD_create_response_for_upgrade(on_upgraded, r));
+    return 0;
+}
+
+/* --- the head --------------------------------------------------------------------------------- */
+
+static void cut_off(struct http *http, int fd)
+{
+    (void)shutdown(fd, SHUT_RDWR);
+    kick(http);
+}
+
+static void on_head_late(void *ctx)
+{
+    struct conn *c = ctx;
+    cut_off(c->http, c->fd);
+}
+
+static void on_body_late(void *ctx)
+{
+    struct http_request *r = ctx;
+    if (r->body_got - r->body_mark < HTTP_BODY_STEP) {
+        cut_off(r->http, r->conn->fd);
+        return;
+    }
+    r->body_mark = r->body_got;
+    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
+}
+
+static void expect_body(struct http_request *r)
+{
+    r->body_mark = r->body_got;
+    if (!r->held)
+        loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
+}
+
+static bool has_body(const struct http_request *r)
+{
+    return http_body_length(r) > 0 || http_header(r, "Transfer-Encoding");
+}
+
+static void start(struct http_request *r)
+{
+    r->started = r->open = true;
+    r->match.route->start(r->http->config.ctx, r);
+}
+
+static bool is_head_short(struct http_request *r)
+{
+    struct counted c = {0};
+    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
+    if (strlen(r->raw) > r->http->limits.header_bytes / 2)
+        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes",
+                     r->http->limits.header_bytes / 2);
+    else if (c.bytes > r->http->limits.header_bytes)
+        http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
+                     r->http->limits.header_bytes);
+    return !r->response;
+}
+
+static bool is_from_here(struct http_request *r)
+{
+    const struct http_config *config = &r->http->config;
+    if (http_header_count(r, "Host") > 1 ||
+        !http_host_right(http_header(r, "Host"), config->host, config->hosts))
+        http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
+    else if (!http_origin_right(http_header(r, "Origin"), config->origins))
+        http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
+    return !r->response;
+}
+
+static bool find_route(struct http_request *r, const char *method)
+{
+    const struct http_config *config = &r->http->config;
+    drop_buf struct buf allow = BUF_INIT(1024);
+    struct err e = ERR_NONE;
+    if (http_target_parse(r->raw, &r->target, &e) < 0) {
+        http_problem(r, 400, NULL, 0, "%s", e.msg);
+        return false;
+    }
+    int found =
+        http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, &allow);
+    if (found == -EPERM)
+        http_problem(r, 405, &(struct http_header){"Allow", buf_text(&allow)}, 1,
+                     "the method %.32s is not allowed here", method);
+    else if (found < 0)
+        http_problem(r, 404, NULL, 0, "there is nothing at this path");
+    return !r->response;
+}
+
+static bool is_body_right(struct http_request *r)
+{
+    const struct http_route *route = r->match.route;
+    int64_t length = http_body_length(r);
+    if (route->body == HTTP_WEBSOCKET && !asks_for_websocket(r)) {
+        static const struct http_header upgrade[] = {{"Upgrade", "websocket"},
+                                                     {"Sec-WebSocket-Version", "13"}};
+        http_problem(r, 426, upgrade, 2, "a WebSocket is here");
+    } else if (route->body != HTTP_COLLECT && route->body != HTTP_RECEIVE) {
+        return true;
+    } else if (length > 0 && (uint64_t)length > route->body_max) {
+        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
+                     (unsigned long long)route->body_max);
+    } else if (route->type && has_body(r) &&
+               !http_type_is(http_header(r, "Content-Type"), route->type)) {
+        http_problem(r, 415, NULL, 0, "the body must be %s", route->type);
+    }
+    return !r->response;
+}
+
+static bool is_admitted(struct http_request *r)
+{
+    const struct http_config *config = &r->http->config;
+    return !config->admit || config->admit(config->ctx, r, r->match.route);
+}
+
+static enum MHD_Result queue(struct http_request *r)
+{
+    struct MHD_Response *response = r->response;
+    r->response = NULL;
+    enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, response);
+    MHD_destroy_response(response);
+    return done;
+}
+
+/* An answer that is queued here ends the connection: only when a long body would follow it. */
+static enum MHD_Result on_head(struct http_request *r, const char *method)
+{
+    r->seen = true;
+    (void)snprintf(r->method, sizeof r->method, "%s", method);
+    loop_timer_stop(r->http->loop, &r->conn->deadline);
+    if (is_head_short(r) && is_from_here(r) && find_route(r, method) && is_admitted(r) &&
+        is_body_right(r)) {
+        r->body.cap = r->match.route->body_max;
+        if (r->match.route->body == HTTP_RECEIVE)
+            start(r);
+    }
+    if (!has_body(r))
+        return MHD_YES;
+    if (r->response && !r->held &&
+        (http_header(r, "Expect") || http_body_length(r) > HTTP_DISCARD_MAX))
+        return queue(r);
+    expect_body(r);
+    return MHD_YES;
+}
+
+/* --- the body --------------------------------------------------------------------------------- */
+
+static enum MHD_Result discard(struct http_request *r, size_t n)
+{
+    r->discarded += n;
+    return r->discarded > HTTP_DISCARD_MAX ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t n)
+{
+    const struct http_route *route = r->match.route;
+    r->body_got += n;
+    if (r->dead)
+        return MHD_NO;
+    bool wanted = route && (route->body == HTTP_COLLECT || route->body == HTTP_RECEIVE);
+    if (r->response || !wanted)
+        return discard(r, n);
+    if (r->body_got > route->body_max) {
+        if (r->open) /* it has begun to receive: it hears that this is no whole body */
+            tell_gone(r);
+        r->dead = false;
+        buf_done(&r->body);
+        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
+                     (unsigned long long)route->body_max);
+        return discard(r, n);
+    }
+    if (route->body == HTTP_COLLECT) {
+        if (buf_add(&r->body, bytes, n) < 0)
+            http_problem(r, 503, NULL, 0, "no memory for this body");
+        return MHD_YES;
+    }
+    if (r->open && r->events->body)
+        r->events->body(r->ctx, bytes, n);
+    if (r->paused && r->open) {
+        loop_timer_stop(r->http->loop, &r->timer);
+        suspend(r);
+    }
+    return MHD_YES;
+}
+
+void http_pause(struct http_request *r)
+{
+    r->paused = true;
+}
+
+void http_continue(struct http_request *r)
+{
+    r->paused = false;
+    if (r->complete || !r->suspended)
+        return;
+    expect_body(r);
+    resume(r);
+}
+
+/* The whole request is there: called again after each resumption until there is an answer. */
+static enum MHD_Result on_complete(struct http_request *r)
+{
+    if (!r->complete) {
+        r->complete = true;
+        if (!r->held)
+            loop_timer_stop(r->http->loop, &r->timer);
+        if (!r->started && !r->response && !r->dead)
+            start(r);
+        else if (r->open && r->match.route->body == HTTP_RECEIVE && r->events->end)
+            r->events->end(r->ctx);
+    }
+    if (r->dead)
+        return MHD_NO;
+    if (r->response && !r->held)
+        return queue(r);
+    suspend(r);
+    return MHD_YES;
+}
+
+static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
+                                 const char *method, const char *version, const char *bytes,
+                                 size_t *n, void **request)
+{
+    (void)ctx, (void)url, (void)version, (void)mhd;
+    struct http_request *r = *request;
+    if (!r->seen)
+        return on_head(r, method);
+    if (*n == 0)
+        return on_complete(r);
+    size_t taken = *n;
+    *n = 0;
+    return on_body(r, bytes, taken);
+}
+
+/* --- requests and connections ----------------------------------------------------------------- */
+
+static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
+{
+    struct http *http = ctx;
+    struct http_request *r = NEW(struct http_request);
+    *r = (struct http_request){.http = http, .mhd = mhd, .next = http->requests};
+    r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    r->raw = xstrdup(raw);
+    r->events = &no_events;
+    if (r->next)
+        r->next->prev = r;
+    http->requests = r;
+    return r;
+}
+
+static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **request,
+                            enum MHD_RequestTerminationCode why)
+{
+    (void)mhd, (void)why;
+    struct http *http = ctx;
+    struct http_request *r = *request;
+    if (!r)
+        return;
+    *request = NULL;
+    tell_gone(r);
+    if (r->ws)
+        ws_abandon(r->ws); /* the 101 could not be sent */
+    if (r->response)
+        MHD_destroy_response(r->response);
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        http->requests = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    loop_timer_set(http->loop, &r->conn->deadline, http->limits.idle_ms, on_head_late, r->conn);
+    (void)loop_io_del(r->watch);
+    loop_timer_stop(http->loop, &r->timer);
+    loop_defer_stop(http->loop, &r->tell);
+    http_target_done(&r->target);
+    http_match_done(&r->match);
+    buf_done(&r->body);
+    buf_done(&r->queue);
+    xfree(r->raw);
+    xfree(r);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    (void)mhd;
+    struct http *http = ctx;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = http->arriving;
+        http->arriving = NULL;
+        return;
+    }
+    struct conn *c = *context;
+    c->fd = -1;
+    loop_timer_stop(http->loop, &c->deadline);
+    if (!c->is_ws)
+        free_conn(c);
+}
+
+static bool is_crowded(const struct http *http, const char *address)
+{
+    size_t n = 0;
+    for (const struct conn *c = http->conns; c; c = c->next)
+        n += strcmp(c->address, address) == 0;
+    return n >= http->limits.per_address;
+}
+
+static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    struct http *http = ctx;
+    struct conn *c = NEW(struct conn);
+    *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
+    (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
+    if (is_crowded(http, c->address)) {
+        (void)fd_close(fd);
+        xfree(c);
+        return;
+    }
+    if (c->next)
+        c->next->prev = c;
+    http->conns = c;
+    http_listen_set(http->listen, ++http->conn_count < http->limits.connections);
+    loop_timer_set(http->loop, &c->deadline, http->limits.header_ms, on_head_late, c);
+    http->arriving = c;
+    if (MHD_add_connection(http->daemon, fd, from, n) != MHD_YES && http->arriving == c) {
+        http->arriving = NULL; /* the library has closed fd */
+        free_conn(c);
+    }
+    kick(http);
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+static int start_library(struct http *http, struct err *e)
+{
+    int64_t quiet = http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms
+                                                                  : http->limits.stall_ms;
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_USE_NO_THREAD_SAFETY,
+        0, NULL, NULL, on_access, http, MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
+        MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(quiet / 1000 + 1),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + 1,
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);
+    if (!http->daemon)
+        return err_set(e, -ENOMEM, "libmicrohttpd could not be started");
+    int fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    return loop_io_add(http->loop, fd, LOOP_IN, on_library_ready, http, &http->io, e);
+}
+
+int http_open(const struct http_config *config, struct http **ret, struct err *e)
+{
+    struct http *http = NEW(struct http);
+    http->config = *config;
+    http->limits = config->limits ? *config->limits : http_limits_default;
+    http->loop = config->loop;
+    int r = start_library(http, e);
+    if (r == 0)
+        r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);
+    if (r == 0)
+        r = http_listen_open(http->loop, config->host, config->port, on_accepted, http,
+                             &http->listen, e);
+    if (r < 0) {
+        (void)http_close(http);
+        return r;
+    }
+    *ret = http;
+    return 0;
+}
+
+struct http *http_close(struct http *http)
+{
+    if (!http)
+        return NULL;
+    http->listen = http_listen_close(http->listen);
+    for (struct http_request *r = http->requests, *next; r; r = next) {
+        next = r->next;
+        tell_gone(r);
+        resume(r);
+    }
+    http->hub = ws_hub_close(http->hub);
+    for (struct http_request *r = http->requests; r; r = r->next)
+        r->ws = NULL;
+    (void)loop_io_del(http->io);
+    if (http->daemon)
+        MHD_stop_daemon(http->daemon);
+    loop_timer_stop(http->loop, &http->busy);
+    loop_defer_stop(http->loop, &http->soon);
+    xfree(http);
+    return NULL;
+}
+
+int http_port(const struct http *http)
+{
+    return http_listen_port(http->listen);
+}

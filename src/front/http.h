@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/http.h - one port that speaks HTTP/1.1, and WebSockets on it (ws.h).
+ * Does:    listens on all addresses of a name, finds the route, collects a body or hands it on as
+ *          it comes, and sends an answer that may come any time later, whole or as a stream.
+ * Itself:  400, 403 (Origin), 404, 405, 413, 414, 415, 421 (Host), 426 and 431 are answered here,
+ *          as problem documents (RFC 9457) unless `problem` writes another body.
+ * Request: its handler's from `start` until it has answered (http_answer*, http_problem,
+ *          http_stream_end, http_upgrade) or is told `gone`; it must not be touched afterwards.
+ * Gone:    a client that closes, or sends the end of its side, while it waits is gone.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, or from http_close().
+ *          http_close() must not be called inside an event of this door.
+ * Limits:  struct http_limits. The head has header_ms from the opening of the connection (idle_ms
+ *          from the last answer), a body BODY_STEP bytes in each stall_ms, an answer some progress
+ *          in stall_ms; who is slower is cut off, and so costs one connection for that time. */
+#ifndef FRONT_HTTP_H
+#define FRONT_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "front/ws.h"
+#include "loop/loop.h"
+
+#define HTTP_PARAMS_MAX 4
+#define HTTP_BODY_STEP 4096           /* least progress of a body in stall_ms, bytes */
+#define HTTP_QUEUE_MAX (256 << 10)    /* of a stream: over it http_stream_write() says -EAGAIN */
+#define HTTP_DISCARD_MAX (1 << 20)    /* of a body nobody wants, before the connection is cut */
+
+struct http;
+struct http_request;
+
+struct http_limits {
+    size_t header_bytes;             /* names and values of all headers; also the target's */
+    size_t connections, per_address; /* WebSockets are among them */
+    int64_t header_ms, idle_ms, stall_ms;
+    struct ws_limits ws;
+};
+extern const struct http_limits http_limits_default;
+
+enum http_body {
+    HTTP_NO_BODY,  /* one that comes all the same is thrown away */
+    HTTP_COLLECT,  /* `start` finds it whole: http_body() */
+    HTTP_RECEIVE,  /* `start` comes at once, the body by the events `body` and `end` */
+    HTTP_WEBSOCKET /* GET with a handshake: http_upgrade() */
+};
+
+struct http_route {
+    const char *method; /* GET answers HEAD, too */
+    const char *path;   /* "/a/{id}/files/{path*}": {x} is one segment, {x*} all that are left */
+    enum http_body body;
+    uint64_t body_max; /* bytes; more: 413 */
+    const char *type;  /* a body must have this media type, else 415; NULL: any */
+    unsigned tag;      /* the owner's */
+    void (*start)(void *ctx, struct http_request *r);
+};
+
+struct http_header {
+    const char *name, *value;
+};
+
+struct http_config { /* copied; what it points to is borrowed */
+    struct loop *loop;
+    const char *host; /* all addresses of this name */
+    int port;         /* 0: any */
+    const struct http_limits *limits; /* NULL: http_limits_default */
+    const struct http_route *routes;
+    size_t n_routes;
+    /* Host headers that are right, without port. Bound to a loopback address, localhost,
+     * 127.0.0.1, [::1] and `host` are right, too, and all others are refused; bound to another
+     * address every Host is right while this list is empty. Ends with NULL; may be NULL. */
+    const char *const *hosts;
+    const char *const *origins; /* Origin headers that are right; "*": all; as above */
+    /* Once the head is there and the route found, before any body is read. False: it has answered. */
+    bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
+    /* Writes a body of its own for an error, as JSON. NULL, or nothing written: a problem document. */
+    void (*problem)(void *ctx, int status, const char *detail, struct buf *body);
+    void *ctx;
+};
+
+MUST_CHECK int http_open(const struct http_config *config, struct http **ret, struct err *e);
+/* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
+struct http *http_close(struct http *http);
+int http_port(const struct http *http);
+
+/* --- the request: everything is borrowed from it ---------------------------------------------- */
+
+const char *http_method(const struct http_request *r);
+const char *http_path(const struct http_request *r); /* decoded */
+const char *http_param(const struct http_request *r, const char *name); /* of the route's path */
+const char *http_query(const struct http_request *r, const char *name); /* decoded, or NULL */
+const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
+size_t http_header_count(const struct http_request *r, const char *name);
+const char *http_peer(const struct http_request *r); /* address without port */
+int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
+const struct http_route *http_route_of(const struct http_request *r);
+struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */
+
+/* A handler's own value, NULL at first; `admit` may leave one for `start`. */
+void http_set_data(struct http_request *r, void *data);
+void *http_data(const struct http_request *r);
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+struct http_events { /* each may be NULL */
+    void (*body)(void *ctx, const char *bytes, size_t n); /* HTTP_RECEIVE */
+    void (*end)(void *ctx);                               /* the body is complete */
+    void (*writable)(void *ctx); /* after -EAGAIN: a stream's queue is below its half */
+    void (*gone)(void *ctx);     /* the last: client or server has ended it before the answer did */
+};
+void http_watch(struct http_request *r, const struct http_events *events, void *ctx);
+
+void http_pause(struct http_request *r); /* no `body` until http_continue(): the client waits */
+void http_continue(struct http_request *r);
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* The answer that comes next is held back so long: for those who guess tokens. */
+void http_delay(struct http_request *r, int64_t ms);
+
+/* body: copied. A Content-Type is one of the headers. */
+void http_answer(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                 const char *body, size_t len);
+void http_answer_json(struct http_request *r, int status, const struct buf *body);
+
+/* length bytes of a regular file from offset on; fd is taken over. HEAD and Content-Length are as
+ * they should be; ranges are the handler's. */
+void http_answer_file(struct http_request *r, int status, const struct http_header *headers,
+                      size_t n, int fd, uint64_t offset, uint64_t length);
+
+void http_problem(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                  const char *fmt, ...) PRINTF(5, 6);
+
+/* length: -1 when it is not known (chunked). Answers to HEAD are `gone` at once. */
+void http_stream_begin(struct http_request *r, int status, const struct http_header *headers,
+                       size_t n, int64_t length);
+/* All of it is taken, or nothing: -EAGAIN, `writable` follows. At an empty queue any length is
+ * taken. */
+MUST_CHECK int http_stream_write(struct http_request *r, const char *bytes, size_t n);
+void http_stream_end(struct http_request *r);
+void http_stream_abort(struct http_request *r); /* the client sees that it is incomplete */
+
+/* Answers 101, and the connection is the WebSocket's from then on; what is sent before waits.
+ * subprotocol: one that the client offers, or NULL. On failure it has answered with an error. */
+MUST_CHECK int http_upgrade(struct http_request *r, const char *subprotocol,
+                            const struct ws_events *events, void *ctx, struct ws **ret);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/http_auth.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+
+enum { ADDRESSES = 256, ADDRESS_MAX = 64 };
+
+struct failures {
+    char address[ADDRESS_MAX];
+    int64_t since;
+    unsigned count;
+};
+
+struct http_guard {
+    struct loop *loop;
+    struct failures of[ADDRESSES]; /* the oldest makes room */
+};
+
+static bool copy_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
+{
+    if (n == 0 || n > HTTP_TOKEN_MAX || memchr(text, '\0', n))
+        return false;
+    memcpy(ret, text, n);
+    ret[n] = '\0';
+    return true;
+}
+
+bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    const char *text = http_header(r, "Authorization");
+    if (!text || http_header_count(r, "Authorization") != 1)
+        return false;
+    size_t scheme = strcspn(text, " ");
+    const char *rest = text + scheme + strspn(text + scheme, " ");
+    if (scheme == 6 && strncasecmp(text, "Bearer", scheme) == 0)
+        return copy_token(rest, strlen(rest), ret);
+    if (scheme != 5 || strncasecmp(text, "Basic", scheme) != 0)
+        return false;
+    drop_buf struct buf pair = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX);
+    if (base64_decode(&pair, rest, strlen(rest)) < 0 || pair.len == 0)
+        return false;
+    const char *colon = memchr(pair.data, ':', pair.len);
+    return colon &&
+           copy_token(colon + 1, pair.len - (size_t)(colon + 1 - pair.data), ret);
+}
+
+struct http_guard *http_guard_new(struct loop *loop)
+{
+    struct http_guard *guard = NEW(struct http_guard);
+    guard->loop = loop;
+    return guard;
+}
+
+struct http_guard *http_guard_free(struct http_guard *guard)
+{
+    xfree(guard);
+    return NULL;
+}
+
+/* How many failures the address has had lately, this one included. */
+static unsigned count_failure(struct http_guard *guard, const char *address)
+{
+    int64_t now = loop_now(guard->loop);
+    struct failures *at = &guard->of[0];
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        struct failures *f = &guard->of[i];
+        if (strcmp(f->address, address) == 0) {
+            at = f;
+            break;
+        }
+        if (f->since < at->since)
+            at = f;
+    }
+    if (strcmp(at->address, address) != 0 || now - at->since > HTTP_GUARD_MS) {
+        (void)snprintf(at->address, sizeof at->address, "%s", address);
+        at->since = now;
+        at->count = 0;
+    }
+    return ++at->count;
+}
+
+void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do)
+{
+    static const struct http_header challenge = {"WWW-Authenticate",
+                                                 "Bearer realm=\"ipybox\", charset=\"UTF-8\""};
+    static const struct http_header later = {"Retry-After", "60"};
+    if (count_failure(guard, http_peer(r)) <= HTTP_GUARD_FREE) {
+        http_problem(r, 401, &challenge, 1, "%s", what_to_do);
+        return;
+    }
+    http_delay(r, HTTP_GUARD_DELAY_MS);
+    http_problem(r, 429, &later, 1, "too many requests without a right token; %s", what_to_do);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/http_auth.h - the token that a request brings, and patience with those who guess.
+ * Token:   `Authorization: Bearer TOKEN`, or Basic with the token as the password of any user: for
+ *          clients that take no more than a URL, `http://x:TOKEN@host`.
+ * Guard:   after HTTP_GUARD_FREE failures of one address within HTTP_GUARD_MS its further failures
+ *          are answered 429, HTTP_GUARD_DELAY_MS late. A right token is never held up: many
+ *          clients may share an address. */
+#ifndef FRONT_HTTP_AUTH_H
+#define FRONT_HTTP_AUTH_H
+
+#include "front/http.h"
+
+#define HTTP_TOKEN_MAX 512 /* bytes */
+#define HTTP_GUARD_FREE 10
+#define HTTP_GUARD_MS 60000
+#define HTTP_GUARD_DELAY_MS 1000
+
+/* False: there is none, or what is there is not one. */
+bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1]);
+
+struct http_guard;
+struct http_guard *http_guard_new(struct loop *loop);
+struct http_guard *http_guard_free(struct http_guard *guard); /* NULL in, NULL out */
+
+/* Answers a request without a right token: 401 with WWW-Authenticate, or 429. */
+void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do);
+
+#endif

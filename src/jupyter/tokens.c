@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter/tokens.h"
+
+#include <string.h>
+
+#include "base/hmac.h"
+#include "base/random.h"
+
+void token_issue(struct tokens *tokens, struct token *token)
+{
+    random_hex(token->text, TOKEN_SIZE / 2);
+    token->prev = NULL;
+    token->next = tokens->first;
+    if (tokens->first)
+        tokens->first->prev = token;
+    tokens->first = token;
+}
+
+void token_revoke(struct tokens *tokens, struct token *token)
+{
+    if (!token->text[0])
+        return;
+    *(token->prev ? &token->prev->next : &tokens->first) = token->next;
+    if (token->next)
+        token->next->prev = token->prev;
+    *token = (struct token){0};
+}
+
+bool tokens_know(const struct tokens *tokens, const char *text)
+{
+    bool known = false;
+    if (strlen(text) != HMAC_HEX)
+        return false;
+    for (const struct token *token = tokens->first; token; token = token->next)
+        known |= hmac_equal(token->text, text);
+    return known;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/eventlog.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+const char *const logged_names[LOGGED__COUNT] = {
+    [LOGGED_BEGIN] = "begin",     [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
+    [LOGGED_DISPLAY] = "display", [LOGGED_UPDATE] = "update", [LOGGED_CLEAR] = "clear",
+    [LOGGED_RESULT] = "result",   [LOGGED_ERROR] = "error",   [LOGGED_END] = "end",
+    [LOGGED_KERNEL] = "kernel",
+};
+
+struct record { /* what stands before the data, in memory and in a file */
+    uint64_t number, cell;
+    int64_t time_ms;
+    size_t n;
+    enum logged_kind kind;
+    bool late;
+};
+
+struct kept { /* in memory */
+    struct kept *next;
+    struct record record;
+    char data[];
+};
+
+struct segment { /* one of the two files that hold what fell out of memory */
+    int fd;
+    uint64_t size;
+    uint64_t first, last; /* numbers; 0: it is empty */
+};
+
+struct cursor { /* where the last read of a file ended: the next goes on there */
+    uint64_t number;
+    const struct segment *segment;
+    uint64_t offset;
+};
+
+struct eventlog {
+    struct eventlog_config config;
+    char *spill_dir;
+    struct kept *oldest, *newest;
+    const struct kept *at; /* what was read last: the next read goes on there */
+    size_t bytes;
+    uint64_t last;
+    struct segment full, filling;
+    struct cursor cursor;
+    struct buf text; /* data that was read from a file */
+    struct eventlog_watcher *watchers;
+    struct loop_defer tell;
+};
+
+struct eventlog *eventlog_open(const struct eventlog_config *config)
+{
+    struct eventlog *log = NEW(struct eventlog);
+    log->config = *config;
+    log->spill_dir = config->spill_dir ? xstrdup(config->spill_dir) : NULL;
+    log->full.fd = log->filling.fd = -1;
+    log->text = BUF_INIT(config->memory_max + 1);
+    return log;
+}
+
+static void drop_segment(struct segment *segment)
+{
+    if (segment->fd >= 0)
+        (void)close(segment->fd);
+    *segment = (struct segment){.fd = -1};
+}
+
+struct eventlog *eventlog_close(struct eventlog *log)
+{
+    if (!log)
+        return NULL;
+    loop_defer_stop(log->config.loop, &log->tell);
+    while (log->oldest) {
+        struct kept *kept = log->oldest;
+        log->oldest = kept->next;
+        xfree(kept);
+    }
+    drop_segment(&log->full);
+    drop_segment(&log->filling);
+    buf_done(&log->text);
+    xfree(log->spill_dir);
+    xfree(log);
+    return NULL;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static bool write_at(int fd, uint64_t offset, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0;) {
+        ssize_t written = pwrite(fd, p, n, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        p += written;
+        offset += (uint64_t)written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Two files of half the size: when one is full, the older one is given up. */
+static bool need_room(struct eventlog *log, size_t n)
+{
+    struct segment *s = &log->filling;
+    if (s->fd >= 0 && s->size + n <= log->config.spill_max / 2)
+        return true;
+    if (n > log->config.spill_max / 2)
+        return false;
+    if (s->fd >= 0) {
+        drop_segment(&log->full);
+        log->full = *s;
+        *s = (struct segment){.fd = -1};
+        log->cursor = (struct cursor){0};
+    }
+    s->fd = open(log->spill_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return s->fd >= 0;
+}
+
+/* A gap may only be at the front: what cannot be written takes all that came before it along. */
+static void give_up_files(struct eventlog *log)
+{
+    drop_segment(&log->full);
+    drop_segment(&log->filling);
+    log->cursor = (struct cursor){0};
+}
+
+static void spill(struct eventlog *log, const struct kept *kept)
+{
+    size_t n = sizeof kept->record + kept->record.n;
+    struct segment *s = &log->filling;
+    if (!log->spill_dir)
+        return;
+    if (!need_room(log, n) || !write_at(s->fd, s->size, &kept->record, sizeof kept->record) ||
+        !write_at(s->fd, s->size + sizeof kept->record, kept->data, kept->record.n)) {
+        give_up_files(log);
+        return;
+    }
+    s->size += n;
+    s->last = kept->record.number;
+    s->first = s->first ? s->first : s->last;
+}
+
+static size_t cost(const struct kept *kept)
+{
+    return sizeof *kept + kept->record.n;
+}
+
+static void drop_oldest(struct eventlog *log)
+{
+    struct kept *kept = log->oldest;
+    spill(log, kept);
+    log->oldest = kept->next;
+    if (!log->oldest)
+        log->newest = NULL;
+    log->bytes -= cost(kept);
+    if (log->at == kept)
+        log->at = NULL;
+    xfree(kept);
+}
+
+static int64_t real_time_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void tell_watchers(void *ctx)
+{
+    struct eventlog *log = ctx;
+    for (struct eventlog_watcher *w = log->watchers, *next; w; w = next) {
+        next = w->next;
+        w->fn(w->ctx);
+    }
+}
+
+static void keep(struct eventlog *log, const struct logged *event)
+{
+    struct kept *kept = xcalloc(1, sizeof *kept + event->n);
+    kept->record = (struct record){.number = ++log->last,
+                                   .cell = event->cell,
+                                   .time_ms = real_time_ms(),
+                                   .n = event->n,
+                                   .kind = event->kind,
+                                   .late = event->late};
+    if (event->n > 0)
+        memcpy(kept->data, event->data, event->n);
+    *(log->newest ? &log->newest->next : &log->oldest) = kept;
+    log->newest = kept;
+    log->bytes += cost(kept);
+    while (log->bytes > log->config.memory_max && log->oldest != kept)
+        drop_oldest(log);
+    if (log->watchers)
+        loop_defer(log->config.loop, &log->tell, tell_watchers, log);
+}
+
+static bool is_text(enum logged_kind kind)
+{
+    return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
+}
+
+void eventlog_add(struct eventlog *log, const struct logged *event)
+{
+    struct logged cut = *event;
+    drop_str char *omitted = NULL;
+    if (event->n > log->config.memory_max / 2) {
+        omitted = is_text(event->kind) ? xstrdup("") : xasprintf("{\"omitted\":%zu}", event->n);
+        cut.data = omitted;
+        cut.n = strlen(omitted);
+    }
+    keep(log, &cut);
+}
+
+void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
+                       const struct json *content)
+{
+    drop_str char *text = content ? json_print(content) : NULL;
+    const char *data = text ? text : "{}";
+    eventlog_add(log, &(struct logged){
+                          .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+uint64_t eventlog_last(const struct eventlog *log)
+{
+    return log->last;
+}
+
+static void describe(const struct record *record, const char *data, struct logged *ret)
+{
+    *ret = (struct logged){.number = record->number,
+                           .cell = record->cell,
+                           .time_ms = record->time_ms,
+                           .kind = record->kind,
+                           .late = record->late,
+                           .data = data,
+                           .n = record->n};
+}
+
+static bool read_at(int fd, uint64_t offset, void *bytes, size_t n)
+{
+    for (char *p = bytes; n > 0;) {
+        ssize_t got = pread(fd, p, n, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        p += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* The first record of a file whose number is above `after`; readers mostly ask for one after the
+ * other, so the search begins where the last one ended. */
+static bool read_segment(struct eventlog *log, const struct segment *s, uint64_t after,
+                         struct logged *ret)
+{
+    struct record record;
+    uint64_t offset = 0;
+    if (log->cursor.segment == s && log->cursor.number <= after)
+        offset = log->cursor.offset;
+    for (; offset < s->size; offset += sizeof record + record.n) {
+        if (!read_at(s->fd, offset, &record, sizeof record))
+            return false;
+        if (record.number > after)
+            break;
+    }
+    if (offset >= s->size)
+        return false;
+    buf_clear(&log->text);
+    if (buf_reserve(&log->text, record.n) < 0 ||
+        !read_at(s->fd, offset + sizeof record, log->text.data, record.n))
+        return false;
+    log->cursor = (struct cursor){
+        .number = record.number, .segment = s, .offset = offset + sizeof record + record.n};
+    describe(&record, log->text.data, ret);
+    return true;
+}
+
+int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint64_t *ret_missed)
+{
+    const struct segment *segments[] = {&log->full, &log->filling};
+    bool found = false;
+    if (after >= log->last)
+        return -EAGAIN;
+    for (int i = 0; i < 2 && !found; i++)
+        found = segments[i]->last > after && read_segment(log, segments[i], after, ret);
+    if (!found) {
+        const struct kept *kept = log->at && log->at->record.number <= after ? log->at : log->oldest;
+        while (kept->record.number <= after) /* the newest is above it */
+            kept = kept->next;
+        describe(&kept->record, kept->data, ret);
+        log->at = kept;
+    }
+    *ret_missed = ret->number - after - 1;
+    return 0;
+}
+
+/* --- watching -------------------------------------------------------------------------------- */
+
+void eventlog_watch(struct eventlog *log, struct eventlog_watcher *w, loop_fn fn, void *ctx)
+{
+    *w = (struct eventlog_watcher){.next = log->watchers, .fn = fn, .ctx = ctx, .watching = true};
+    if (w->next)
+        w->next->prev = w;
+    log->watchers = w;
+}
+
+void eventlog_unwatch(struct eventlog *log, struct eventlog_watcher *w)
+{
+    if (!w->watching)
+        return;
+    *(w->prev ? &w->prev->next : &log->watchers) = w->next;
+    if (w->next)
+        w->next->prev = w->prev;
+    *w = (struct eventlog_watcher){0};
+}

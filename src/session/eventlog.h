@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/eventlog.h - everything that happens in a session, numbered, and kept for those who come
+ * back for it.
+ * Numbers: 1, 2, 3 … for each session, never used twice. What is no longer kept leaves a gap at the
+ *          front only.
+ * Kept:    the newest memory_max bytes in memory; what falls out of there goes to an unlinked file
+ *          in spill_dir, the newest spill_max / 2 to spill_max bytes of it. Without spill_dir, or
+ *          when its disk is full, it is gone.
+ * Readers: keep their own number and ask for what comes after it; a watcher is told, once in a turn
+ *          of the loop, that there is more.
+ * Calls:   loop thread only. */
+#ifndef SESSION_EVENTLOG_H
+#define SESSION_EVENTLOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+enum logged_kind {
+    LOGGED_BEGIN,   /* a cell begins to run; {} */
+    LOGGED_STDOUT,  /* data is the text itself; of all other kinds a JSON object */
+    LOGGED_STDERR,  /* likewise */
+    LOGGED_DISPLAY, /* the content of display_data: the whole MIME bundle */
+    LOGGED_UPDATE,  /* of update_display_data */
+    LOGGED_CLEAR,   /* of clear_output */
+    LOGGED_RESULT,  /* of execute_result */
+    LOGGED_ERROR,   /* of error: ename, evalue, traceback */
+    LOGGED_END,     /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
+    LOGGED_KERNEL,  /* {"state": "ready" | "lost" | "replaced", "reason"} */
+    LOGGED__COUNT
+};
+extern const char *const logged_names[LOGGED__COUNT]; /* "begin", "stdout" … */
+
+struct logged { /* data is borrowed until the next call */
+    uint64_t number;
+    uint64_t cell; /* its number in the session, 0: none */
+    int64_t time_ms; /* since 1970 */
+    enum logged_kind kind;
+    bool late; /* of a cell that has ended: from a thread, a task or a child of it */
+    const char *data;
+    size_t n;
+};
+
+struct eventlog_config { /* copied */
+    struct loop *loop;
+    size_t memory_max;
+    const char *spill_dir; /* NULL: none; copied, too */
+    uint64_t spill_max;
+};
+
+struct eventlog;
+struct eventlog *eventlog_open(const struct eventlog_config *config);
+struct eventlog *eventlog_close(struct eventlog *log); /* NULL in, NULL out */
+
+/* number and time are filled in here. Data over memory_max / 2 is kept as "" (kinds of text) or
+ * {"omitted": BYTES}. */
+void eventlog_add(struct eventlog *log, const struct logged *event);
+
+/* A message's content; NULL is {}. */
+void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
+                       const struct json *content);
+
+uint64_t eventlog_last(const struct eventlog *log); /* its number, 0: none yet */
+
+/* The first that is kept after this number. -EAGAIN: there is none yet. *ret_missed: how many
+ * between were dropped. */
+MUST_CHECK int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret,
+                             uint64_t *ret_missed);
+
+struct eventlog_watcher { /* embedded in its owner; all zero: none */
+    struct eventlog_watcher *prev, *next;
+    loop_fn fn;
+    void *ctx;
+    bool watching;
+};
+void eventlog_watch(struct eventlog *log, struct eventlog_watcher *w, loop_fn fn, void *ctx);
+void eventlog_unwatch(struct eventlog *log, struct eventlog_watcher *w);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/record.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/jsonw.h"
+
+enum { REASON_MAX = 16384 };
+
+void record_kernel(struct eventlog *log, const char *state, const char *reason)
+{
+    drop_buf struct buf text = BUF_INIT(REASON_MAX);
+    struct jsonw w = JSONW(&text);
+    if (!log)
+        return;
+    jsonw_object(&w);
+    jsonw_set_text(&w, "state", state);
+    jsonw_set_text(&w, "reason", reason);
+    jsonw_end(&w);
+    eventlog_add(log, &(struct logged){.kind = LOGGED_KERNEL, .data = text.data, .n = text.len});
+}
+
+void record_begin(struct eventlog *log, uint64_t cell)
+{
+    if (log)
+        eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
+}
+
+void record_end(struct eventlog *log, uint64_t cell, enum cell_status status)
+{
+    static const char *const names[] = {
+        [CELL_OK] = "ok",       [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
+        [CELL_LOST] = "lost",   [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
+        [CELL_REFUSED] = "refused",
+    };
+    if (!log)
+        return;
+    drop_str char *text = xasprintf("{\"status\":\"%s\"}", names[status]);
+    eventlog_add(log, &(struct logged){
+                          .kind = LOGGED_END, .cell = cell, .data = text, .n = strlen(text)});
+}
+
+void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
+{
+    static const enum logged_kind kinds[JUPYTER__COUNT] = {
+        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,       [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
+        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE, [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
+        [JUPYTER_ERROR] = LOGGED_ERROR,
+    };
+    struct logged event = {.cell = cell, .late = late};
+    if (!log)
+        return;
+    if (m->type == JUPYTER_STREAM) {
+        const char *name = json_get_text(m->content, "name");
+        event.kind = name && strcmp(name, "stderr") == 0 ? LOGGED_STDERR : LOGGED_STDOUT;
+        event.data = json_get_text(m->content, "text");
+        event.n = event.data ? strlen(event.data) : 0;
+        eventlog_add(log, &event);
+    } else if (kinds[m->type] != LOGGED_BEGIN) {
+        eventlog_add_json(log, kinds[m->type], cell, late, m->content);
+    }
+}

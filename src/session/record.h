@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/record.h - what a session writes into its event log (private to session/). log == NULL:
+ * none is kept. */
+#ifndef SESSION_RECORD_H
+#define SESSION_RECORD_H
+
+#include "session/eventlog.h"
+#include "session/session.h"
+#include "wire/jupyter_msg.h"
+
+void record_kernel(struct eventlog *log, const char *state, const char *reason);
+void record_begin(struct eventlog *log, uint64_t cell);
+void record_end(struct eventlog *log, uint64_t cell, enum cell_status status);
+
+/* What a kernel said. `late`: after the end of that cell. */
+void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);
+
+#endif

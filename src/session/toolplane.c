@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/toolplane.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "apigen/apigen.h"
+#include "base/alloc.h"
+#include "base/jsonw.h"
+#include "tools/package.h"
+
+struct toolplane_job {
+    struct toolplane *plane;
+    struct toolplane_job *prev, *next;
+    struct tools_job *job;
+    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
+    void *ctx;
+};
+
+struct toolplane_call {
+    struct toolplane *plane;
+    struct toolplane_call *prev, *next;
+    bool approve_only;
+    char *session, *server, *tool, *arguments;
+    char *digest; /* of the tool that the human was asked about; NULL: none was known */
+    struct json *params; /* of a server that is not registered yet, else NULL */
+    struct approval *approval;
+    struct toolplane_job *registration;
+    struct tools_call *call;
+    struct approval *question; /* the server asks something */
+    uint64_t question_key;
+    struct loop_defer late; /* an end that was found inside the caller's call */
+    enum toolplane_failure failure;
+    char *why;
+    const struct toolplane_events *events;
+    void *ctx;
+};
+
+struct toolplane {
+    struct toolplane_config config;
+    struct toolplane_job *jobs;
+    struct toolplane_call *calls;
+};
+
+struct toolplane *toolplane_open(const struct toolplane_config *config)
+{
+    struct toolplane *plane = NEW(struct toolplane);
+    plane->config = *config;
+    return plane;
+}
+
+struct toolplane *toolplane_close(struct toolplane *plane)
+{
+    if (!plane)
+        return NULL;
+    while (plane->calls)
+        toolplane_call_cancel(plane->calls);
+    while (plane->jobs)
+        toolplane_job_cancel(plane->jobs);
+    xfree(plane);
+    return NULL;
+}
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+static void free_job(struct toolplane_job *job)
+{
+    *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    xfree(job);
+}
+
+static int generate(struct toolplane *plane, const struct tools_server *server,
+                    struct apigen_package *ret, struct err *e)
+{
+    struct apigen_tool *tools = xcalloc(server->n_tools + 1, sizeof *tools);
+    for (size_t i = 0; i < server->n_tools; i++) {
+        const struct tools_tool *tool = &server->tools[i];
+        tools[i] = (struct apigen_tool){.name = tool->name,
+                                        .description = tool->description,
+                                        .input = tool->input,
+                                        .output = tool->output};
+    }
+    int r = apigen_package(server->name, tools, server->n_tools, ret, e);
+    xfree(tools);
+    if (r < 0)
+        return r;
+    r = package_write(plane->config.packages_dir, server->name, ret, e);
+    if (r < 0)
+        apigen_package_done(ret);
+    return r;
+}
+
+static void on_registered(void *ctx, const struct tools_server *server, const struct err *why)
+{
+    struct toolplane_job *job = ctx;
+    struct apigen_package package = {0};
+    struct err e = ERR_NONE;
+    if (server && generate(job->plane, server, &package, &e) < 0)
+        why = &e;
+    struct toolplane_job copy = *job;
+    free_job(job);
+    copy.done(copy.ctx, why ? NULL : package.modules, why ? 0 : package.n_modules, why);
+    if (!why)
+        apigen_package_done(&package);
+}
+
+int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                       void (*done)(void *ctx, char *const *modules, size_t n,
+                                    const struct err *why),
+                       void *ctx, struct toolplane_job **ret, struct err *e)
+{
+    if (strcmp(name, TOOLPLANE_OWN) == 0)
+        return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
+    struct toolplane_job *job = NEW(struct toolplane_job);
+    *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};
+    int r = tools_register(plane->config.tools, name, params, on_registered, job, &job->job, e);
+    if (r < 0) {
+        xfree(job);
+        return r;
+    }
+    if (plane->jobs)
+        plane->jobs->prev = job;
+    plane->jobs = job;
+    *ret = job;
+    return 0;
+}
+
+void toolplane_job_cancel(struct toolplane_job *job)
+{
+    tools_job_cancel(job->job);
+    free_job(job);
+}
+
+void toolplane_reset(struct toolplane *plane)
+{
+    tools_reset(plane->config.tools);
+}
+
+/* --- the end of a call ----------------------------------------------------------------------- */
+
+static void drop_work(struct toolplane_call *call)
+{
+    if (call->approval)
+        approval_withdraw(call->approval);
+    if (call->question)
+        approval_withdraw(call->question);
+    if (call->registration)
+        toolplane_job_cancel(call->registration);
+    if (call->call)
+        tools_call_cancel(call->call);
+    loop_defer_stop(call->plane->config.loop, &call->late);
+}
+
+void toolplane_call_cancel(struct toolplane_call *call)
+{
+    drop_work(call);
+    *(call->prev ? &call->prev->next : &call->plane->calls) = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    (void)json_free(call->params);
+    xfree(call->session);
+    xfree(call->server);
+    xfree(call->tool);
+    xfree(call->arguments);
+    xfree(call->digest);
+    xfree(call->why);
+    xfree(call);
+}
+
+static void end(struct toolplane_call *call, enum toolplane_failure failure,
+                const struct tools_result *result, const char *why)
+{
+    const struct toolplane_events *events = call->events;
+    void *ctx = call->ctx;
+    drop_str char *text = xstrdup(why);
+    call->call = NULL; /* its own end led here, or it never was */
+    call->events = NULL;
+    toolplane_call_cancel(call);
+    events->done(ctx, failure, result, text);
+}
+
+static void end_deferred(void *ctx)
+{
+    struct toolplane_call *call = ctx;
+    drop_str char *why = str_take(&call->why);
+    end(call, call->failure, NULL, why);
+}
+
+static void end_later(struct toolplane_call *call, enum toolplane_failure failure, const char *why)
+{
+    call->failure = failure;
+    call->why = xstrdup(why);
+    loop_defer(call->plane->config.loop, &call->late, end_deferred, call);
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+static void on_answered(void *ctx, const char *answer)
+{
+    struct toolplane_call *call = ctx;
+    call->question = NULL;
+    tools_call_answer(call->call, call->question_key, answer);
+}
+
+/* The server wants to know something of the human at the other end. */
+static void on_input(void *ctx, uint64_t key, const struct json *params)
+{
+    struct toolplane_call *call = ctx;
+    struct tools_server server = {.shown = ""};
+    drop_str char *form = json_print(params);
+    (void)tools_find(call->plane->config.tools, call->server, &server);
+    struct approval_question question = {
+        .session = call->session, .server = call->server, .shown = server.shown, .form = form};
+    call->question_key = key;
+    if (!form || approvals_elicit(call->plane->config.approvals, &question, on_answered, call,
+                                  &call->question, NULL) < 0)
+        tools_call_answer(call->call, key, "{\"action\":\"decline\"}");
+}
+
+static void on_called(void *ctx, const struct tools_result *result, const struct err *why)
+{
+    struct toolplane_call *call = ctx;
+    if (!result)
+        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+    else if (!result->is_error)
+        end(call, TOOLPLANE_OK, result, "");
+    else {
+        drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
+        toolplane_join_texts(&text, result);
+        end(call, TOOLPLANE_ERROR, NULL, text.failed ? "the tool failed" : buf_text(&text));
+    }
+}
+
+static void start_call(struct toolplane_call *call)
+{
+    static const struct tools_call_events events = {.input = on_input, .done = on_called};
+    struct err e = ERR_NONE;
+    if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
+                         &events, call, &call->call, &e) < 0)
+        end_later(call, TOOLPLANE_ERROR, e.msg);
+}
+
+/* An application brought the server along. */
+static void on_brought(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct toolplane_call *call = ctx;
+    (void)modules, (void)n;
+    call->registration = NULL;
+    if (why)
+        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+    else
+        start_call(call);
+}
+
+static const char *digest_of(const struct tools_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n_tools; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return server->tools[i].digest;
+    return "";
+}
+
+static int ask_about(struct toolplane_call *call, const struct tools_server *server, struct err *e);
+
+static void go_on(struct toolplane_call *call)
+{
+    struct err e = ERR_NONE;
+    struct tools_server server;
+    bool found = tools_find(call->plane->config.tools, call->server, &server);
+    if (found && call->digest && strcmp(call->digest, digest_of(&server, call->tool)) != 0) {
+        if (ask_about(call, &server, &e) < 0) /* it is another tool by now */
+            end_later(call, TOOLPLANE_ERROR, e.msg);
+        return;
+    }
+    if (call->approve_only) {
+        end_later(call, TOOLPLANE_OK, "");
+    } else if (!call->params || found) {
+        start_call(call); /* two calls may have brought it, one after the other */
+    } else {
+        if (toolplane_register(call->plane, call->server, call->params, on_brought, call,
+                               &call->registration, &e) < 0)
+            end_later(call, TOOLPLANE_ERROR, e.msg);
+    }
+}
+
+static void on_decided(void *ctx, enum approval_verdict verdict, const char *why)
+{
+    struct toolplane_call *call = ctx;
+    call->approval = NULL;
+    if (verdict == APPROVAL_ACCEPTED) {
+        go_on(call);
+        return;
+    }
+    static const enum toolplane_failure failures[] = {[APPROVAL_REJECTED] = TOOLPLANE_REJECTED,
+                                                      [APPROVAL_EXPIRED] = TOOLPLANE_TIMEOUT,
+                                                      [APPROVAL_FAILED] = TOOLPLANE_ERROR};
+    static const char *const words[] = {[APPROVAL_REJECTED] = "rejected",
+                                        [APPROVAL_EXPIRED] = "expired",
+                                        [APPROVAL_FAILED] = "failed: "};
+    drop_str char *text =
+        xasprintf("Approval request for %s.%s %s%s", call->server, call->tool, words[verdict],
+                  verdict == APPROVAL_FAILED ? why : "");
+    end(call, failures[verdict], NULL, text);
+}
+
+static int ask(struct toolplane_call *call, const char *shown, const char *digest, struct err *e)
+{
+    struct approval_subject subject = {.session = call->session,
+                                       .server = call->server,
+                                       .shown = shown,
+                                       .tool = call->tool,
+                                       .arguments = call->arguments,
+                                       .digest = digest};
+    return approvals_ask(call->plane->config.approvals, &subject, on_decided, call, &call->approval,
+                         e);
+}
+
+static int ask_about(struct toolplane_call *call, const struct tools_server *server, struct err *e)
+{
+    xfree(call->digest);
+    call->digest = xstrdup(digest_of(server, call->tool));
+    return ask(call, server->shown, call->digest, e);
+}
+
+static struct toolplane_call *new_call(struct toolplane *plane,
+                                       const struct toolplane_request *request,
+                                       const struct toolplane_events *events, void *ctx)
+{
+    struct toolplane_call *call = NEW(struct toolplane_call);
+    *call = (struct toolplane_call){.plane = plane,
+                                    .next = plane->calls,
+                                    .session = xstrdup(request->session),
+                                    .server = xstrdup(request->server),
+                                    .tool = xstrdup(request->tool),
+                                    .arguments = xstrdup(request->arguments),
+                                    .events = events,
+                                    .ctx = ctx};
+    if (plane->calls)
+        plane->calls->prev = call;
+    plane->calls = call;
+    return call;
+}
+
+/* A server that is not registered: only an application may bring it, and only in full view. */
+static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_request *request,
+                           struct err *e)
+{
+    if (request->role == TOOLPLANE_KERNEL)
+        return err_set(e, -ENOENT,
+                       "the MCP server %s is not registered: register it with register_mcp_server "
+                       "or --mcp-servers",
+                       call->server);
+    if (!request->params)
+        return err_set(e, -ENOENT, "the MCP server %s is not registered, and server_params are "
+                                   "missing", call->server);
+    int r = tools_check_params(call->server, request->params, e);
+    if (r < 0)
+        return r;
+    drop_str char *shown = tools_shown(request->params);
+    drop_str char *params = json_print(request->params);
+    call->params = params ? json_parse_copy(params, strlen(params), JSON_STRICT, e) : NULL;
+    return call->params ? ask(call, shown, "", e) : -ENOMEM;
+}
+
+/* Approval alone, of what no server does: shell commands. Code may not make up other names. */
+static int ask_for_own(struct toolplane_call *call, const struct toolplane_request *request,
+                       struct err *e)
+{
+    bool shell = strcmp(call->server, TOOLPLANE_OWN) == 0;
+    if (request->role == TOOLPLANE_KERNEL && !shell)
+        return err_set(e, -ENOENT, "the MCP server %s is not registered", call->server);
+    return ask(call, shell ? "the code itself" : "not registered", "", e);
+}
+
+static int begin(struct toolplane_call *call, const struct toolplane_request *request,
+                 struct err *e)
+{
+    struct tools *tools = call->plane->config.tools;
+    struct tools_server server;
+    bool found = tools_find(tools, call->server, &server);
+    if (call->approve_only && !found)
+        return ask_for_own(call, request, e);
+    if (!found)
+        return ask_for_unknown(call, request, e);
+    if (request->params && !tools_same_params(tools, call->server, request->params))
+        return err_set(e, -EPERM,
+                       "the MCP server %s is registered with other parameters; only a registration "
+                       "can replace them",
+                       call->server);
+    return ask_about(call, &server, e);
+}
+
+static int open_call(struct toolplane *plane, const struct toolplane_request *request,
+                     bool approve_only, const struct toolplane_events *events, void *ctx,
+                     struct toolplane_call **ret, struct err *e)
+{
+    struct toolplane_call *call = new_call(plane, request, events, ctx);
+    call->approve_only = approve_only;
+    int r = begin(call, request, e);
+    if (r < 0)
+        toolplane_call_cancel(call);
+    else
+        *ret = call;
+    return r;
+}
+
+int toolplane_call(struct toolplane *plane, const struct toolplane_request *request,
+                   const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                   struct err *e)
+{
+    return open_call(plane, request, false, events, ctx, ret, e);
+}
+
+int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
+                      const struct toolplane_events *events, void *ctx,
+                      struct toolplane_call **ret, struct err *e)
+{
+    return open_call(plane, request, true, events, ctx, ret, e);
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+void toolplane_join_texts(struct buf *out, const struct tools_result *result)
+{
+    bool more = false;
+    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
+        const char *type = json_get_text(block, "type");
+        const char *text = json_get_text(block, "text");
+        if (!type || strcmp(type, "text") != 0 || !text)
+            continue;
+        if (more)
+            (void)buf_addc(out, '\n');
+        (void)buf_adds(out, text);
+        more = true;
+    }
+}
+
+/* As a program would see it: an empty object, list or text is as good as none. */
+static bool says_something(const struct json *value)
+{
+    const char *text = json_text(value);
+    if (json_is_object(value) || json_is_array(value))
+        return json_count(value) > 0;
+    if (json_is_number(value))
+        return json_number(value) < 0 || json_number(value) > 0;
+    return text ? *text != '\0' : json_true(value);
+}
+
+void toolplane_put_result(struct jsonw *w, const struct tools_result *result)
+{
+    drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
+    if (says_something(result->structured)) {
+        jsonw_raw(w, result->structured_text);
+        return;
+    }
+    toolplane_join_texts(&text, result);
+    if (text.len > 0)
+        jsonw_text_n(w, text.data, text.len);
+    else
+        jsonw_null(w);
+}
+
+void toolplane_put_content(struct jsonw *w, const struct tools_result *result)
+{
+    bool all_text = true;
+    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
+        const char *type = json_get_text(block, "type");
+        all_text = all_text && type && strcmp(type, "text") == 0;
+    }
+    drop_str char *content = all_text ? NULL : json_print(result->content);
+    if (content)
+        jsonw_set_raw(w, "content", content);
+}

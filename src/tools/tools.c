@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/tools.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "tools/client.h"
+#include "tools/http_client.h"
+#include "tools/params.h"
+
+struct server {
+    struct server *next; /* in `others` */
+    struct tools *tools;
+    char *name, *params_text, *shown;
+    struct json *params;
+    enum era era;          /* kept for the life of the registration */
+    bool guessed;          /* this start relies on it */
+    struct client *client; /* NULL: it does not run */
+    bool ready;            /* calls can be sent */
+    struct tool_list *list;
+    struct call_list calls;
+    struct tools_job *job; /* being registered */
+    bool retired;          /* no longer registered; ends with its last call */
+};
+
+struct tools_job {
+    struct server *server;
+    void (*done)(void *ctx, const struct tools_server *server, const struct err *why);
+    void *ctx;
+    struct err why; /* code 0: well */
+    struct loop_defer finish;
+};
+
+struct tools {
+    struct tools_config config;
+    struct http_client *http;
+    struct server *servers[TOOLS_SERVERS_MAX];
+    size_t n_servers;
+    struct server *others; /* being registered, or retired */
+};
+
+/* --- one server ------------------------------------------------------------------------------ */
+
+static void free_server(struct server *server)
+{
+    server->client = client_close(server->client);
+    calls_free(&server->calls);
+    server->list = tool_list_free(server->list);
+    (void)json_free(server->params);
+    xfree(server->name);
+    xfree(server->params_text);
+    xfree(server->shown);
+    xfree(server);
+}
+
+static void leave_others(struct server *server)
+{
+    struct server **at = &server->tools->others;
+    while (*at && *at != server)
+        at = &(*at)->next;
+    if (*at)
+        *at = server->next;
+    server->next = NULL;
+}
+
+static void enter_others(struct server *server)
+{
+    server->next = server->tools->others;
+    server->tools->others = server;
+}
+
+static void start(struct server *server);
+
+static void on_emptied(void *ctx)
+{
+    struct server *server = ctx;
+    if (!server->retired)
+        return;
+    leave_others(server);
+    free_server(server);
+}
+
+static void finish_job(void *ctx);
+
+/* Neither its registration nor a call gets anything from it. */
+static void fail_all(struct server *server, const struct err *why)
+{
+    if (server->job) {
+        server->job->why = *why;
+        loop_defer(server->tools->config.loop, &server->job->finish, finish_job, server->job);
+    }
+    calls_fail(&server->calls, why);
+}
+
+/* A start that relied on what was known is tried again from the start of the ladder. */
+static void on_ended(void *ctx, const struct err *why)
+{
+    struct server *server = ctx;
+    bool was_ready = server->ready;
+    server->client = NULL;
+    server->ready = false;
+    if (!was_ready && server->guessed && why->code != -ETIMEDOUT) {
+        server->era = ERA_UNKNOWN;
+        start(server);
+        return;
+    }
+    if (!was_ready || server->job) {
+        fail_all(server, why);
+        return;
+    }
+    calls_fail_sent(&server->calls, why);
+    if (calls_any_waiting(&server->calls))
+        start(server);
+}
+
+static void on_listed(void *ctx, struct tool_list *list)
+{
+    struct server *server = ctx;
+    (void)tool_list_free(server->list);
+    server->list = list;
+    if (server->ready)
+        return;
+    server->ready = true;
+    server->era = client_era(server->client);
+    if (server->job)
+        loop_defer(server->tools->config.loop, &server->job->finish, finish_job, server->job);
+    calls_begin(&server->calls, client_peer(server->client), server->list);
+}
+
+static int try_start(struct server *server, struct err *e)
+{
+    static const struct client_events events = {.listed = on_listed, .ended = on_ended};
+    struct client_config config = {.tools = &server->tools->config,
+                                   .name = server->name,
+                                   .calls = &server->calls,
+                                   .known = server->era,
+                                   .http = server->tools->http};
+    server->ready = false;
+    server->guessed = server->era == ERA_HANDSHAKE || server->era == ERA_SSE;
+    return client_open(&config, server->params, &events, server, &server->client, e);
+}
+
+static void start(struct server *server)
+{
+    struct err why = ERR_NONE;
+    if (try_start(server, &why) == 0)
+        return;
+    (void)err_wrap(&why, "the server %s could not be started", server->name);
+    fail_all(server, &why);
+}
+
+/* Its session was over: the calls that were lost wait for the next one. */
+static void on_lost(void *ctx)
+{
+    struct server *server = ctx;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ECONNRESET, "the server %s ended: its session is over", server->name);
+    calls_fail_sent(&server->calls, &why);
+    server->client = client_close(server->client);
+    start(server);
+}
+
+static void stop(struct server *server, const char *how)
+{
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ECANCELED, "the server %s was %s", server->name, how);
+    calls_fail(&server->calls, &why);
+    server->client = client_close(server->client);
+    server->ready = false;
+}
+
+static struct server *new_server(struct tools *tools, const char *name, const struct json *params,
+                                 struct err *e)
+{
+    drop_str char *text = json_print(params);
+    struct json *tree = text ? json_parse_copy(text, strlen(text), JSON_STRICT, e) : NULL;
+    if (!tree) {
+        (void)err_set(e, -ENOMEM, "server_params: no memory");
+        return NULL;
+    }
+    struct server *server = NEW(struct server);
+    server->tools = tools;
+    server->name = xstrdup(name);
+    server->params_text = str_take(&text);
+    server->shown = params_shown(tree);
+    server->params = tree;
+    server->calls = (struct call_list){.lost = on_lost, .emptied = on_emptied, .ctx = server};
+    return server;
+}
+
+/* --- the registry ---------------------------------------------------------------------------- */
+
+static size_t find_index(const struct tools *tools, const char *name)
+{
+    size_t i = 0;
+    while (i < tools->n_servers && strcmp(tools->servers[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+static struct server *find(const struct tools *tools, const char *name)
+{
+    size_t i = find_index(tools, name);
+    return i < tools->n_servers ? tools->servers[i] : NULL;
+}
+
+static struct tools_server view(const struct server *server)
+{
+    return (struct tools_server){.name = server->name,
+                                 .params = server->params_text,
+                                 .shown = server->shown,
+                                 .tools = server->list ? server->list->tools : NULL,
+                                 .n_tools = server->list ? server->list->n : 0};
+}
+
+bool tools_find(const struct tools *tools, const char *name, struct tools_server *ret)
+{
+    const struct server *server = find(tools, name);
+    if (server)
+        *ret = view(server);
+    return server != NULL;
+}
+
+bool tools_next(const struct tools *tools, size_t *at, struct tools_server *ret)
+{
+    if (*at >= tools->n_servers)
+        return false;
+    *ret = view(tools->servers[(*at)++]);
+    return true;
+}
+
+bool tools_same_params(const struct tools *tools, const char *name, const struct json *params)
+{
+    const struct server *server = find(tools, name);
+    return server && params_same(server->params, params);
+}
+
+/* It ends when its last call has ended. */
+static void retire(struct server *server)
+{
+    server->retired = true;
+    enter_others(server);
+    if (!server->calls.first)
+        on_emptied(server);
+}
+
+/* What waited for the old one is served by the new one. */
+static void put_in_place(struct tools *tools, struct server *server)
+{
+    size_t i = find_index(tools, server->name);
+    struct server *old = i < tools->n_servers ? tools->servers[i] : NULL;
+    tools->servers[i] = server;
+    if (!old) {
+        tools->n_servers++;
+        return;
+    }
+    calls_move_waiting(&old->calls, &server->calls);
+    retire(old);
+    calls_begin(&server->calls, client_peer(server->client), server->list);
+}
+
+char *tools_shown(const struct json *params)
+{
+    return params_shown(params);
+}
+
+int tools_check_params(const char *name, const struct json *params, struct err *e)
+{
+    int r = params_check_name(name, e);
+    return r < 0 ? r : params_check(params, e);
+}
+
+static void finish_job(void *ctx)
+{
+    struct tools_job *job = ctx;
+    struct server *server = job->server;
+    struct tools *tools = server->tools;
+    leave_others(server);
+    server->job = NULL;
+    if (job->why.code == 0 && find_index(tools, server->name) == TOOLS_SERVERS_MAX)
+        (void)err_set(&job->why, -ENOSPC, "more than %d servers", TOOLS_SERVERS_MAX);
+    if (job->why.code) {
+        free_server(server);
+        job->done(job->ctx, NULL, &job->why);
+    } else {
+        put_in_place(tools, server);
+        struct tools_server what = view(server);
+        job->done(job->ctx, &what, NULL);
+    }
+    xfree(job);
+}
+
+int tools_register(struct tools *tools, const char *name, const struct json *params,
+                   void (*done)(void *ctx, const struct tools_server *server,
+                                const struct err *why),
+                   void *ctx, struct tools_job **ret, struct err *e)
+{
+    int r = tools_check_params(name, params, e);
+    if (r < 0)
+        return r;
+    if (find_index(tools, name) == TOOLS_SERVERS_MAX)
+        return err_set(e, -ENOSPC, "more than %d servers", TOOLS_SERVERS_MAX);
+    struct server *server = new_server(tools, name, params, e);
+    if (!server)
+        return -ENOMEM;
+    r = try_start(server, e);
+    if (r < 0) {
+        free_server(server);
+        return r;
+    }
+    struct tools_job *job = NEW(struct tools_job);
+    job->server = server;
+    job->done = done;
+    job->ctx = ctx;
+    server->job = job;
+    enter_others(server);
+    *ret = job;
+    return 0;
+}
+
+static void drop_job(struct server *server)
+{
+    loop_defer_stop(server->tools->config.loop, &server->job->finish);
+    xfree(server->job);
+    server->job = NULL;
+}
+
+void tools_job_cancel(struct tools_job *job)
+{
+    struct server *server = job->server;
+    drop_job(server);
+    leave_others(server);
+    free_server(server);
+}
+
+void tools_remove(struct tools *tools, const char *name)
+{
+    size_t i = find_index(tools, name);
+    if (i == tools->n_servers)
+        return;
+    struct server *server = tools->servers[i];
+    memmove(tools->servers + i, tools->servers + i + 1,
+            (--tools->n_servers - i) * sizeof(struct server *));
+    stop(server, "removed");
+    retire(server);
+}
+
+void tools_reset(struct tools *tools)
+{
+    for (size_t i = 0; i < tools->n_servers; i++)
+        stop(tools->servers[i], "stopped by a reset");
+    for (struct server *server = tools->others; server; server = server->next) {
+        if (server->retired)
+            stop(server, "stopped by a reset");
+    }
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+int tools_call_start(struct tools *tools, const char *server_name, const char *tool,
+                     const char *arguments, const struct tools_call_events *events, void *ctx,
+                     struct tools_call **ret, struct err *e)
+{
+    struct server *server = find(tools, server_name);
+    if (!server)
+        return err_set(e, -ENOENT, "there is no MCP server \"%s\": register it first", server_name);
+    int r = call_make(&server->calls, &tools->config, tool, arguments, events, ctx, ret, e);
+    if (r < 0)
+        return r;
+    if (server->ready)
+        calls_begin(&server->calls, client_peer(server->client), server->list);
+    else if (!server->client)
+        start(server);
+    return 0;
+}
+
+/* --- opening and closing --------------------------------------------------------------------- */
+
+int tools_open(const struct tools_config *config, struct tools **ret, struct err *e)
+{
+    struct tools *tools = NEW(struct tools);
+    tools->config = *config;
+    int r = http_client_open(config->loop, config->ca_file, &tools->http, e);
+    if (r < 0) {
+        xfree(tools);
+        return r;
+    }
+    *ret = tools;
+    return 0;
+}
+
+struct tools *tools_close(struct tools *tools)
+{
+    if (!tools)
+        return NULL;
+    for (size_t i = 0; i < tools->n_servers; i++)
+        free_server(tools->servers[i]);
+    while (tools->others) {
+        struct server *server = tools->others;
+        tools->others = server->next;
+        if (server->job)
+            drop_job(server);
+        free_server(server);
+    }
+    tools->http = http_client_close(tools->http);
+    xfree(tools);
+    return NULL;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An MCP server on standard input and output for the tests, whose tools do what servers do at their worst.
+
+Words on its command line change it: `silent` ignores the end of its input, `slow-start` takes 2 s to start,
+`broken-start` ends at once with a message, `changed` describes the tool `echo` in other words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+NOTHING = {"type": "object", "properties": {}}
+SUM = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 1}},
+    "required": ["a"],
+}
+TIME = {"type": "object", "properties": {"seconds": {"type": "number"}}}
+TOTAL = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
+
+TOOLS: list[dict[str, Any]] = [
+    {"name": "echo", "description": "Echo a text.", "inputSchema": TEXT},
+    {"name": "add", "description": "Add.", "inputSchema": SUM, "outputSchema": TOTAL},
+    {"name": "fail", "description": "Fail.", "inputSchema": TEXT},
+    {"name": "image", "description": "Show a picture.", "inputSchema": NOTHING},
+    {"name": "nothing", "description": "Give nothing.", "inputSchema": NOTHING},
+    {"name": "wait", "description": "Take a second, or more.", "inputSchema": TIME},
+    {"name": "die", "description": "End the server.", "inputSchema": NOTHING},
+    {"name": "pid", "description": "Its process.", "inputSchema": NOTHING},
+    {"name": "environment", "description": "A variable.", "inputSchema": TEXT},
+    {"name": "arguments", "description": "Arguments as they came.", "inputSchema": {"type": "object"}},
+    {"name": "ask", "description": "Ask the human.", "inputSchema": NOTHING},
+    {"name": "odd name (v2)", "description": 'Hostile: """\nimport os\n\\', "inputSchema": TEXT},
+]
+
+lock = threading.Lock()
+answers: dict[str, Any] = {}
+answered = threading.Condition()
+
+
+def send(message: dict[str, Any]) -> None:
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def text(value: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], "isError": False, **more}
+
+
+def ask() -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    params = {"message": "Who are you?", "requestedSchema": schema}
+    send({"id": "q1", "method": "elicitation/create", "params": params})
+    with answered:
+        answered.wait_for(lambda: "q1" in answers)
+        return text(json.dumps(answers.pop("q1"), sort_keys=True))
+
+
+def call(name: str, arguments: dict[str, Any], raw: str) -> dict[str, Any]:
+    if name in ("echo", "odd name (v2)"):
+        return text(arguments["text"])
+    if name == "add":
+        total = arguments["a"] + arguments.get("b", 1)
+        return text(str(total), structuredContent={"total": total})
+    if name == "fail":
+        return text(arguments["text"], isError=True)
+    if name == "image":
+        return {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]}
+    if name == "nothing":
+        return {"content": []}
+    if name == "wait":
+        time.sleep(arguments.get("seconds", 1))
+        return text("waited")
+    if name == "die":
+        print("out of order", file=sys.stderr, flush=True)
+        os._exit(3)
+    if name == "pid":
+        return text(str(os.getpid()))
+    if name == "environment":
+        return text(os.environ.get(arguments["text"], "unset"))
+    if name == "arguments":
+        return text(raw[raw.index('"arguments":') :])
+    if name == "ask":
+        return ask()
+    return text(f"no such tool: {name}", isError=True)
+
+
+def answer(message: dict[str, Any], raw: str) -> None:
+    method, params = message["method"], message.get("params") or {}
+    result: dict[str, Any] | None = None
+    if method == "initialize":
+        result = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "tool_server", "version": "1"},
+        }
+    elif method == "tools/list":
+        result = {"tools": TOOLS}
+    elif method == "tools/call":
+        result = call(params["name"], params.get("arguments") or {}, raw)
+    if result is None:
+        send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+    else:
+        send({"id": message["id"], "result": result})
+
+
+def main(words: list[str]) -> None:
+    if "broken-start" in words:
+        sys.exit("a library is missing")
+    if "slow-start" in words:
+        time.sleep(2)
+    if "changed" in words:
+        TOOLS[0]["description"] = "Echo a text, and keep a copy."
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "method" not in message:
+            with answered:
+                answers[message["id"]] = message.get("result")
+                answered.notify_all()
+        elif "id" in message:
+            threading.Thread(target=answer, args=(message, line), daemon=True).start()
+    while "silent" in words:
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/fake_toolplane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/jsonw.h"
+
+struct toolplane_call {
+    struct toolplane_call *next;
+    const struct toolplane_events *events;
+    void *ctx;
+};
+
+struct fake_toolplane fake_toolplane;
+static struct toolplane_call *first;
+
+static int note(const struct toolplane_request *request, const struct toolplane_events *events,
+                void *ctx, struct toolplane_call **ret, struct err *e)
+{
+    struct fake_toolplane *f = &fake_toolplane;
+    f->role = request->role;
+    (void)snprintf(f->session, sizeof f->session, "%s", request->session);
+    (void)snprintf(f->server, sizeof f->server, "%s", request->server);
+    (void)snprintf(f->tool, sizeof f->tool, "%s", request->tool);
+    drop_str char *params = request->params ? json_print(request->params) : xstrdup("");
+    (void)snprintf(f->params, sizeof f->params, "%s", params);
+    xfree(f->arguments);
+    f->arguments = xstrdup(request->arguments);
+    if (f->refuse) {
+        f->refuse = false;
+        return err_set(e, -EAGAIN, "refused");
+    }
+    struct toolplane_call *call = NEW(struct toolplane_call);
+    *call = (struct toolplane_call){.next = first, .events = events, .ctx = ctx};
+    first = *ret = call;
+    f->open++;
+    return 0;
+}
+
+int toolplane_call(struct toolplane *plane, const struct toolplane_request *request,
+                   const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                   struct err *e)
+{
+    (void)plane;
+    fake_toolplane.calls++;
+    return note(request, events, ctx, ret, e);
+}
+
+int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
+                      const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                      struct err *e)
+{
+    (void)plane;
+    fake_toolplane.approvals++;
+    return note(request, events, ctx, ret, e);
+}
+
+static void drop(struct toolplane_call *call)
+{
+    struct toolplane_call **at = &first;
+    while (*at && *at != call)
+        at = &(*at)->next;
+    if (!*at)
+        abort(); /* it was done or cancelled before */
+    *at = call->next;
+    fake_toolplane.open--;
+    xfree(call);
+}
+
+void toolplane_call_cancel(struct toolplane_call *call)
+{
+    fake_toolplane.cancels++;
+    drop(call);
+}
+
+void toolplane_reset(struct toolplane *plane)
+{
+    (void)plane;
+    fake_toolplane.resets++;
+}
+
+void toolplane_put_result(struct jsonw *w, const struct tools_result *result)
+{
+    (void)result;
+    jsonw_raw(w, fake_toolplane.result ? fake_toolplane.result : "null");
+}
+
+void toolplane_put_content(struct jsonw *w, const struct tools_result *result)
+{
+    (void)result;
+    if (fake_toolplane.content)
+        jsonw_set_raw(w, "content", fake_toolplane.content);
+}
+
+void fake_toolplane_done(size_t n, enum toolplane_failure failure, const char *why)
+{
+    struct toolplane_call *call = first;
+    while (n-- > 0)
+        call = call->next;
+    const struct toolplane_events *events = call->events;
+    void *ctx = call->ctx;
+    struct tools_result result = {0};
+    drop(call);
+    events->done(ctx, failure, failure == TOOLPLANE_OK ? &result : NULL, why);
+}
+
+void fake_toolplane_clear(void)
+{
+    xfree(fake_toolplane.arguments);
+    fake_toolplane = (struct fake_toolplane){0};
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/fakes/fake_toolplane.h - stands in for session/toolplane.c at link time: a test plays the
+ * tools under a front door. */
+#ifndef FAKES_FAKE_TOOLPLANE_H
+#define FAKES_FAKE_TOOLPLANE_H
+
+#include "session/toolplane.h"
+
+struct fake_toolplane {
+    int calls, approvals, cancels, resets; /* so far */
+    size_t open;
+    bool refuse;         /* the next call is refused */
+    const char *result;  /* JSON text that toolplane_put_result() writes; NULL: null */
+    const char *content; /* of toolplane_put_content(); NULL: no such member */
+    /* Of the last request: */
+    enum toolplane_role role;
+    char session[64], server[64], tool[64], params[256];
+    char *arguments;
+};
+
+extern struct fake_toolplane fake_toolplane;
+
+/* The n-th call that is open, the newest is 0. The reason is "" for TOOLPLANE_OK. */
+void fake_toolplane_done(size_t n, enum toolplane_failure failure, const char *why);
+void fake_toolplane_clear(void);
+
+#endif

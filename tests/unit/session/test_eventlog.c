@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/eventlog.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "acutest.h"
+
+static struct loop *loop;
+static struct eventlog *log_;
+
+static void start(size_t memory, const char *spill_dir, uint64_t spill)
+{
+    TEST_ASSERT(loop_new(&loop, NULL) == 0);
+    log_ = eventlog_open(&(struct eventlog_config){
+        .loop = loop, .memory_max = memory, .spill_dir = spill_dir, .spill_max = spill});
+}
+
+static void stop(void)
+{
+    log_ = eventlog_close(log_);
+    loop = loop_free(loop);
+}
+
+static void add(const char *text)
+{
+    eventlog_add(log_, &(struct logged){
+                           .kind = LOGGED_STDOUT, .cell = 3, .data = text, .n = strlen(text)});
+}
+
+static void expect(uint64_t after, uint64_t number, const char *text)
+{
+    struct logged event;
+    uint64_t missed;
+    TEST_ASSERT(eventlog_next(log_, after, &event, &missed) == 0);
+    TEST_CHECK_(event.number == number, "%d", (int)event.number);
+    TEST_CHECK(missed == number - after - 1);
+    TEST_CHECK_(event.n == strlen(text) && memcmp(event.data, text, event.n) == 0, "%.*s",
+                (int)event.n, event.data);
+}
+
+static void events_are_numbered_and_read_from_any_number(void)
+{
+    struct logged event;
+    uint64_t missed;
+    start(1 << 20, NULL, 0);
+    TEST_CHECK(eventlog_next(log_, 0, &event, &missed) == -EAGAIN);
+    add("one");
+    add("");
+    eventlog_add(log_, &(struct logged){.kind = LOGGED_END, .late = true, .data = "{}", .n = 2});
+    expect(0, 1, "one");
+    expect(1, 2, "");
+    expect(2, 3, "{}");
+    expect(0, 1, "one");
+    TEST_ASSERT(eventlog_next(log_, 2, &event, &missed) == 0);
+    TEST_CHECK(event.kind == LOGGED_END && event.late && event.cell == 0 && event.time_ms > 0);
+    TEST_CHECK(eventlog_next(log_, 3, &event, &missed) == -EAGAIN);
+    TEST_CHECK(eventlog_last(log_) == 3);
+    stop();
+}
+
+static void what_falls_out_of_memory_is_read_from_the_file(void)
+{
+    char text[64];
+    start(4096, "/tmp", 1 << 20);
+    for (int i = 1; i <= 1000; i++) {
+        (void)snprintf(text, sizeof text, "event %d", i);
+        add(text);
+    }
+    for (int i = 1; i <= 1000; i++) {
+        (void)snprintf(text, sizeof text, "event %d", i);
+        expect((uint64_t)i - 1, (uint64_t)i, text);
+    }
+    expect(499, 500, "event 500");
+    expect(9, 10, "event 10");
+    stop();
+}
+
+static void the_oldest_are_given_up_and_the_reader_is_told(void)
+{
+    char text[64];
+    struct logged event;
+    uint64_t missed;
+    start(4096, "/tmp", 16384);
+    for (int i = 1; i <= 2000; i++) {
+        (void)snprintf(text, sizeof text, "event %d", i);
+        add(text);
+    }
+    TEST_ASSERT(eventlog_next(log_, 0, &event, &missed) == 0);
+    TEST_CHECK_(missed > 1000 && missed < 1990, "%d", (int)missed);
+    uint64_t number = event.number;
+    for (; number < 2000; number++) {
+        TEST_ASSERT(eventlog_next(log_, number, &event, &missed) == 0);
+        TEST_CHECK(missed == 0 && event.number == number + 1);
+    }
+    stop();
+}
+
+static void without_a_place_to_spill_memory_is_all(void)
+{
+    struct logged event;
+    uint64_t missed;
+    start(4096, "/nonexistent", 1 << 20);
+    for (int i = 0; i < 1000; i++)
+        add("x");
+    TEST_ASSERT(eventlog_next(log_, 0, &event, &missed) == 0);
+    TEST_CHECK(missed > 900);
+    stop();
+}
+
+static void what_is_too_large_says_so(void)
+{
+    static char large[3000];
+    memset(large, 'x', sizeof large - 1);
+    start(4096, NULL, 0);
+    add(large);
+    expect(0, 1, "");
+    eventlog_add(log_, &(struct logged){
+                           .kind = LOGGED_DISPLAY, .data = large, .n = sizeof large - 1});
+    expect(1, 2, "{\"omitted\":2999}");
+    stop();
+}
+
+static void count(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+static void watchers_are_told_once_in_a_turn(void)
+{
+    int a = 0, b = 0;
+    struct eventlog_watcher first = {0}, second = {0};
+    start(4096, NULL, 0);
+    eventlog_watch(log_, &first, count, &a);
+    eventlog_watch(log_, &second, count, &b);
+    add("x");
+    add("y");
+    loop_turn(loop, 0);
+    TEST_CHECK(a == 1 && b == 1);
+    eventlog_unwatch(log_, &first);
+    eventlog_unwatch(log_, &first);
+    add("z");
+    loop_turn(loop, 0);
+    TEST_CHECK(a == 1 && b == 2);
+    stop();
+}
+
+TEST_LIST = {
+    {"events_are_numbered_and_read_from_any_number", events_are_numbered_and_read_from_any_number},
+    {"what_falls_out_of_memory_is_read_from_the_file",
+     what_falls_out_of_memory_is_read_from_the_file},
+    {"the_oldest_are_given_up_and_the_reader_is_told",
+     the_oldest_are_given_up_and_the_reader_is_told},
+    {"without_a_place_to_spill_memory_is_all", without_a_place_to_spill_memory_is_all},
+    {"what_is_too_large_says_so", what_is_too_large_says_so},
+    {"watchers_are_told_once_in_a_turn", watchers_are_told_once_in_a_turn},
+    {NULL, NULL},
+};

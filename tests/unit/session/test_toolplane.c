@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tool plane above played MCP servers (tests/fakes/fake_tools.c) and real approvals. */
+#include "session/toolplane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "acutest.h"
+#include "base/alloc.h"
+#include "fakes/fake_tools.h"
+
+static struct {
+    struct loop *loop;
+    struct approvals *approvals;
+    struct toolplane *plane;
+    struct approver *approver;
+    char asked[256]; /* the last question: SERVER.TOOL SHOWN ARGUMENTS */
+    char id[APPROVALS_ID_MAX + 1];
+    char dir[64];
+    int done;
+    enum toolplane_failure failure;
+    char text[256];
+    char modules[512];
+} t;
+
+static void on_ask(void *ctx, const struct approval_view *view)
+{
+    (void)ctx;
+    (void)snprintf(t.id, sizeof t.id, "%s", view->id);
+    (void)snprintf(t.asked, sizeof t.asked, "%s.%s %s %s", view->subject.server,
+                   view->subject.tool, view->subject.shown, view->subject.arguments);
+}
+
+static void on_elicit(void *ctx, const struct approval_view *view)
+{
+    (void)ctx;
+    (void)snprintf(t.id, sizeof t.id, "%s", view->id);
+    (void)snprintf(t.asked, sizeof t.asked, "%s: %s", view->subject.server, view->form);
+}
+
+static void on_settled(void *ctx, const char *id)
+{
+    (void)ctx, (void)id;
+}
+
+static void turn(void)
+{
+    for (int i = 0; i < 4; i++)
+        loop_turn(t.loop, 0);
+}
+
+static void start(bool ask)
+{
+    TEST_ASSERT(loop_new(&t.loop, NULL) == 0);
+    struct approvals_config approvals = {.loop = t.loop, .ask_by_default = ask};
+    TEST_ASSERT(approvals_open(&approvals, &t.approvals, NULL) == 0);
+    (void)snprintf(t.dir, sizeof t.dir, "/tmp/toolplane-XXXXXX");
+    TEST_ASSERT(mkdtemp(t.dir) != NULL);
+    t.plane = toolplane_open(&(struct toolplane_config){
+        .loop = t.loop, .approvals = t.approvals, .packages_dir = t.dir});
+    t.approver = approver_join(
+        t.approvals,
+        &(struct approver_config){.ask = on_ask, .elicit = on_elicit, .settled = on_settled});
+    fake_tools.known = true;
+    (void)snprintf(fake_tools.params, sizeof fake_tools.params, "{\"command\":\"x\"}");
+}
+
+static void stop(void)
+{
+    t.plane = toolplane_close(t.plane);
+    t.approver = approver_leave(t.approver);
+    t.approvals = approvals_close(t.approvals);
+    t.loop = loop_free(t.loop);
+    drop_str char *command = xasprintf("rm -rf %s", t.dir);
+    TEST_CHECK(system(command) == 0);
+}
+
+static void on_done(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
+                    const char *why)
+{
+    (void)ctx;
+    t.done++;
+    t.failure = failure;
+    drop_buf struct buf out = BUF_INIT(4096);
+    struct jsonw w = JSONW(&out);
+    if (result)
+        toolplane_put_result(&w, result);
+    (void)snprintf(t.text, sizeof t.text, "%s", failure == TOOLPLANE_OK ? buf_text(&out) : why);
+}
+
+static const struct toolplane_events events = {.done = on_done};
+
+static int begin(enum toolplane_role role, const char *server, const char *params,
+                 struct toolplane_call **ret, struct err *e)
+{
+    drop_json struct json *tree =
+        params ? json_parse_copy(params, strlen(params), JSON_STRICT, NULL) : NULL;
+    struct toolplane_request request = {.role = role,
+                                        .session = "default",
+                                        .server = server,
+                                        .tool = "echo",
+                                        .params = tree,
+                                        .arguments = "{\"n\":12345678901234567890}"};
+    return toolplane_call(t.plane, &request, &events, NULL, ret, e);
+}
+
+static void decide(bool accept)
+{
+    TEST_CHECK(approver_decide(t.approver, t.id, &(struct approval_decision){.accept = accept},
+                               NULL) == 0);
+    turn();
+}
+
+static void expect(enum toolplane_failure failure, const char *text)
+{
+    TEST_CHECK_(t.done == 1, "%d", t.done);
+    TEST_CHECK_(t.failure == failure, "%d", (int)t.failure);
+    TEST_CHECK_(strcmp(t.text, text) == 0, "%s", t.text);
+    t.done = 0;
+}
+
+static void a_call_is_made_without_asking_when_nothing_says_otherwise(void)
+{
+    struct toolplane_call *call;
+    start(false);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK(strcmp(fake_tools.called, "demo echo {\"n\":12345678901234567890}") == 0);
+    TEST_CHECK(t.done == 0);
+    fake_tools_done("hi", false, NULL);
+    expect(TOOLPLANE_OK, "\"hi\"");
+    stop();
+}
+
+static void the_human_sees_what_will_run_and_decides(void)
+{
+    struct toolplane_call *call;
+    start(true);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK_(strcmp(t.asked, "demo.echo run demo {\"n\":12345678901234567890}") == 0, "%s",
+                t.asked);
+    TEST_CHECK(fake_tools.calls == 0);
+    decide(false);
+    expect(TOOLPLANE_REJECTED, "Approval request for demo.echo rejected");
+    TEST_CHECK(fake_tools.calls == 0);
+
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    decide(true);
+    TEST_CHECK(fake_tools.calls == 1);
+    fake_tools_done("no such file", true, NULL);
+    expect(TOOLPLANE_ERROR, "no such file");
+    stop();
+}
+
+static void nobody_to_ask_is_a_failure(void)
+{
+    struct toolplane_call *call;
+    start(true);
+    t.approver = approver_leave(t.approver);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    expect(TOOLPLANE_ERROR,
+           "Approval request for demo.echo failed: Approval channel not connected");
+    stop();
+}
+
+static void a_kernel_starts_nothing(void)
+{
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    start(false);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "other", NULL, &call, &e) == -ENOENT);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "other", "{\"command\":\"sh\"}", &call, &e) == -ENOENT);
+    TEST_CHECK_(strstr(e.msg, "other is not registered") != NULL, "%s", e.msg);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "demo", "{\"command\":\"sh\"}", &call, &e) == -EPERM);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "demo", "{\"command\":\"x\"}", &call, &e) == 0);
+    TEST_CHECK(fake_tools.registrations == 0);
+    stop();
+}
+
+static void an_application_brings_a_server_once_and_in_full_view(void)
+{
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    start(true);
+    fake_tools.known = false;
+    TEST_ASSERT(begin(TOOLPLANE_APPLICATION, "demo", "{\"command\":\"y\"}", &call, NULL) == 0);
+    turn();
+    TEST_CHECK_(strncmp(t.asked, "demo.echo shown y ", 18) == 0, "%s", t.asked);
+    TEST_CHECK(fake_tools.registrations == 0);
+    decide(true);
+    TEST_CHECK(strcmp(fake_tools.registered, "demo {\"command\":\"y\"}") == 0);
+    fake_tools_registered(NULL);
+    turn();
+    TEST_CHECK(fake_tools.calls == 1);
+    fake_tools_done("hi", false, NULL);
+    expect(TOOLPLANE_OK, "\"hi\"");
+    TEST_CHECK(begin(TOOLPLANE_APPLICATION, "demo", "{\"command\":\"z\"}", &call, &e) == -EPERM);
+    stop();
+}
+
+static void a_cancelled_call_is_given_up_wherever_it_is(void)
+{
+    struct toolplane_call *call;
+    start(true);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    toolplane_call_cancel(call);
+    TEST_CHECK(approvals_waiting(t.approvals, "default") == 0);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    decide(true);
+    toolplane_call_cancel(call);
+    TEST_CHECK(fake_tools.cancelled == 1);
+    TEST_CHECK(t.done == 0);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0); /* close cancels it */
+    stop();
+}
+
+static void approval_alone_is_for_shell_commands(void)
+{
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    start(true);
+    struct toolplane_request request = {.session = "default",
+                                        .server = "ipybox",
+                                        .tool = "shell",
+                                        .arguments = "{\"cmd\":\"ls\"}"};
+    TEST_ASSERT(toolplane_approve(t.plane, &request, &events, NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK_(strstr(t.asked, "ipybox.shell") != NULL, "%s", t.asked);
+    decide(true);
+    expect(TOOLPLANE_OK, "");
+    TEST_CHECK(fake_tools.calls == 0);
+    request.server = "github";
+    TEST_CHECK(toolplane_approve(t.plane, &request, &events, NULL, &call, &e) == -ENOENT);
+    stop();
+}
+
+static void what_a_server_asks_goes_to_the_human(void)
+{
+    struct toolplane_call *call;
+    start(false);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    fake_tools_ask("{\"message\":\"Who?\"}");
+    turn();
+    TEST_CHECK_(strcmp(t.asked, "demo: {\"message\":\"Who?\"}") == 0, "%s", t.asked);
+    TEST_CHECK(approver_answer(t.approver, t.id, "{\"action\":\"accept\"}", NULL) == 0);
+    turn();
+    TEST_CHECK_(strcmp(fake_tools.answer, "{\"action\":\"accept\"}") == 0, "%s",
+                fake_tools.answer);
+    fake_tools_done("hi", false, NULL);
+    expect(TOOLPLANE_OK, "\"hi\"");
+    stop();
+}
+
+static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    (void)ctx;
+    t.done++;
+    t.modules[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        (void)strcat(t.modules, modules[i]);
+        (void)strcat(t.modules, " ");
+    }
+    if (why)
+        (void)snprintf(t.modules, sizeof t.modules, "%s", why->msg);
+}
+
+static void registration_writes_the_package(void)
+{
+    struct toolplane_job *job;
+    struct err e = ERR_NONE;
+    start(false);
+    drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    fake_tools_registered(NULL);
+    TEST_CHECK_(strcmp(t.modules, "echo odd_name ") == 0, "%s", t.modules);
+    drop_str char *path = xasprintf("%s/demo/odd_name.py", t.dir);
+    TEST_CHECK(access(path, R_OK) == 0);
+
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    fake_tools_registered("it does not start");
+    TEST_CHECK_(strcmp(t.modules, "it does not start") == 0, "%s", t.modules);
+    TEST_CHECK(access(path, R_OK) == 0);
+
+    TEST_CHECK(toolplane_register(t.plane, "ipybox", params, on_registered, NULL, &job, &e) ==
+               -EINVAL);
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    toolplane_job_cancel(job);
+    TEST_CHECK(t.done == 2);
+    stop();
+}
+
+TEST_LIST = {
+    {"a_call_is_made_without_asking_when_nothing_says_otherwise",
+     a_call_is_made_without_asking_when_nothing_says_otherwise},
+    {"the_human_sees_what_will_run_and_decides", the_human_sees_what_will_run_and_decides},
+    {"nobody_to_ask_is_a_failure", nobody_to_ask_is_a_failure},
+    {"a_kernel_starts_nothing", a_kernel_starts_nothing},
+    {"an_application_brings_a_server_once_and_in_full_view",
+     an_application_brings_a_server_once_and_in_full_view},
+    {"a_cancelled_call_is_given_up_wherever_it_is", a_cancelled_call_is_given_up_wherever_it_is},
+    {"approval_alone_is_for_shell_commands", approval_alone_is_for_shell_commands},
+    {"what_a_server_asks_goes_to_the_human", what_a_server_asks_goes_to_the_human},
+    {"registration_writes_the_package", registration_writes_the_package},
+    {NULL, NULL},
+};
