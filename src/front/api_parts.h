@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/api_parts.h - the parts of the HTTP API, each with its routes in a file of its own (private
- * to front/). api.c puts the tables together; the ctx of every handler is the struct api. */
+ * to front/). api.c puts the tables together, admits requests by the role in a route's tag, and is
+ * the ctx of every handler. */
 #ifndef FRONT_API_PARTS_H
 #define FRONT_API_PARTS_H
 
@@ -11,9 +12,19 @@ struct api_files;    /* api_files.c: /v1/files */
 struct api_sessions; /* api_sessions.c: /v1/sessions */
 struct api_mcp;      /* api_mcp.c: /mcp */
 
+/* What a route asks of the token: the tag of its struct http_route. Admin may do everything;
+ * execute may not approve, and approve may not execute. */
+enum api_role {
+    API_EVERYONE, /* no token needed */
+    API_EXECUTE,
+    API_APPROVE,
+    API_ADMIN
+};
+
 struct api {
     struct loop *loop;
     struct http *http;
+    const char *workspace; /* absolute */
     struct api_sessions *sessions;
     struct api_files *files;
     struct api_mcp *mcp;
@@ -23,5 +34,7 @@ struct api_routes {
     const struct http_route *routes;
     size_t n;
 };
+
+extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes;
 
 #endif
