@@ -74,7 +74,8 @@ static int init(int argc, char **argv)
     init_plan_words(argc, argv, &plan);
     bool server = plan.self && strcmp(plan.argv[1], "server") == 0;
     bool named = argc > 0 && strcmp(argv[0], "server") == 0;
-    int r = options_parse(ROLE_SERVER, server ? argc - named : 0, argv + (server && named), &options, &e);
+    int r = options_parse(ROLE_SERVER, server ? argc - named : 0, argv + (server && named),
+                          &options, &e);
     bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
     if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);

@@ -31,8 +31,8 @@ static const struct options_row rows[] = {
      NULL, 0, 0,
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
      "client by elicitation. Without it calls are approved, unless the policy says otherwise."},
-    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout),
-     "SECONDS", "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
+    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout), "SECONDS",
+     "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
     {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
      "JSON file with rules which tools may be called, are asked for, or are denied."},
     {"approve-shell-cmds", "IPYBOX_APPROVE_SHELL_CMDS", OPTION_FLAG, AT(approve_shell_cmds), NULL,
@@ -393,7 +393,8 @@ static int unknown_option(const char *word, int length, struct err *e)
 static const struct options_row *find_row(enum role role, const char *name, size_t length)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
-        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) && strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) &&
+            strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
             return &rows[i];
     return NULL;
 }

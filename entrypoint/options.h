@@ -29,15 +29,15 @@ struct options {
     enum options_want want; /* --help and --version end the parsing: nothing else is valid then */
     const char *workspace;
     const char *tool_server_host;
-    int tool_server_port;             /* 0: off */
-    const char *tool_server_token;    /* NULL: none */
-    const char *approver_token;       /* likewise */
+    int tool_server_port;          /* 0: off */
+    const char *tool_server_token; /* NULL: none */
+    const char *approver_token;    /* likewise */
     bool approve_tool_calls;
-    int approval_timeout;             /* seconds, 0: none */
-    const char *tool_policy;          /* NULL: none */
-    const char *mcp_servers;          /* likewise */
-    const char *mcp_root;             /* likewise */
-    int connect_timeout;              /* seconds */
+    int approval_timeout;    /* seconds, 0: none */
+    const char *tool_policy; /* NULL: none */
+    const char *mcp_servers; /* likewise */
+    const char *mcp_root;    /* likewise */
+    int connect_timeout;     /* seconds */
     bool approve_shell_cmds;
     bool require_shell_escape;
     const char *kernel_gateway_host;

@@ -157,8 +157,7 @@ static int start_process(struct kernel *kernel, struct err *e)
                           "-f",
                           link_connection_file(kernel->link),
                           NULL};
-    struct child_spec spec = {
-        .argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
+    struct child_spec spec = {.argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 

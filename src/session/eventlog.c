@@ -226,8 +226,9 @@ void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cel
 {
     drop_str char *text = content ? json_print(content) : NULL;
     const char *data = text ? text : "{}";
-    eventlog_add(log, &(struct logged){
-                          .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
+    eventlog_add(log,
+                 &(struct logged){
+                     .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -299,7 +300,8 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
     for (int i = 0; i < 2 && !found; i++)
         found = segments[i]->last > after && read_segment(log, segments[i], after, ret);
     if (!found) {
-        const struct kept *kept = log->at && log->at->record.number <= after ? log->at : log->oldest;
+        const struct kept *kept =
+            log->at && log->at->record.number <= after ? log->at : log->oldest;
         while (kept->record.number <= after) /* the newest is above it */
             kept = kept->next;
         describe(&kept->record, kept->data, ret);

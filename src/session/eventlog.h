@@ -38,7 +38,7 @@ extern const char *const logged_names[LOGGED__COUNT]; /* "begin", "stdout" … *
 
 struct logged { /* data is borrowed until the next call */
     uint64_t number;
-    uint64_t cell; /* its number in the session, 0: none */
+    uint64_t cell;   /* its number in the session, 0: none */
     int64_t time_ms; /* since 1970 */
     enum logged_kind kind;
     bool late; /* of a cell that has ended: from a thread, a task or a child of it */

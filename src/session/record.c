@@ -30,22 +30,24 @@ void record_begin(struct eventlog *log, uint64_t cell)
 void record_end(struct eventlog *log, uint64_t cell, enum cell_status status)
 {
     static const char *const names[] = {
-        [CELL_OK] = "ok",       [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
-        [CELL_LOST] = "lost",   [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
+        [CELL_OK] = "ok",           [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
+        [CELL_LOST] = "lost",       [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
         [CELL_REFUSED] = "refused",
     };
     if (!log)
         return;
     drop_str char *text = xasprintf("{\"status\":\"%s\"}", names[status]);
-    eventlog_add(log, &(struct logged){
-                          .kind = LOGGED_END, .cell = cell, .data = text, .n = strlen(text)});
+    eventlog_add(
+        log, &(struct logged){.kind = LOGGED_END, .cell = cell, .data = text, .n = strlen(text)});
 }
 
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
 {
     static const enum logged_kind kinds[JUPYTER__COUNT] = {
-        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,       [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
-        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE, [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
+        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,
+        [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
+        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE,
+        [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
         [JUPYTER_ERROR] = LOGGED_ERROR,
     };
     struct logged event = {.cell = cell, .late = late};

@@ -25,7 +25,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     void *ctx;
     void (*reset_done)(void *ctx, const struct err *why);
     uint64_t number; /* in the event log; 0: it has not begun */
-    bool abandoned; /* nobody gets its result: the text comes with the next one's */
+    bool abandoned;  /* nobody gets its result: the text comes with the next one's */
 };
 
 struct session {
@@ -55,7 +55,7 @@ struct session {
     struct buf late;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
-    loop_fn watch; /* another kernel is ready */
+    loop_fn watch;           /* another kernel is ready */
     void *watch_ctx;
     /* closing */
     bool closing;

@@ -8,12 +8,12 @@
 #include "tools/tools.h"
 
 struct fake_tools {
-    bool known;                 /* the server "demo" is registered */
-    char params[256];           /* with these parameters */
-    char registered[256];       /* the last registration: NAME PARAMS */
-    char called[256];           /* the last call: SERVER TOOL ARGUMENTS */
+    bool known;           /* the server "demo" is registered */
+    char params[256];     /* with these parameters */
+    char registered[256]; /* the last registration: NAME PARAMS */
+    char called[256];     /* the last call: SERVER TOOL ARGUMENTS */
     int registrations, calls, cancelled, resets, answers;
-    char answer[256];           /* of the last elicitation */
+    char answer[256]; /* of the last elicitation */
 };
 extern struct fake_tools fake_tools;
 

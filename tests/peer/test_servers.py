@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other people's MCP servers: registered in the container, and their tools called by code.
 
-Those on standard streams run inside the container, from files that are mounted; those on HTTP run beside it.
+Those on standard streams run inside the container, from files that are mounted; those on HTTP run
+beside it.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,9 +161,7 @@ def test_everything_on_http(it: ToolBox, kind: str, path: str) -> None:
         name = f"web_{kind.lower()}"
         register(it, name, {"url": f"http://127.0.0.1:{port}{path}"})
         assert call(it, name, "echo", message="x") == "Echo: x"
-        assert "completed" in call(
-            it, name, "trigger_long_running_operation", duration=1, steps=2
-        )
+        assert "completed" in call(it, name, "trigger_long_running_operation", duration=1, steps=2)
 
 
 def test_go_everything_on_http(it: ToolBox) -> None:

@@ -87,8 +87,8 @@ static void what_belongs_to_apigen_is_unknown_to_the_server(void)
     struct err e = ERR_NONE;
     TEST_CHECK(PARSE(&o, &e, "--server-name", "x") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "unknown option --server-name") != NULL, "%s", e.msg);
-    const char *const words[] = {"--server-name", "git", "--server-params", "{}", "--workspace",
-                                 "/w", NULL};
+    const char *const words[] = {
+        "--server-name", "git", "--server-params", "{}", "--workspace", "/w", NULL};
     TEST_ASSERT(parse(ROLE_APIGEN, words, &o, &e) == 0);
     TEST_CHECK(strcmp(o.server_name, "git") == 0 && strcmp(o.root_dir, "mcptools") == 0);
     TEST_CHECK(strcmp(o.workspace, "/w") == 0 && !o.tools_file);
@@ -232,8 +232,6 @@ static void what_is_not_available_yet_is_said(void)
     static const char *const words[][2] = {
         {"--sandbox", NULL},
         {"--sandbox-config=x", NULL},
-        {"--tool-server-host=localhost", NULL},
-        {"--tool-server-port=0", NULL},
     };
     struct options o;
     struct err e = ERR_NONE;
@@ -306,7 +304,9 @@ static void the_first_word_chooses_the_role(void)
 static void the_secrets_are_those_of_the_table(void)
 {
     TEST_CHECK(strcmp(options_secret(0), "IPYBOX_KERNEL_GATEWAY_TOKEN") == 0);
-    TEST_CHECK(options_secret(1) == NULL);
+    TEST_CHECK(strcmp(options_secret(1), "IPYBOX_TOOL_SERVER_TOKEN") == 0);
+    TEST_CHECK(strcmp(options_secret(2), "IPYBOX_APPROVER_TOKEN") == 0);
+    TEST_CHECK(options_secret(3) == NULL);
 }
 
 static void every_text_names_every_option(void)

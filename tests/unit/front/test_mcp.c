@@ -151,13 +151,14 @@ static void the_tools_have_the_names_and_defaults_that_clients_know(void)
     say("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/list\"}");
     expect("\"id\":\"a\",\"result\":{\"tools\":[{\"name\":\"execute_ipython_cell\"");
     expect("\"name\":\"install_package\"");
+    expect("\"name\":\"register_mcp_server\"");
     expect("\"name\":\"reset\"");
     expect("\"default\":120");
     expect("\"default\":5000");
     expect("\"required\":[\"code\"]");
     expect_not("resultType");
     drop_json struct json *tree = json_parse(sent, strlen(sent), JSON_STRICT, NULL);
-    TEST_CHECK(json_count(json_get(json_get(tree, "result"), "tools")) == 3);
+    TEST_CHECK(json_count(json_get(json_get(tree, "result"), "tools")) == 4);
     close_mcp();
 }
 

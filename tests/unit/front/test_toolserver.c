@@ -118,7 +118,8 @@ static void arguments_are_handed_on_as_they_were_written(void)
     open_it();
     int fd = dial();
     char text[1024];
-    (void)snprintf(text, sizeof text, "POST /run HTTP/1.1\r\n" AUTH("KERN") "Content-Length: %zu\r\n\r\n%s",
+    (void)snprintf(text, sizeof text,
+                   "POST /run HTTP/1.1\r\n" AUTH("KERN") "Content-Length: %zu\r\n\r\n%s",
                    strlen(body), body);
     say(fd, text);
     TEST_CHECK(fake_toolplane.calls == 1 && fake_toolplane.role == TOOLPLANE_KERNEL);
@@ -231,10 +232,11 @@ static void take_id(const char *arguments, char id[64])
     const char *text = buf_text(&got), *at = strstr(text, "\"id\":\"");
     TEST_ASSERT(at != NULL);
     (void)snprintf(id, 64, "%.*s", (int)strcspn(at + 6, "\""), at + 6);
-    (void)buf_addf(&expected,
-                   "{\"jsonrpc\":\"2.0\",\"method\":\"approve\",\"params\":{\"server_name\":\"peer\","
-                   "\"tool_name\":\"texts\",\"tool_args\":%s},\"id\":\"%s\"}",
-                   arguments, id);
+    (void)buf_addf(
+        &expected,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"approve\",\"params\":{\"server_name\":\"peer\","
+        "\"tool_name\":\"texts\",\"tool_args\":%s},\"id\":\"%s\"}",
+        arguments, id);
     check_has(expected.data);
 }
 
@@ -271,7 +273,10 @@ static void an_approver_accepts_and_rejects(void)
 
 static void junk_on_the_channel_closes_it_and_no_more(void)
 {
-    static const char *const junk[] = {"junk", "{}", "[1]", "{\"id\":1,\"result\":true}",
+    static const char *const junk[] = {"junk",
+                                       "{}",
+                                       "[1]",
+                                       "{\"id\":1,\"result\":true}",
                                        "{\"id\":\"x\",\"result\":\"true\"}",
                                        "{\"id\":\"x\",\"result\":1}"};
     open_it();

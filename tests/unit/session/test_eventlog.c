@@ -24,8 +24,8 @@ static void stop(void)
 
 static void add(const char *text)
 {
-    eventlog_add(log_, &(struct logged){
-                           .kind = LOGGED_STDOUT, .cell = 3, .data = text, .n = strlen(text)});
+    eventlog_add(
+        log_, &(struct logged){.kind = LOGGED_STDOUT, .cell = 3, .data = text, .n = strlen(text)});
 }
 
 static void expect(uint64_t after, uint64_t number, const char *text)
@@ -115,8 +115,8 @@ static void what_is_too_large_says_so(void)
     start(4096, NULL, 0);
     add(large);
     expect(0, 1, "");
-    eventlog_add(log_, &(struct logged){
-                           .kind = LOGGED_DISPLAY, .data = large, .n = sizeof large - 1});
+    eventlog_add(log_,
+                 &(struct logged){.kind = LOGGED_DISPLAY, .data = large, .n = sizeof large - 1});
     expect(1, 2, "{\"omitted\":2999}");
     stop();
 }
