@@ -165,9 +165,15 @@ static void paths_are_decoded_and_matched_by_segments(void)
     ask(GET("/s/x/files/a/b%20c"));
     check_has("id=x rest=a/b c ");
     static const char *const bad[] = {
-        GET("/s/%00/one"),           GET("/s/%0a/one"),        GET("/s/%zz/one"),
-        GET("/s/%4/one"),            GET("/s/%ff/one"),        GET("/s/x/files/../y"),
-        GET("/s/x/files/%2e%2E/y"),  GET("/s/./one"),          GET("http://localhost/echo"),
+        GET("/s/%00/one"),
+        GET("/s/%0a/one"),
+        GET("/s/%zz/one"),
+        GET("/s/%4/one"),
+        GET("/s/%ff/one"),
+        GET("/s/x/files/../y"),
+        GET("/s/x/files/%2e%2E/y"),
+        GET("/s/./one"),
+        GET("http://localhost/echo"),
         "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -374,8 +380,8 @@ static void an_upload_waits_for_its_handler(void)
     turn();
     while (sent < (size_t)16 << 20) {
         size_t left = ((size_t)16 << 20) - sent;
-        ssize_t n = send(fd, block, left < sizeof block ? left : sizeof block,
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n =
+            send(fd, block, left < sizeof block ? left : sizeof block, MSG_DONTWAIT | MSG_NOSIGNAL);
         sent += n > 0 ? (size_t)n : 0;
         turn();
     }
@@ -459,9 +465,14 @@ static void tokens_come_as_bearer_or_as_a_password(void)
     check_head("HTTP/1.1 200 ");
     ask("GET /secret HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic eDpzZWNyZXQ=\r\n\r\n");
     check_head("HTTP/1.1 200 ");
-    static const char *const wrong[] = {"Bearer secret2", "Bearer", "Basic c2VjcmV0", "Basic ???",
-                                        "Token secret",   "",       "Bearer secret\r\n"
-                                                                    "Authorization: Bearer secret"};
+    static const char *const wrong[] = {"Bearer secret2",
+                                        "Bearer",
+                                        "Basic c2VjcmV0",
+                                        "Basic ???",
+                                        "Token secret",
+                                        "",
+                                        "Bearer secret\r\n"
+                                        "Authorization: Bearer secret"};
     char text[256];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         (void)snprintf(text, sizeof text,

@@ -4,9 +4,9 @@
 #include "front/http.h"
 
 static struct http *http;
-static struct ws *ws;            /* the one that was opened last */
+static struct ws *ws; /* the one that was opened last */
 static struct http_request *held;
-static char last[256];           /* message */
+static char last[256]; /* message */
 static size_t last_n;
 static int messages, closed, code, writable, opened;
 static bool last_text, hold_it, greet, close_in_message;
@@ -130,11 +130,17 @@ static void messages_go_both_ways(void)
     TEST_CHECK(messages == 4 && last_n == 0);
     TEST_CHECK(ws_send(ws, true, "one", 3, NULL) == 0 && ws_send(ws, false, "2", 1, NULL) == 0);
     TEST_CHECK(!hear(fd));
-    TEST_CHECK(got.len == 8 && memcmp(got.data, "\x81\3one\x82\1" "2", 8) == 0);
+    TEST_CHECK(got.len == 8 && memcmp(got.data,
+                                      "\x81\3one\x82\1"
+                                      "2",
+                                      8) == 0);
     static char big[90000];
     say_frame(fd, 0x82, big, sizeof big);
     TEST_CHECK(messages == 5 && last_n == sizeof big);
-    say_frame(fd, 0x88, "\x03\xe8" "bye", 5);
+    say_frame(fd, 0x88,
+              "\x03\xe8"
+              "bye",
+              5);
     TEST_CHECK(hear(fd));
     TEST_CHECK(closed == 1 && code == WS_NORMAL && strcmp(last, "bye") == 0);
     (void)fd_close(fd);
