@@ -17,14 +17,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
-#include "front/http_head.h"
 #include "front/http_listen.h"
+#include "front/http_request.h"
 
 enum {
-    POOL_FACTOR = 2,             /* of the library's memory per connection to the head's limit */
+    POOL_FACTOR = 2, /* of the library's memory per connection to the head's limit */
     STREAM_BLOCK = 64 << 10,
-    PROBLEM_MAX = 16 << 10,
     BUSY_WAIT_MAX_MS = 60000,
 };
 
@@ -37,60 +35,6 @@ const struct http_limits http_limits_default = {
     .stall_ms = 30000,
     .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
 };
-
-struct conn {
-    struct http *http;
-    struct conn *next, *prev;
-    int fd;
-    bool is_ws;                 /* the library has let go of it, the WebSocket not yet */
-    char address[NI_MAXHOST];
-    struct loop_timer deadline; /* for the head of the next request */
-};
-
-struct http_request {
-    struct http *http;
-    struct conn *conn;
-    struct MHD_Connection *mhd;
-    struct http_request *next, *prev;
-    char *raw; /* the target as it came */
-    char method[16];
-    struct http_target target;
-    struct http_match match;
-    bool seen, complete; /* the head, the whole request */
-    bool open;           /* its handler's */
-    bool started, dead, suspended, paused, held;
-    void *data;
-    const struct http_events *events;
-    void *ctx;
-    struct buf body;
-    uint64_t body_got, body_mark, discarded;
-    struct MHD_Response *response; /* ready, not queued yet */
-    int status;
-    bool streaming, ended, aborted, blocked;
-    struct buf queue; /* of a stream; bytes before `taken` are gone */
-    size_t taken;
-    struct ws *ws;
-    struct loop_timer timer; /* progress of the body, or an answer that is held back */
-    struct loop_defer tell;
-    struct loop_io *watch; /* while it is suspended */
-};
-
-struct http {
-    struct http_config config;
-    struct http_limits limits;
-    struct loop *loop;
-    struct MHD_Daemon *daemon;
-    struct loop_io *io;
-    struct loop_timer busy;
-    struct loop_defer soon;
-    struct http_listen *listen;
-    struct ws_hub *hub;
-    struct conn *conns, *arriving;
-    size_t conn_count;
-    struct http_request *requests;
-};
-
-static const struct http_events no_events = {0};
 
 /* --- running the library ---------------------------------------------------------------------- */
 
@@ -203,15 +147,6 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
     set_response(r, status, headers, n, response);
 }
 
-void http_answer_json(struct http_request *r, int status, const struct buf *body)
-{
-    static const struct http_header json = {"Content-Type", "application/json"};
-    if (body->failed < 0)
-        http_problem(r, 500, NULL, 0, "the answer is too long");
-    else
-        http_answer(r, status, &json, 1, buf_text(body), body->len);
-}
-
 void http_answer_file(struct http_request *r, int status, const struct http_header *headers,
                       size_t n, int fd, uint64_t offset, uint64_t length)
 {
@@ -223,38 +158,6 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
     }
     r->open = false;
     set_response(r, status, headers, n, response);
-}
-
-static void put_problem(struct buf *out, int status, const char *detail)
-{
-    struct jsonw w = JSONW(out);
-    jsonw_object(&w);
-    jsonw_set_text(&w, "type", "about:blank");
-    jsonw_set_text(&w, "title", http_reason(status));
-    jsonw_set_int(&w, "status", status);
-    jsonw_set_text(&w, "detail", detail);
-    jsonw_end(&w);
-}
-
-void http_problem(struct http_request *r, int status, const struct http_header *headers, size_t n,
-                  const char *fmt, ...)
-{
-    drop_buf struct buf detail = BUF_INIT(PROBLEM_MAX / 4), body = BUF_INIT(PROBLEM_MAX);
-    char text[PROBLEM_MAX / 8];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *type = "application/json";
-    if (r->http->config.problem)
-        r->http->config.problem(r->http->config.ctx, status, text, &body);
-    if (body.len == 0) {
-        type = "application/problem+json";
-        put_problem(&body, status, text);
-    }
-    http_answer(r, status, headers, n, buf_text(&body), body.len);
-    if (r->response)
-        (void)MHD_add_response_header(r->response, "Content-Type", type);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -346,27 +249,7 @@ void http_stream_abort(struct http_request *r)
     http_stream_end(r);
 }
 
-/* --- what a handler asks ---------------------------------------------------------------------- */
-
-const char *http_method(const struct http_request *r)
-{
-    return r->method;
-}
-
-const char *http_path(const struct http_request *r)
-{
-    return r->target.path ? r->target.path : "";
-}
-
-const char *http_param(const struct http_request *r, const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < r->match.n; i++) {
-        if (strncmp(r->match.names[i], name, n) == 0 && strchr("*}", r->match.names[i][n]))
-            return r->match.values[i];
-    }
-    return NULL;
-}
+/* --- what the library knows ------------------------------------------------------------------- */
 
 const char *http_query(const struct http_request *r, const char *name)
 {
@@ -404,43 +287,11 @@ size_t http_header_count(const struct http_request *r, const char *name)
     return c.count;
 }
 
-const char *http_peer(const struct http_request *r)
+size_t http_head_bytes(const struct http_request *r)
 {
-    return r->conn->address;
-}
-
-int64_t http_body_length(const struct http_request *r)
-{
-    const char *text = http_header(r, "Content-Length");
-    char *end = NULL;
-    long long n = text ? strtoll(text, &end, 10) : -1;
-    return text && *end == '\0' && n >= 0 ? n : -1;
-}
-
-const struct http_route *http_route_of(const struct http_request *r)
-{
-    return r->match.route;
-}
-
-struct buf *http_body(struct http_request *r)
-{
-    return &r->body;
-}
-
-void http_set_data(struct http_request *r, void *data)
-{
-    r->data = data;
-}
-
-void *http_data(const struct http_request *r)
-{
-    return r->data;
-}
-
-void http_watch(struct http_request *r, const struct http_events *events, void *ctx)
-{
-    r->events = events ? events : &no_events;
-    r->ctx = ctx;
+    struct counted c = {0};
+    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
+    return c.bytes;
 }
 
 /* --- WebSockets ------------------------------------------------------------------------------- */
@@ -480,14 +331,6 @@ static void on_upgraded(void *ctx, struct MHD_Connection *mhd, void *request, co
     r->ws = NULL;
     ws_attach(ws, fd, early, n);
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
-}
-
-static bool asks_for_websocket(const struct http_request *r)
-{
-    const char *version = http_header(r, "Sec-WebSocket-Version");
-    return http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
-           http_list_has(http_header(r, "Connection"), "upgrade", false) &&
-           http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
 }
 
 int http_upgrade(struct http_request *r, const char *subprotocol, const struct ws_events *events,
@@ -546,84 +389,10 @@ static void expect_body(struct http_request *r)
         loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
 }
 
-static bool has_body(const struct http_request *r)
-{
-    return http_body_length(r) > 0 || http_header(r, "Transfer-Encoding");
-}
-
 static void start(struct http_request *r)
 {
     r->started = r->open = true;
     r->match.route->start(r->http->config.ctx, r);
-}
-
-static bool is_head_short(struct http_request *r)
-{
-    struct counted c = {0};
-    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
-    if (strlen(r->raw) > r->http->limits.header_bytes / 2)
-        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes",
-                     r->http->limits.header_bytes / 2);
-    else if (c.bytes > r->http->limits.header_bytes)
-        http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
-                     r->http->limits.header_bytes);
-    return !r->response;
-}
-
-static bool is_from_here(struct http_request *r)
-{
-    const struct http_config *config = &r->http->config;
-    if (http_header_count(r, "Host") > 1 ||
-        !http_host_right(http_header(r, "Host"), config->host, config->hosts))
-        http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
-    else if (!http_origin_right(http_header(r, "Origin"), config->origins))
-        http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
-    return !r->response;
-}
-
-static bool find_route(struct http_request *r, const char *method)
-{
-    const struct http_config *config = &r->http->config;
-    drop_buf struct buf allow = BUF_INIT(1024);
-    struct err e = ERR_NONE;
-    if (http_target_parse(r->raw, &r->target, &e) < 0) {
-        http_problem(r, 400, NULL, 0, "%s", e.msg);
-        return false;
-    }
-    int found =
-        http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, &allow);
-    if (found == -EPERM)
-        http_problem(r, 405, &(struct http_header){"Allow", buf_text(&allow)}, 1,
-                     "the method %.32s is not allowed here", method);
-    else if (found < 0)
-        http_problem(r, 404, NULL, 0, "there is nothing at this path");
-    return !r->response;
-}
-
-static bool is_body_right(struct http_request *r)
-{
-    const struct http_route *route = r->match.route;
-    int64_t length = http_body_length(r);
-    if (route->body == HTTP_WEBSOCKET && !asks_for_websocket(r)) {
-        static const struct http_header upgrade[] = {{"Upgrade", "websocket"},
-                                                     {"Sec-WebSocket-Version", "13"}};
-        http_problem(r, 426, upgrade, 2, "a WebSocket is here");
-    } else if (route->body != HTTP_COLLECT && route->body != HTTP_RECEIVE) {
-        return true;
-    } else if (length > 0 && (uint64_t)length > route->body_max) {
-        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
-                     (unsigned long long)route->body_max);
-    } else if (route->type && has_body(r) &&
-               !http_type_is(http_header(r, "Content-Type"), route->type)) {
-        http_problem(r, 415, NULL, 0, "the body must be %s", route->type);
-    }
-    return !r->response;
-}
-
-static bool is_admitted(struct http_request *r)
-{
-    const struct http_config *config = &r->http->config;
-    return !config->admit || config->admit(config->ctx, r, r->match.route);
 }
 
 static enum MHD_Result queue(struct http_request *r)
@@ -641,13 +410,12 @@ static enum MHD_Result on_head(struct http_request *r, const char *method)
     r->seen = true;
     (void)snprintf(r->method, sizeof r->method, "%s", method);
     loop_timer_stop(r->http->loop, &r->conn->deadline);
-    if (is_head_short(r) && is_from_here(r) && find_route(r, method) && is_admitted(r) &&
-        is_body_right(r)) {
+    if (http_judge(r, method)) {
         r->body.cap = r->match.route->body_max;
         if (r->match.route->body == HTTP_RECEIVE)
             start(r);
     }
-    if (!has_body(r))
+    if (!http_has_body(r))
         return MHD_YES;
     if (r->response && !r->held &&
         (http_header(r, "Expect") || http_body_length(r) > HTTP_DISCARD_MAX))
@@ -754,7 +522,7 @@ static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
     *r = (struct http_request){.http = http, .mhd = mhd, .next = http->requests};
     r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     r->raw = xstrdup(raw);
-    r->events = &no_events;
+    r->events = &http_no_events;
     if (r->next)
         r->next->prev = r;
     http->requests = r;
@@ -846,8 +614,8 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
 
 static int start_library(struct http *http, struct err *e)
 {
-    int64_t quiet = http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms
-                                                                  : http->limits.stall_ms;
+    int64_t quiet =
+        http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms : http->limits.stall_ms;
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_NO_THREAD_SAFETY,

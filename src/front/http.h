@@ -26,9 +26,9 @@
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4
-#define HTTP_BODY_STEP 4096           /* least progress of a body in stall_ms, bytes */
-#define HTTP_QUEUE_MAX (256 << 10)    /* of a stream: over it http_stream_write() says -EAGAIN */
-#define HTTP_DISCARD_MAX (1 << 20)    /* of a body nobody wants, before the connection is cut */
+#define HTTP_BODY_STEP 4096        /* least progress of a body in stall_ms, bytes */
+#define HTTP_QUEUE_MAX (256 << 10) /* of a stream: over it http_stream_write() says -EAGAIN */
+#define HTTP_DISCARD_MAX (1 << 20) /* of a body nobody wants, before the connection is cut */
 
 struct http;
 struct http_request;
@@ -64,8 +64,8 @@ struct http_header {
 
 struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
-    const char *host; /* all addresses of this name */
-    int port;         /* 0: any */
+    const char *host;                 /* all addresses of this name */
+    int port;                         /* 0: any */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
     size_t n_routes;
@@ -74,9 +74,9 @@ struct http_config { /* copied; what it points to is borrowed */
      * address every Host is right while this list is empty. Ends with NULL; may be NULL. */
     const char *const *hosts;
     const char *const *origins; /* Origin headers that are right; "*": all; as above */
-    /* Once the head is there and the route found, before any body is read. False: it has answered. */
+    /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
-    /* Writes a body of its own for an error, as JSON. NULL, or nothing written: a problem document. */
+    /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */
     void (*problem)(void *ctx, int status, const char *detail, struct buf *body);
     void *ctx;
 };
@@ -89,12 +89,12 @@ int http_port(const struct http *http);
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
 const char *http_method(const struct http_request *r);
-const char *http_path(const struct http_request *r); /* decoded */
-const char *http_param(const struct http_request *r, const char *name); /* of the route's path */
-const char *http_query(const struct http_request *r, const char *name); /* decoded, or NULL */
+const char *http_path(const struct http_request *r);                     /* decoded */
+const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
+const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
 size_t http_header_count(const struct http_request *r, const char *name);
-const char *http_peer(const struct http_request *r); /* address without port */
+const char *http_peer(const struct http_request *r);    /* address without port */
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
 const struct http_route *http_route_of(const struct http_request *r);
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */
@@ -105,7 +105,7 @@ void *http_data(const struct http_request *r);
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-struct http_events { /* each may be NULL */
+struct http_events {                                      /* each may be NULL */
     void (*body)(void *ctx, const char *bytes, size_t n); /* HTTP_RECEIVE */
     void (*end)(void *ctx);                               /* the body is complete */
     void (*writable)(void *ctx); /* after -EAGAIN: a stream's queue is below its half */

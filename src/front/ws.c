@@ -30,7 +30,7 @@ struct message {
 struct ws {
     struct ws_hub *hub;
     struct ws *next, *prev;
-    struct lws *wsi; /* NULL: the library has let go of it */
+    struct lws *wsi;                /* NULL: the library has let go of it */
     const struct ws_events *events; /* NULL: given up by its handler */
     void *ctx;
     void (*over)(void *ctx);
@@ -90,7 +90,8 @@ static void on_ready(void *ctx, unsigned ready)
 
 static struct ws_hub *hub_of(struct lws *wsi)
 {
-    struct ws_hub **hub = lws_evlib_wsi_to_evlib_pt(wsi); /* the context's user is not set at first */
+    struct ws_hub **hub =
+        lws_evlib_wsi_to_evlib_pt(wsi); /* the context's user is not set at first */
     return *hub;
 }
 
@@ -353,7 +354,7 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user
 #pragma GCC diagnostic pop
 }
 
-/* --- for handlers ------------------------------------------------------------------------------ */
+/* --- for handlers ----------------------------------------------------------------------------- */
 
 int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
 {
@@ -393,7 +394,7 @@ void ws_close(struct ws *ws, int code, const char *reason)
         (void)lws_callback_on_writable(ws->wsi);
 }
 
-/* --- for http.c -------------------------------------------------------------------------------- */
+/* --- for http.c ------------------------------------------------------------------------------- */
 
 /* What the library needs to see of the request; the rest was judged by http.c. */
 static int shake_hands(struct ws *ws, const char *key, char accept[WS_ACCEPT_MAX])

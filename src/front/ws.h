@@ -51,7 +51,7 @@ size_t ws_backlog(const struct ws *ws); /* bytes */
 /* Sends what waits, then the close frame. Gives the socket up: no event comes any more. */
 void ws_close(struct ws *ws, int code, const char *reason);
 
-/* --- for http.c ------------------------------------------------------------------------------ */
+/* --- for http.c ------------------------------------------------------------------------------- */
 
 struct ws_limits { /* copied */
     size_t sockets;

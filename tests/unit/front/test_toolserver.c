@@ -143,7 +143,7 @@ static void arguments_are_handed_on_as_they_were_written(void)
 
 #define NO_ARGS "{\"server_name\":\"a\",\"tool_name\":\"t\",\"server_params\":{},\"tool_args\":{}}"
 #define CALL(path, token)                                                                          \
-    "POST " path " HTTP/1.1\r\n" AUTH(token) "Content-Length: 68\r\n\r\n" NO_ARGS
+    "POST " path " HTTP/1.1\r\n" AUTH(token) "Content-Length: 69\r\n\r\n" NO_ARGS
 
 static void every_token_has_its_roles(void)
 {
@@ -188,7 +188,7 @@ static void every_token_has_its_roles(void)
     close_it();
 }
 
-/* --- the approval channel ---------------------------------------------------------------------- */
+/* --- the approval channel --------------------------------------------------------------------- */
 
 static void on_decided(void *ctx, enum approval_verdict verdict, const char *reason)
 {
@@ -229,8 +229,8 @@ static void reply(int fd, const char *id, const char *result)
 static void take_id(const char *arguments, char id[64])
 {
     drop_buf struct buf expected = BUF_INIT(4096);
-    const char *text = buf_text(&got), *at = strstr(text, "\"id\":\"");
-    TEST_ASSERT(at != NULL);
+    const char *at = got.len > 0 ? memmem(got.data, got.len, "\"id\":\"", 6) : NULL;
+    TEST_ASSERT(at != NULL); /* a frame's head may hold a 0 */
     (void)snprintf(id, 64, "%.*s", (int)strcspn(at + 6, "\""), at + 6);
     (void)buf_addf(
         &expected,
