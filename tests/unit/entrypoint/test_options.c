@@ -303,9 +303,9 @@ static void the_first_word_chooses_the_role(void)
 
 static void the_secrets_are_those_of_the_table(void)
 {
-    TEST_CHECK(strcmp(options_secret(0), "IPYBOX_KERNEL_GATEWAY_TOKEN") == 0);
-    TEST_CHECK(strcmp(options_secret(1), "IPYBOX_TOOL_SERVER_TOKEN") == 0);
-    TEST_CHECK(strcmp(options_secret(2), "IPYBOX_APPROVER_TOKEN") == 0);
+    TEST_CHECK(strcmp(options_secret(0), "IPYBOX_TOOL_SERVER_TOKEN") == 0);
+    TEST_CHECK(strcmp(options_secret(1), "IPYBOX_APPROVER_TOKEN") == 0);
+    TEST_CHECK(strcmp(options_secret(2), "IPYBOX_KERNEL_GATEWAY_TOKEN") == 0);
     TEST_CHECK(options_secret(3) == NULL);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "fakes/fake_session.h"
+#include "fakes/fake_toolplane.h"
 #include "front/mcp.h"
 
 #define META                                                                                       \
@@ -359,6 +360,33 @@ static void a_reset_is_answered_with_nothing_or_the_reason(void)
     close_mcp();
 }
 
+static void a_registration_is_answered_with_the_modules_or_the_reason(void)
+{
+    open_initialized();
+    call("1", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":{\"command\":\"x\"}}");
+    TEST_CHECK(messages == 0 && fake_toolplane.registrations == 1);
+    TEST_CHECK(strcmp(fake_toolplane.server, "s") == 0);
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"command\":\"x\"}") == 0);
+    char *modules[] = {"echo", "add"};
+    fake_toolplane_registered(modules, 2, NULL);
+    expect(
+        "\"content\":[{\"type\":\"text\",\"text\":\"echo\"},{\"type\":\"text\",\"text\":\"add\"}],"
+        "\"isError\":false");
+    call("2", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"url\":1}") == 0);
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EINVAL, "no command");
+    fake_toolplane_registered(NULL, 0, &why);
+    expect("Error executing tool register_mcp_server: no command");
+    expect("\"isError\":true");
+    call("3", "register_mcp_server", "{\"server_name\":\"s\",\"server_params\":[]}");
+    expect("server_params: an object is needed");
+    fake_toolplane_clear();
+    close_mcp();
+}
+
 static void what_the_protocol_forbids_gets_its_code(void)
 {
     static const char *const cases[][2] = {
@@ -518,6 +546,7 @@ TEST_LIST = {
     T(a_flood_is_not_told_as_progress),
     T(packages_are_answered_with_the_output_of_pip),
     T(a_reset_is_answered_with_nothing_or_the_reason),
+    T(a_registration_is_answered_with_the_modules_or_the_reason),
     T(what_the_protocol_forbids_gets_its_code),
     T(batches_belong_to_the_revisions_that_had_them),
     T(the_modern_era_needs_no_handshake),
