@@ -28,7 +28,7 @@ PYTHON_SERVERS = [
 
 
 def node(package: str, *words: str) -> dict[str, Any]:
-    script = f"/node/@modelcontextprotocol/{package}/dist/index.js"
+    script = f"/node/node_modules/@modelcontextprotocol/{package}/dist/index.js"
     return {"command": "node", "args": [script, *words]}
 
 
@@ -40,7 +40,7 @@ def python(module: str, *words: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def it(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, *PYTHON_SERVERS)
-    mounts = ["-v", f"{NODE}/node_modules:/node:ro", "-v", f"{GO}:/go:ro"]
+    mounts = ["-v", f"{NODE}/node_modules:/node/node_modules:ro", "-v", f"{GO}:/go:ro"]
     with tool_box(shared_box, network="host", options=mounts) as it:
         it.cell("!git init -q repo; mkdir -p files; echo 'a line' > files/one.txt")
         yield it
@@ -88,7 +88,8 @@ def test_filesystem(it: ToolBox) -> None:
 
 
 def test_memory(it: ToolBox) -> None:
-    register(it, "memory", node("server-memory"))
+    params = node("server-memory")
+    register(it, "memory", {**params, "env": {"MEMORY_FILE_PATH": f"{INSIDE}/memory.jsonl"}})
     ada = {"name": "Ada", "entityType": "person", "observations": ["wrote a program"]}
     call(it, "memory", "create_entities", entities=[ada])
     names = "[e.name for e in r.entities]"
@@ -117,7 +118,8 @@ def test_time(it: ToolBox) -> None:
 
 
 def test_fetch(it: ToolBox) -> None:
-    (tool,) = register(it, "fetching", python("mcp_server_fetch", "--ignore-robots-txt"))
+    words = ["--ignore-robots-txt", "--allow-private-ips"]
+    (tool,) = register(it, "fetching", python("mcp_server_fetch", *words))
     assert "ToolRunnerError" in call(it, "fetching", tool, url="http://127.0.0.1:9/nothing")
     port = free_port()
     with subprocess.Popen(["python3", "-m", "http.server", "-b", "127.0.0.1", str(port)]) as web:
@@ -135,7 +137,7 @@ def test_fetch(it: ToolBox) -> None:
 def test_go_everything(it: ToolBox) -> None:
     tools = register(it, "go", {"command": "/go/everything", "args": []})
     assert "greet" in tools
-    assert "hi Ada" in call(it, "go", "greet", name="Ada").lower()
+    assert "hi ada" in call(it, "go", "greet", name="Ada").lower()
 
 
 # --- HTTP ---
@@ -168,7 +170,7 @@ def test_go_everything_on_http(it: ToolBox) -> None:
     port = free_port()
     with serving(port, str(GO / "everything"), "-http", f"127.0.0.1:{port}"):
         register(it, "go_http", {"url": f"http://127.0.0.1:{port}/mcp"})
-        assert "hi Ada" in call(it, "go_http", "greet", name="Ada").lower()
+        assert "hi ada" in call(it, "go_http", "greet", name="Ada").lower()
 
 
 def test_a_server_on_http_that_comes_back(it: ToolBox) -> None:
