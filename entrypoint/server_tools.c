@@ -137,6 +137,8 @@ static int open_plane(struct server_tools *t, struct err *e)
     struct approvals_config approvals = {.loop = c->loop,
                                          .timeout_ms = (int64_t)c->options->approval_timeout * 1000,
                                          .ask_by_default = c->options->approve_tool_calls,
+                                         .ask_for =
+                                             c->options->approve_shell_cmds ? TOOLPLANE_OWN : NULL,
                                          .policy = t->policy};
     int r = approvals_open(&approvals, &t->approvals, e);
     if (r < 0)

@@ -33,6 +33,7 @@ struct approvals_config { /* copied */
     struct loop *loop;
     int64_t timeout_ms;        /* for an answer; 0: none */
     bool ask_by_default;       /* what no rule matches: ask, else allow */
+    const char *ask_for;       /* a server that no default allows, or NULL; not copied */
     const struct json *policy; /* rules, or NULL (approvals_check_policy()) */
 };
 

@@ -7,7 +7,7 @@
  *          for a name that is still free. Nobody replaces the parameters of a server but the MCP
  *          client and the operator, by registration.
  * Order:   policy and approval first, then the server is started when it is not running.
- * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call. */
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never inside a call. */
 #ifndef SESSION_TOOLPLANE_H
 #define SESSION_TOOLPLANE_H
 

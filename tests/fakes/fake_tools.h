@@ -20,7 +20,7 @@ extern struct fake_tools fake_tools;
 /* The registration succeeds with the tools "echo" and "Odd Name", or fails. */
 void fake_tools_registered(const char *why_not);
 
-/* The call ends: with this text as content, as an error of the tool, or (text NULL) for a reason. */
+/* The call ends: with this text as content, as an error of the tool, or (NULL) for a reason. */
 void fake_tools_done(const char *text, bool is_error, const char *why);
 
 /* The server asks something. */

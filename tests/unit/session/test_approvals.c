@@ -29,6 +29,8 @@ static void pass_ms(int64_t ms)
     turn();
 }
 
+static const char *ask_for; /* of the next open_with() */
+
 static void on_changed(void *ctx, const char *session, bool waiting)
 {
     (void)ctx;
@@ -44,8 +46,11 @@ static void open_with(const char *policy, bool ask_by_default, int64_t timeout_m
     drop_json struct json *tree =
         policy ? json_parse_copy(policy, strlen(policy), JSON_STRICT, &e) : NULL;
     TEST_ASSERT(!policy || tree);
-    struct approvals_config config = {
-        .loop = loop, .timeout_ms = timeout_ms, .ask_by_default = ask_by_default, .policy = tree};
+    struct approvals_config config = {.loop = loop,
+                                      .timeout_ms = timeout_ms,
+                                      .ask_by_default = ask_by_default,
+                                      .policy = tree,
+                                      .ask_for = ask_for};
     TEST_ASSERT(approvals_open(&config, &all, &e) == 0);
     TEST_MSG("%s", e.msg);
     approvals_watch(all, on_changed, NULL);
@@ -241,6 +246,27 @@ static void without_a_rule_the_default_decides(void)
         open_with(cases[i].policy, cases[i].ask_by_default, 0);
         TEST_CHECK(verdict_of("s", "t") == cases[i].verdict);
         close_all();
+    }
+}
+
+static void no_default_allows_the_server_that_is_always_asked_for(void)
+{
+    static const struct {
+        const char *policy;
+        enum approval_verdict verdict;
+    } cases[] = {
+        {NULL, APPROVAL_FAILED},
+        {"{\"default\":\"allow\"}", APPROVAL_FAILED},
+        {"{\"default\":\"deny\"}", APPROVAL_REJECTED},
+        {"{\"rules\":[{\"server\":\"own\",\"action\":\"allow\"}]}", APPROVAL_ACCEPTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("case %zu", i);
+        ask_for = "own";
+        open_with(cases[i].policy, false, 0);
+        TEST_CHECK(verdict_of("own", "shell") == cases[i].verdict);
+        close_all();
+        ask_for = NULL;
     }
 }
 
@@ -744,6 +770,8 @@ static void no_memory_is_an_error_and_costs_no_budget(void)
 TEST_LIST = {
     {"the_first_rule_that_matches_decides", the_first_rule_that_matches_decides},
     {"without_a_rule_the_default_decides", without_a_rule_the_default_decides},
+    {"no_default_allows_the_server_that_is_always_asked_for",
+     no_default_allows_the_server_that_is_always_asked_for},
     {"what_is_wrong_in_a_policy_is_named", what_is_wrong_in_a_policy_is_named},
     {"a_budget_counts_what_is_permitted_and_then_denies",
      a_budget_counts_what_is_permitted_and_then_denies},
