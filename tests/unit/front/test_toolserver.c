@@ -18,6 +18,7 @@ static const struct golden golden[] = {
 };
 
 #define GOLDEN_COUNT (sizeof golden / sizeof *golden)
+#define HUMAN "Authorization: Bearer HUMAN\r\n"
 #define AUTH(token) "Host: localhost\r\nAuthorization: Bearer " token "\r\n"
 
 static struct toolserver *server;
@@ -168,12 +169,10 @@ static void every_token_has_its_roles(void)
          "HTTP/1.1 101 "},
         {"HEAD /approval HTTP/1.1\r\nAuthorization: Bearer HUMAN\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 426 "},
-        {"GET /approval HTTP/1.1\r\nOrigin: http://localhost\r\nAuthorization: Bearer HUMAN\r\n" WS_HEAD
-         "\r\n",
+        {"GET /approval HTTP/1.1\r\n" HUMAN "Origin: http://localhost\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 403 "},
         {"GET /approval?token=HUMAN HTTP/1.1\r\n" WS_HEAD "\r\n", "HTTP/1.1 401 "},
-        {"GET /approval HTTP/1.1\r\nAuthorization: Bearer HUMAN\r\nAuthorization: Bearer KERN\r\n" WS_HEAD
-         "\r\n",
+        {"GET /approval HTTP/1.1\r\n" HUMAN "Authorization: Bearer KERN\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 401 "},
         {"GET /%61pproval HTTP/1.1\r\nAuthorization: Bearer KERN\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 403 "},
