@@ -6,9 +6,10 @@
  * watched here. */
 #include "front/http.h"
 
+#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdarg.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "front/http_listen.h"
 #include "front/http_request.h"
 
 enum {
     POOL_FACTOR = 2, /* of the library's memory per connection to the head's limit */
     STREAM_BLOCK = 64 << 10,
+    SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
 };
 
@@ -33,6 +36,7 @@ const struct http_limits http_limits_default = {
     .header_ms = 15000,
     .idle_ms = 75000,
     .stall_ms = 30000,
+    .memory = (size_t)256 << 20,
     .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
 };
 
@@ -65,12 +69,16 @@ static void kick(struct http *http)
 
 /* --- a suspended request ---------------------------------------------------------------------- */
 
+static void expect_body(struct http_request *r);
+
 static void resume(struct http_request *r)
 {
     if (!r->suspended)
         return;
     r->watch = loop_io_del(r->watch);
     r->suspended = false;
+    if (!r->complete)
+        expect_body(r);
     MHD_resume_connection(r->mhd);
     kick(r->http);
 }
@@ -89,10 +97,11 @@ static void on_watched(void *ctx, unsigned events)
 {
     struct http_request *r = ctx;
     char byte;
-    if (!(events & LOOP_HUP) && recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+    ssize_t n = events & LOOP_HUP ? 0 : recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n > 0)
         loop_io_set(r->watch, 0); /* the next request is there already: only a reset shows now */
+    if (n > 0 || (n < 0 && errno == EAGAIN))
         return;
-    }
     tell_gone(r);
     resume(r);
 }
@@ -113,7 +122,10 @@ static void on_hold_over(void *ctx)
 {
     struct http_request *r = ctx;
     r->held = false;
-    resume(r);
+    if (r->suspended)
+        resume(r);
+    else if (!r->complete)
+        expect_body(r); /* nobody has looked at its pace so long */
 }
 
 void http_delay(struct http_request *r, int64_t ms)
@@ -134,9 +146,24 @@ static void set_response(struct http_request *r, int status, const struct http_h
         resume(r);
 }
 
+/* Whether all connections together may hold n bytes more; they are given back with the request. */
+static bool hold(struct http_request *r, size_t n)
+{
+    struct http *http = r->http;
+    if (n > http->limits.memory || http->memory > http->limits.memory - n)
+        return false;
+    http->memory += n;
+    r->memory += n;
+    return true;
+}
+
 void http_answer(struct http_request *r, int status, const struct http_header *headers, size_t n,
                  const char *body, size_t len)
 {
+    if (len > SMALL_ANSWER && !hold(r, len)) {
+        http_problem(r, 503, NULL, 0, "too much waits to be read by clients");
+        return;
+    }
     r->open = false;
     struct MHD_Response *response = MHD_create_response_from_buffer_copy(len, body);
     if (!response) {
@@ -183,6 +210,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
     if (n == 0 && r->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
+        r->idle = true;
         suspend(r);
         return 0;
     }
@@ -280,6 +308,23 @@ static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
+static enum MHD_Result check_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_n, const char *value, size_t n)
+{
+    (void)kind;
+    bool *is_text = ctx;
+    *is_text &= !memchr(name, '\0', name_n) && utf8_valid(name, name_n);
+    *is_text &= !value || (!memchr(value, '\0', n) && utf8_valid(value, n));
+    return *is_text ? MHD_YES : MHD_NO;
+}
+
+bool http_query_is_text(const struct http_request *r)
+{
+    bool is_text = true;
+    (void)MHD_get_connection_values_n(r->mhd, MHD_GET_ARGUMENT_KIND, check_argument, &is_text);
+    return is_text;
+}
+
 size_t http_header_count(const struct http_request *r, const char *name)
 {
     struct counted c = {.name = name};
@@ -374,7 +419,7 @@ static void on_head_late(void *ctx)
 static void on_body_late(void *ctx)
 {
     struct http_request *r = ctx;
-    if (r->body_got - r->body_mark < HTTP_BODY_STEP) {
+    if (r->body_got - r->body_mark < HTTP_STEP) {
         cut_off(r->http, r->conn->fd);
         return;
     }
@@ -385,7 +430,7 @@ static void on_body_late(void *ctx)
 static void expect_body(struct http_request *r)
 {
     r->body_mark = r->body_got;
-    if (!r->held)
+    if (!r->held && !r->dead)
         loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
 }
 
@@ -395,10 +440,35 @@ static void start(struct http_request *r)
     r->match.route->start(r->http->config.ctx, r);
 }
 
+/* How far the client has taken what was sent; 0: the kernel does not tell. */
+static uint64_t acknowledged(const struct http_request *r)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    if (getsockopt(r->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return 0;
+    return info.tcpi_bytes_acked;
+}
+
+static void on_answer_late(void *ctx)
+{
+    struct http_request *r = ctx;
+    uint64_t now = acknowledged(r);
+    if (!r->idle && now > 0 && now - r->answer_mark < HTTP_STEP) {
+        cut_off(r->http, r->conn->fd);
+        return;
+    }
+    r->idle = r->suspended;
+    r->answer_mark = now;
+    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
+}
+
 static enum MHD_Result queue(struct http_request *r)
 {
     struct MHD_Response *response = r->response;
     r->response = NULL;
+    r->answer_mark = acknowledged(r);
+    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
     enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, response);
     MHD_destroy_response(response);
     return done;
@@ -432,6 +502,13 @@ static enum MHD_Result discard(struct http_request *r, size_t n)
     return r->discarded > HTTP_DISCARD_MAX ? MHD_NO : MHD_YES;
 }
 
+/* It is not the client that is slow. */
+static void wait_for_handler(struct http_request *r)
+{
+    loop_timer_stop(r->http->loop, &r->timer);
+    suspend(r);
+}
+
 static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t n)
 {
     const struct http_route *route = r->match.route;
@@ -451,16 +528,14 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
         return discard(r, n);
     }
     if (route->body == HTTP_COLLECT) {
-        if (buf_add(&r->body, bytes, n) < 0)
+        if (!hold(r, n) || buf_add(&r->body, bytes, n) < 0)
             http_problem(r, 503, NULL, 0, "no memory for this body");
         return MHD_YES;
     }
     if (r->open && r->events->body)
         r->events->body(r->ctx, bytes, n);
-    if (r->paused && r->open) {
-        loop_timer_stop(r->http->loop, &r->timer);
-        suspend(r);
-    }
+    if (r->paused && r->open)
+        wait_for_handler(r);
     return MHD_YES;
 }
 
@@ -472,10 +547,8 @@ void http_pause(struct http_request *r)
 void http_continue(struct http_request *r)
 {
     r->paused = false;
-    if (r->complete || !r->suspended)
-        return;
-    expect_body(r);
-    resume(r);
+    if (!r->complete)
+        resume(r);
 }
 
 /* The whole request is there: called again after each resumption until there is an answer. */
@@ -508,6 +581,10 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const ch
         return on_head(r, method);
     if (*n == 0)
         return on_complete(r);
+    if (r->paused && r->open) { /* before the first of its bytes: they come again */
+        wait_for_handler(r);
+        return MHD_YES;
+    }
     size_t taken = *n;
     *n = 0;
     return on_body(r, bytes, taken);
@@ -557,6 +634,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     http_match_done(&r->match);
     buf_done(&r->body);
     buf_done(&r->queue);
+    http->memory -= r->memory;
     xfree(r->raw);
     xfree(r);
 }
@@ -636,6 +714,8 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     struct http *http = NEW(struct http);
     http->config = *config;
     http->limits = config->limits ? *config->limits : http_limits_default;
+    if (http->limits.memory == 0)
+        http->limits.memory = http_limits_default.memory;
     http->loop = config->loop;
     int r = start_library(http, e);
     if (r == 0)

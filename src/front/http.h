@@ -11,8 +11,9 @@
  * Calls:   loop thread only; nothing blocks. Events come from the loop, or from http_close().
  *          http_close() must not be called inside an event of this door.
  * Limits:  struct http_limits. The head has header_ms from the opening of the connection (idle_ms
- *          from the last answer), a body BODY_STEP bytes in each stall_ms, an answer some progress
- *          in stall_ms; who is slower is cut off, and so costs one connection for that time. */
+ *          from the last answer); a body and an answer that waits for its reader make HTTP_STEP
+ *          bytes of progress in each stall_ms. Who is slower is cut off, and so costs one
+ *          connection for that time. A peer that has vanished is found by TCP after 2 minutes. */
 #ifndef FRONT_HTTP_H
 #define FRONT_HTTP_H
 
@@ -26,7 +27,7 @@
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4
-#define HTTP_BODY_STEP 4096        /* least progress of a body in stall_ms, bytes */
+#define HTTP_STEP 4096             /* bytes, the least progress in stall_ms */
 #define HTTP_QUEUE_MAX (256 << 10) /* of a stream: over it http_stream_write() says -EAGAIN */
 #define HTTP_DISCARD_MAX (1 << 20) /* of a body nobody wants, before the connection is cut */
 
@@ -37,6 +38,8 @@ struct http_limits {
     size_t header_bytes;             /* names and values of all headers; also the target's */
     size_t connections, per_address; /* WebSockets are among them */
     int64_t header_ms, idle_ms, stall_ms;
+    size_t memory; /* of collected bodies and whole answers of all connections, bytes; what does
+                      not fit: 503; 0: the usual */
     struct ws_limits ws;
 };
 extern const struct http_limits http_limits_default;

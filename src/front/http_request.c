@@ -128,7 +128,8 @@ bool http_has_body(const struct http_request *r)
 static bool asks_for_websocket(const struct http_request *r)
 {
     const char *version = http_header(r, "Sec-WebSocket-Version");
-    return http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
+    return strcmp(r->method, "GET") == 0 &&
+           http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
            http_list_has(http_header(r, "Connection"), "upgrade", false) &&
            http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
 }
@@ -162,6 +163,10 @@ static bool find_route(struct http_request *r, const char *method)
     struct err e = ERR_NONE;
     if (http_target_parse(r->raw, &r->target, &e) < 0) {
         http_problem(r, 400, NULL, 0, "%s", e.msg);
+        return false;
+    }
+    if (!http_query_is_text(r)) {
+        http_problem(r, 400, NULL, 0, "the query is not UTF-8, or has a %%00");
         return false;
     }
     int found =

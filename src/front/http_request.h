@@ -43,11 +43,12 @@ struct http_request {
     const struct http_events *events;
     void *ctx;
     struct buf body;
-    uint64_t body_got, body_mark, discarded;
+    uint64_t body_got, body_mark, answer_mark, discarded;
+    size_t memory;                 /* its part of http->memory */
     struct MHD_Response *response; /* ready, not queued yet */
     int status;
-    bool streaming, ended, aborted, blocked;
-    struct buf queue; /* of a stream; bytes before `taken` are gone */
+    bool streaming, ended, aborted, blocked, idle; /* idle: once since the last look */
+    struct buf queue;                              /* of a stream; bytes before `taken` are gone */
     size_t taken;
     struct ws *ws;
     struct loop_timer timer; /* progress of the body, or an answer that is held back */
@@ -67,6 +68,7 @@ struct http {
     struct ws_hub *hub;
     struct conn *conns, *arriving;
     size_t conn_count;
+    size_t memory; /* bodies that are collected, answers that are not taken yet */
     struct http_request *requests;
 };
 
@@ -75,6 +77,7 @@ extern const struct http_events http_no_events;
 /* Whether it is let in; else it has been answered. */
 bool http_judge(struct http_request *r, const char *method);
 bool http_has_body(const struct http_request *r);
+bool http_query_is_text(const struct http_request *r); /* UTF-8, and no %00 */
 
 size_t http_head_bytes(const struct http_request *r); /* names and values of all headers */
 

@@ -278,6 +278,7 @@ static void on_ask(void *ctx, const struct approval_view *view)
     jsonw_set_text(&w, "server_name", view->subject.server);
     jsonw_set_text(&w, "tool_name", view->subject.tool);
     jsonw_set_raw(&w, "tool_args", buf_text(&arguments));
+    jsonw_set_text(&w, "server_shown", view->subject.shown);
     jsonw_end(&w);
     jsonw_set_text(&w, "id", view->id);
     jsonw_end(&w);

@@ -7,6 +7,8 @@
  *          its own session. A token may stand in both lists. A kernel's never opens /approval.
  * Channel: one approver at a time; a second waits TOOLSERVER_JOIN_MS for the first to leave, then
  *          it gets 403. What is no answer on the channel closes it with 1007, and nothing else.
+ *          A question has one member more than the old wire: params.server_shown, the server's
+ *          real command or URL.
  * Calls:   loop thread only; nothing blocks. toolserver_close() cancels open calls.
  * Limits:  TOOLSERVER_BODY_MAX; those of http.h. */
 #ifndef FRONT_TOOLSERVER_H

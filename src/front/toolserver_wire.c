@@ -194,6 +194,11 @@ void toolserver_compact(struct buf *out, const char *json, size_t n)
     for (size_t i = 0; i < n;) {
         if (json[i] == '"') {
             size_t end = string_end(json, n, i);
+            if (!memchr(json + i, '\\', end - i)) {
+                (void)buf_add(out, json + i, end - i);
+                i = end;
+                continue;
+            }
             drop_json struct json *text = json_parse_copy(json + i, end - i, JSON_REPAIR, NULL);
             struct jsonw w = JSONW(out);
             jsonw_text(&w, json_text(text));

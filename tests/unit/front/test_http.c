@@ -12,7 +12,9 @@ static struct http_guard *guard;
 static struct http_request *held; /* by the last `start` that did not answer */
 static struct buf received = {.cap = (size_t)64 << 20};
 static int gone, ended, writable;
-static bool pause_it;
+static bool pause_it, pause_first;
+static size_t memory; /* of the door; 0: the usual */
+static char big[32 << 20];
 
 static void on_gone(void *ctx)
 {
@@ -48,6 +50,14 @@ static void hold(void *ctx, struct http_request *r)
 {
     http_watch(r, &events, ctx);
     held = r;
+    if (pause_first)
+        http_pause(r);
+}
+
+static void answer_much(void *ctx, struct http_request *r)
+{
+    (void)ctx;
+    http_answer(r, 200, NULL, 0, big, sizeof big);
 }
 
 static void answer(struct http_request *r, const char *text)
@@ -94,6 +104,7 @@ static const struct http_route routes[] = {
     {"GET", "/hold", HTTP_NO_BODY, 0, NULL, 0, hold},
     {"PUT", "/up", HTTP_RECEIVE, (uint64_t)32 << 20, NULL, 0, hold},
     {"GET", "/file", HTTP_NO_BODY, 0, NULL, 0, send_file},
+    {"GET", "/big", HTTP_NO_BODY, 0, NULL, 0, answer_much},
     {"GET", "/secret", HTTP_NO_BODY, 0, NULL, 1, echo},
 };
 
@@ -106,6 +117,7 @@ static void open_it(void)
     limits = http_limits_default;
     limits.connections = 8;
     limits.per_address = 6;
+    limits.memory = memory;
     guard = http_guard_new(loop);
     struct http_config config = {.loop = loop,
                                  .host = "localhost",
@@ -176,6 +188,14 @@ static void paths_are_decoded_and_matched_by_segments(void)
         GET("http://localhost/echo"),
         "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
+    ask(GET("/echo?q=%00"));
+    check_head("HTTP/1.1 400 ");
+    ask(GET("/echo?x&%00=1"));
+    check_head("HTTP/1.1 400 ");
+    ask(GET("/echo?a=b&q=%ff"));
+    check_head("HTTP/1.1 400 ");
+    ask(GET("/echo?q=1&q=2&x"));
+    check_has(" q=1 ");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         TEST_CASE(bad[i]);
         ask(bad[i]);
@@ -396,6 +416,33 @@ static void an_upload_waits_for_its_handler(void)
     close_it();
 }
 
+static void an_upload_may_wait_before_its_first_byte(void)
+{
+    open_it();
+    pause_first = true;
+    int fd = dial();
+    say(fd, "PUT /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello");
+    TEST_ASSERT(held != NULL);
+    TEST_CHECK(received.len == 0 && ended == 0);
+    pass(1000000);
+    TEST_ASSERT(held != NULL && received.len == 0);
+    http_continue(held);
+    turn();
+    TEST_CHECK(received.len == 5 && ended == 1);
+    answer(held, "thanks");
+    (void)hear(fd);
+    TEST_CHECK(strcmp(body_of(), "thanks") == 0);
+    say(fd, "PUT /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\nhello");
+    TEST_ASSERT(held != NULL);
+    answer(held, "no"); /* the rest is thrown away, but not waited for without end */
+    turn();
+    TEST_CHECK(!hear(fd));
+    pass(limits.stall_ms);
+    TEST_CHECK(hear(fd));
+    (void)fd_close(fd);
+    close_it();
+}
+
 static void a_slow_client_is_cut_off(void)
 {
     open_it();
@@ -418,6 +465,109 @@ static void a_slow_client_is_cut_off(void)
     (void)fd_close(slow);
     (void)fd_close(idle);
     (void)fd_close(body);
+    close_it();
+}
+
+/* Reads n bytes, or up to the end of the connection. */
+static size_t take(int fd, size_t n)
+{
+    static char bytes[1 << 20];
+    size_t sum = 0;
+    for (int idle = 0; idle < 1000 && sum < n;) {
+        size_t left = n - sum < sizeof bytes ? n - sum : sizeof bytes;
+        ssize_t some = recv(fd, bytes, left, MSG_DONTWAIT);
+        if (some == 0 || (some < 0 && errno != EAGAIN))
+            break;
+        sum += some > 0 ? (size_t)some : 0;
+        idle = some > 0 ? 0 : idle + 1;
+        if (some < 0)
+            turn();
+    }
+    return sum;
+}
+
+static void a_slow_reader_is_cut_off(void)
+{
+    open_it();
+    int silent = dial(), slow = dial(), good = dial();
+    say(silent, GET("/big"));
+    say(slow, GET("/big"));
+    say(good, GET("/big"));
+    size_t sum = 0;
+    for (int i = 0; i < 6; i++) {
+        sum += take(good, (size_t)4 << 20);
+        TEST_CHECK(take(slow, 100) == 100);
+        pass(limits.stall_ms);
+    }
+    TEST_CHECK(take(silent, SIZE_MAX) < sizeof big && hear(silent));
+    TEST_CHECK(take(slow, SIZE_MAX) < sizeof big && hear(slow));
+    sum += take(good, sizeof big - sum);
+    TEST_CHECK(sum == sizeof big);
+    TEST_MSG("%zu", sum);
+    TEST_CHECK(!hear(good));
+    say(good, GET("/hold"));
+    TEST_ASSERT(held != NULL);
+    http_stream_begin(held, 200, NULL, 0, -1);
+    for (int i = 0; i < 5; i++) { /* a stream with little to say is not slow */
+        TEST_CHECK(http_stream_write(held, "x", 1) == 0);
+        turn();
+        pass(limits.stall_ms);
+    }
+    TEST_CHECK(!hear(good) && gone == 0);
+    check_has("1\r\nx\r\n1\r\nx\r\n1\r\nx\r\n1\r\nx\r\n1\r\nx\r\n");
+    (void)fd_close(silent);
+    (void)fd_close(slow);
+    (void)fd_close(good);
+    close_it();
+}
+
+static void all_connections_share_a_limited_memory(void)
+{
+    char body[1000];
+    memset(body, 'x', sizeof body);
+    memory = 1500;
+    open_it();
+    int first = dial(), second = dial();
+    say(first, POST("/echo", "1000", ""));
+    say_n(first, body, 999);
+    say(second, POST("/echo", "1000", ""));
+    say_n(second, body, 1000);
+    TEST_CHECK(!hear(second));
+    check_head("HTTP/1.1 503 ");
+    (void)fd_close(first);
+    turn();
+    say(second, POST("/echo", "1000", ""));
+    say_n(second, body, 1000);
+    TEST_CHECK(!hear(second));
+    check_head("HTTP/1.1 200 ");
+    say(second, GET("/big"));
+    TEST_CHECK(!hear(second));
+    check_head("HTTP/1.1 503 ");
+    (void)fd_close(second);
+    close_it();
+}
+
+static void a_client_that_vanished_is_found(void)
+{
+    open_it();
+    int client = dial(), found = 0;
+    struct sockaddr_in from;
+    socklen_t n = sizeof from;
+    TEST_CHECK(getsockname(client, (struct sockaddr *)(void *)&from, &n) == 0);
+    for (int fd = 3; fd < 256; fd++) { /* the server's end is in this process, too */
+        struct sockaddr_in to;
+        int on = 0, seconds = 0;
+        n = sizeof to;
+        if (getpeername(fd, (struct sockaddr *)(void *)&to, &n) < 0 || to.sin_family != AF_INET ||
+            to.sin_port != from.sin_port)
+            continue;
+        n = sizeof on;
+        TEST_CHECK(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &n) == 0 && on);
+        TEST_CHECK(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &n) == 0 && seconds == 60);
+        found++;
+    }
+    TEST_CHECK(found == 1);
+    (void)fd_close(client);
     close_it();
 }
 
@@ -494,6 +644,13 @@ static void tokens_come_as_bearer_or_as_a_password(void)
     pass(HTTP_GUARD_DELAY_MS);
     (void)hear(fd);
     check_head("HTTP/1.1 429 ");
+    int waiting = dial(); /* held back, it is still to send what it has announced */
+    say(waiting, "GET /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx");
+    pass(HTTP_GUARD_DELAY_MS);
+    TEST_CHECK(!hear(waiting) && got.len == 0);
+    pass(limits.stall_ms);
+    TEST_CHECK(hear(waiting));
+    (void)fd_close(waiting);
     pass(HTTP_GUARD_MS + 1);
     ask(GET("/secret"));
     check_head("HTTP/1.1 401 ");
@@ -524,6 +681,72 @@ static void what_is_no_http_ends_its_connection_alone(void)
     close_it();
 }
 
+#define POST_HEAD "POST /echo HTTP/1.1\r\nHost: localhost\r\n"
+#define CHUNKED POST_HEAD "Transfer-Encoding: chunked\r\n\r\n"
+
+static void no_request_hides_in_another(void)
+{
+    static const char *const heads[] = {
+        POST_HEAD "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        POST_HEAD "Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        POST_HEAD "Content-Length: 0\r\ncontent-length: 44\r\n\r\n",
+        POST_HEAD "Content-Length: 0, 0\r\n\r\n",
+        POST_HEAD "Content-Length: +0\r\n\r\n",
+        POST_HEAD "Content-Length: 0x0\r\n\r\n",
+        POST_HEAD "Content-Length:\r\n\r\n",
+        POST_HEAD "Content-Length : 44\r\n\r\n",
+        POST_HEAD "Content-Length: 18446744073709551616\r\n\r\n",
+        POST_HEAD "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "Transfer-Encoding: identity\r\n\r\n",
+        POST_HEAD "Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "X: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST_HEAD "X: a\nContent-Length: 44\r\n\r\n",
+        POST_HEAD "X: a\rContent-Length: 44\r\n\r\n",
+        "POST /echo HTTP/1.1\nHost: localhost\n\n",
+        "POST /echo HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        "POST /echo HTTP/1.1\r\n\r\n",
+        "POST /echo  HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "POST\t/echo HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        CHUNKED "0\n\n",
+        CHUNKED "-0\r\n\r\n",
+        CHUNKED "0x0\r\n\r\n",
+        CHUNKED "1\r\nab0\r\n\r\n",
+        CHUNKED "FFFFFFFFFFFFFFFFF\r\n",
+        CHUNKED "\r\n0\r\n\r\n",
+    };
+    open_it();
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        drop_buf struct buf text = BUF_INIT(4096);
+        TEST_CASE(heads[i]);
+        (void)buf_adds(&text, heads[i]);
+        (void)buf_adds(&text, GET("/echo?q=hidden"));
+        int fd = dial();
+        say_n(fd, text.data, text.len);
+        TEST_CHECK(hear(fd));
+        check_has_not("hidden");
+        check_has_not("HTTP/1.1 200 ");
+        (void)fd_close(fd);
+        turn();
+    }
+    static const char nul[] = POST_HEAD "X: a\0b\r\n\r\n";
+    int fd = dial();
+    say_n(fd, nul, sizeof nul - 1);
+    TEST_CHECK(hear(fd));
+    check_head("HTTP/1.1 400 ");
+    (void)fd_close(fd);
+    fd = dial(); /* where one ends the next begins */
+    say(fd, CHUNKED "3;x=y\r\nabc\r\n0\r\nX-Test: trailer\r\n\r\n" GET("/echo?q=next"));
+    TEST_CHECK(!hear(fd));
+    check_has("x=- body=abc");
+    check_has("q=next");
+    (void)fd_close(fd);
+    close_it();
+}
+
 static void what_cannot_be_listened_on_is_an_error(void)
 {
     struct http *none = NULL;
@@ -546,11 +769,16 @@ TEST_LIST = {
     TEST(a_stream_is_bounded_and_its_reader_sets_the_pace),
     TEST(a_stream_may_lose_its_reader_or_be_broken_off),
     TEST(an_upload_waits_for_its_handler),
+    TEST(an_upload_may_wait_before_its_first_byte),
     TEST(a_slow_client_is_cut_off),
+    TEST(a_slow_reader_is_cut_off),
+    TEST(all_connections_share_a_limited_memory),
+    TEST(a_client_that_vanished_is_found),
     TEST(one_address_has_so_many_connections),
     TEST(hosts_and_origins_that_are_not_known_are_refused),
     TEST(tokens_come_as_bearer_or_as_a_password),
     TEST(what_is_no_http_ends_its_connection_alone),
+    TEST(no_request_hides_in_another),
     TEST(what_cannot_be_listened_on_is_an_error),
     {NULL, NULL},
 };
