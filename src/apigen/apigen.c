@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "apigen/emit.h"
+#include "apigen/imports.h"
 #include "apigen/model.h"
 #include "apigen/names.h"
 #include "base/alloc.h"
@@ -56,8 +57,8 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
         (void)buf_addc(out, '\n');
     }
     (void)buf_addf(out, "    %s = %sCLIENT.%s(\n        tool_name=",
-                   tool->output ? "result" : "result: ToolOutput | None",
-                   async ? "await " : "", async ? "run" : "run_sync");
+                   tool->output ? "result" : "result: ToolOutput | None", async ? "await " : "",
+                   async ? "run" : "run_sync");
     put_text(out, tool->name);
     (void)buf_adds(out, ",\n        tool_args=params.model_dump(\n            mode=\"json\", "
                         "by_alias=True, exclude_none=True, warnings=False\n        ),\n    )\n");
@@ -74,7 +75,8 @@ static void put_head(struct buf *out, const struct apigen_tool *tool, const char
     put_comment(out, buf_text(&quoted));
     (void)buf_adds(out, " of an MCP server. Generated: a change here is lost.\n");
     if (strcmp(name_module(&a, tool->name), module) != 0)
-        (void)buf_addf(out, "# The module is called %s: the plain name is taken or no name in Python.\n",
+        (void)buf_addf(out,
+                       "# The module is called %s: the plain name is taken or no name in Python.\n",
                        module);
     if (cut)
         (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any.\n");
@@ -86,9 +88,9 @@ static void put_head(struct buf *out, const struct apigen_tool *tool, const char
 /* Names of classes that the module needs for something else. */
 static void reserve_names(struct making *m, bool result)
 {
-    static const char *const imported[] = {
-        "CLIENT", "ToolOutput", "BaseModel", "Field", "Enum", "IntEnum", "ConfigDict", "RootModel",
-        "Any",    "Literal",    "Annotated", "Optional"};
+    static const char *const imported[] = {"CLIENT", "ToolOutput", "BaseModel",  "Field",
+                                           "Enum",   "IntEnum",    "ConfigDict", "RootModel",
+                                           "Any",    "Literal",    "Annotated",  "Optional"};
     for (size_t i = 0; i < sizeof(imported) / sizeof *imported; i++)
         set_put(&m->arena, &m->names, imported[i], NAME_OF_LIBRARY);
     set_put(&m->arena, &m->names, "Params", NULL);
@@ -104,12 +106,12 @@ static void put_module(struct buf *out, const struct apigen_tool *tool, const ch
     reserve_names(&m, tool->output);
     struct model *params = model_make(&m, tool->input, "Params");
     struct model *result = tool->output ? model_make(&m, tool->output, "Result") : NULL;
-    emit_prepare(&m);
+    imports_prepare(&m);
     emit_model(&m, &body, params);
     if (result)
         emit_model(&m, &body, result);
     put_head(out, tool, module, m.cut);
-    emit_imports(&m, out, !result);
+    put_imports(&m, out, !result);
     if (body.failed)
         out->failed = body.failed;
     (void)buf_adds(out, buf_text(&body));

@@ -3,24 +3,16 @@
 
 #include <string.h>
 
+#include "apigen/containers.h"
 #include "apigen/enums.h"
 #include "apigen/names.h"
-#include "apigen/regex.h"
 #include "apigen/scalar.h"
+#include "apigen/unions.h"
 
-/* What a class made at this place is to be called. */
-struct hint {
-    const char *wire; /* after this property or reference */
-    bool item;        /* an item of an array: the singular */
-    const char *name; /* this and nothing else */
-};
-
-static struct type *make(struct making *m, const struct view *raw, const struct hint *hint);
-
-static struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint)
+struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint)
 {
     struct view v = {.part = {schema}, .n = 1};
-    return make(m, &v, hint);
+    return make_type(m, &v, hint);
 }
 
 /* --- names and classes ----------------------------------------------------------------------- */
@@ -40,8 +32,8 @@ static const char *class_name(struct making *m, const struct hint *hint, const c
     return free_name;
 }
 
-static struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
-                               const struct hint *hint)
+struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
+                        const struct hint *hint)
 {
     struct model *model = arena_get(&m->arena, sizeof(*model));
     model->kind = kind;
@@ -69,232 +61,6 @@ static struct type *type_of(struct making *m, struct model *model)
     return t;
 }
 
-/* --- objects --------------------------------------------------------------------------------- */
-
-static bool has_properties(const struct view *v)
-{
-    for (int i = 0; i < v->n; i++) {
-        if (json_is_object(json_get(v->part[i], "properties")) &&
-            json_first(json_get(v->part[i], "properties")))
-            return true;
-    }
-    return false;
-}
-
-static void field_name(struct making *m, struct set *taken, struct field *f)
-{
-    const char *name = name_field(&m->arena, f->wire), *free_name = name;
-    if (name_is_model_attribute(name) || name_is_builtin_type(name))
-        free_name = arena_textf(&m->arena, "%s_", name);
-    for (int i = 1; set_has(taken, free_name); i++)
-        free_name = arena_textf(&m->arena, "%s_%d", name, i);
-    set_put(&m->arena, taken, free_name, f);
-    f->name = free_name;
-}
-
-/* A property as all the parts of the view define it. */
-static void add_field(struct making *m, struct model *model, const struct view *v,
-                      const char *property, struct set *taken)
-{
-    struct view raw = {.n = 0};
-    for (int i = 0; i < v->n; i++) {
-        const struct json *schema = json_get(json_get(v->part[i], "properties"), property);
-        if (schema && (raw.n == 0 || json_is_object(schema)))
-            raw.part[raw.n++] = schema;
-    }
-    struct field *f = arena_get(&m->arena, sizeof(*f));
-    f->wire = property;
-    f->required = view_requires(v, property);
-    f->fallback = f->required ? NULL : view_get(&raw, "default");
-    f->description = view_text(&raw, "description");
-    field_name(m, taken, f);
-    struct hint hint = {.wire = property};
-    f->type = make(m, &raw, &hint);
-    list_add(&m->arena, &model->fields, f);
-}
-
-static void add_fields(struct making *m, struct model *model, const struct view *v)
-{
-    struct set seen = {0}, taken = {0};
-    for (int i = 0; i < v->n; i++) {
-        const struct json *properties = json_get(v->part[i], "properties");
-        for (const struct json *p = json_first(properties); p; p = json_next(p)) {
-            if (!json_is_object(properties) || set_has(&seen, json_name(p)))
-                continue;
-            if (m->work > APIGEN_WORK_MAX) {
-                m->cut = true;
-                return;
-            }
-            set_put(&m->arena, &seen, json_name(p), model);
-            add_field(m, model, v, json_name(p), &taken);
-        }
-    }
-}
-
-static struct model *make_object(struct making *m, const struct view *v, const struct json *key,
-                                 const struct hint *hint)
-{
-    struct model *model = new_model(m, M_OBJECT, key, hint);
-    model->extra = view_additional(v);
-    if (json_is_object(model->extra) && json_first(model->extra)) {
-        struct hint value = {.wire = hint->wire};
-        model->extra_type = make_one(m, model->extra, &value);
-    }
-    add_fields(m, model, v);
-    return model;
-}
-
-static struct type *dict_key(struct making *m, const char *pattern)
-{
-    struct type *key = type_new(m, T_STR);
-    key->pattern = type_pattern(pattern);
-    return key;
-}
-
-/* An object without properties of its own: a mapping. */
-static struct type *make_dict(struct making *m, const struct view *v, const struct hint *hint)
-{
-    struct type *t = type_new(m, T_DICT), *value = NULL;
-    const struct json *patterns = view_get(v, "patternProperties");
-    const struct json *extra = view_additional(v), *names = view_get(v, "propertyNames");
-    struct type *key = dict_key(m, json_get_text(names, "pattern"));
-    if (json_is_object(patterns) && json_count(patterns) == 1 && !json_is_object(extra)) {
-        key = dict_key(m, json_name(json_first(patterns)));
-        value = make_one(m, json_first(patterns), hint);
-    } else if (json_is_object(extra) && !patterns) {
-        value = make_one(m, extra, hint);
-    } else if (json_is_false(extra) && !patterns) {
-        type_bound(t, B_MAX_LENGTH, 0);
-    }
-    if (!(t->bounds & 1U << B_MAX_LENGTH))
-        type_length(t, v, "minProperties", "maxProperties");
-    list_add(&m->arena, &t->args, key);
-    list_add(&m->arena, &t->args, value ? value : type_new(m, T_ANY));
-    return t;
-}
-
-/* --- arrays ---------------------------------------------------------------------------------- */
-
-static void union_add(struct making *m, struct type *u, struct type *t);
-
-static struct type *make_item(struct making *m, const struct json *schema, const struct hint *hint)
-{
-    struct hint item = {.wire = hint->wire, .item = true};
-    return make_one(m, schema, &item);
-}
-
-/* Items by position: a tuple when the length is fixed, else a list of any of them. */
-static void positional(struct making *m, struct type *t, const struct view *v,
-                       const struct json *items, const struct json *rest, const struct hint *hint)
-{
-    double least = 0, most = -1, n = (double)json_count(items);
-    (void)view_least(v, "minItems", &least);
-    (void)view_most(v, "maxItems", &most);
-    bool closed = json_is_false(rest) || most == n;
-    bool fixed = view_get(v, "prefixItems") && least == n && closed && most == n;
-    t->kind = fixed ? T_TUPLE : T_LIST;
-    struct type *any_of = type_new(m, T_UNION);
-    for (const struct json *item = json_first(items); item; item = json_next(item)) {
-        struct type *member = make_item(m, item, hint);
-        if (fixed)
-            list_add(&m->arena, &t->args, member);
-        else
-            union_add(m, any_of, member);
-    }
-    if (fixed)
-        return;
-    if (json_is_object(rest))
-        union_add(m, any_of, make_item(m, rest, hint));
-    else if (!closed && view_get(v, "prefixItems"))
-        any_of = type_new(m, T_ANY);
-    list_add(&m->arena, &t->args, any_of);
-    type_length(t, v, "minItems", "maxItems");
-    if (json_is_false(rest) && (most < 0 || most > n))
-        type_bound(t, B_MAX_LENGTH, n);
-}
-
-static struct type *make_array(struct making *m, const struct view *v, const struct hint *hint)
-{
-    struct type *t = type_new(m, T_LIST);
-    const struct json *items = view_get(v, "items"), *prefix = view_get(v, "prefixItems");
-    if (json_is_array(prefix) && json_first(prefix)) {
-        positional(m, t, v, prefix, items, hint);
-        return t;
-    }
-    if (json_is_array(items) && json_first(items)) {
-        positional(m, t, v, items, view_get(v, "additionalItems"), hint);
-        return t;
-    }
-    type_length(t, v, "minItems", "maxItems");
-    if (json_is_false(items))
-        type_bound(t, B_MAX_LENGTH, 0);
-    list_add(&m->arena, &t->args, make_item(m, items, hint));
-    return t;
-}
-
-/* --- choices --------------------------------------------------------------------------------- */
-
-static bool same_type(const struct type *a, const struct type *b)
-{
-    if (a->kind != b->kind || a->bounds != b->bounds || a->pattern != b->pattern ||
-        a->format != b->format || a->model != b->model || a->args.n != b->args.n)
-        return false;
-    for (int i = 0; i < B__COUNT; i++) {
-        if (a->bound[i] != b->bound[i])
-            return false;
-    }
-    for (size_t i = 0; i < a->args.n; i++) {
-        if (!same_type(a->args.at[i], b->args.at[i]))
-            return false;
-    }
-    return true;
-}
-
-static void literal_add(struct making *m, struct type *literal, const struct type *more)
-{
-    for (size_t i = 0; i < more->values.n; i++) {
-        bool known = false;
-        for (size_t k = 0; k < literal->values.n && !known; k++)
-            known = json_same(literal->values.at[k], more->values.at[i]);
-        if (!known)
-            list_add(&m->arena, &literal->values, more->values.at[i]);
-    }
-}
-
-static void union_add(struct making *m, struct type *u, struct type *t)
-{
-    u->nullable |= t->nullable || t->kind == T_NONE;
-    if (t->kind == T_NONE)
-        return;
-    if (t->kind == T_UNION) {
-        for (size_t i = 0; i < t->args.n; i++)
-            union_add(m, u, t->args.at[i]);
-        return;
-    }
-    for (size_t i = 0; i < u->args.n; i++) {
-        struct type *member = u->args.at[i];
-        if (same_type(member, t)) {
-            if (t->kind == T_LITERAL)
-                literal_add(m, member, t);
-            return;
-        }
-    }
-    list_add(&m->arena, &u->args, t);
-}
-
-/* A union of one is that one, of nothing but null is None. */
-static struct type *union_done(struct making *m, struct type *u)
-{
-    if (u->args.n > 1)
-        return u;
-    struct type *only = type_new(m, u->nullable ? T_NONE : T_ANY);
-    if (u->args.n == 1) {
-        *only = *(struct type *)u->args.at[0];
-        only->nullable = u->nullable;
-    }
-    return only;
-}
-
 static struct type *make_choice(struct making *m, const struct view *v, const struct json *choice,
                                 bool base, const struct hint *hint)
 {
@@ -308,7 +74,7 @@ static struct type *make_choice(struct making *m, const struct view *v, const st
             struct view both = *v;
             both.spent[both.n_spent++] = choice;
             view_add(&m->arena, m->root, &both, branch);
-            t = make(m, &both, &member);
+            t = make_type(m, &both, &member);
         } else {
             t = make_one(m, branch, &member);
         }
@@ -372,7 +138,8 @@ static struct type *make_ref(struct making *m, const char *ref)
 static void name_references(struct making *m, const struct view *v)
 {
     for (int i = 0; i < v->n; i++) {
-        for (const struct json *s = json_first(json_get(v->part[i], "allOf")); s; s = json_next(s)) {
+        for (const struct json *s = json_first(json_get(v->part[i], "allOf")); s;
+             s = json_next(s)) {
             if (json_get_text(s, "$ref"))
                 (void)make_ref(m, json_get_text(s, "$ref"));
         }
@@ -389,8 +156,9 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     const struct json *types = view_get(v, "type");
     bool typed = json_text(types) || json_is_array(types);
     bool properties = has_properties(v);
-    if (view_type(v, "object", !typed && (properties || view_get(v, "additionalProperties") ||
-                                          view_get(v, "patternProperties")))) {
+    if (view_type(v, "object",
+                  !typed && (properties || view_get(v, "additionalProperties") ||
+                             view_get(v, "patternProperties")))) {
         if (properties)
             union_add(m, u, type_of(m, make_object(m, v, key, hint)));
         else
@@ -435,8 +203,7 @@ static bool only_annotated(const struct json *schema, const char *keyword)
 }
 
 /* Of one schema that is nothing but a reference, or an allOf of one. */
-static struct type *make_alias(struct making *m, const struct json *schema,
-                               const struct hint *hint)
+static struct type *make_alias(struct making *m, const struct json *schema, const struct hint *hint)
 {
     const struct json *all = json_get(schema, "allOf");
     struct type *t = NULL;
@@ -483,9 +250,9 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
         return type_new(m, T_NONE);
     const struct json *choice = view_choice(&v);
     if (choice) {
-        bool base = v.n > 1 || v.n_spent > 0 || has_properties(&v) ||
-                    schema_says_more(v.part[0], json_get(v.part[0], "anyOf") == choice ? "anyOf"
-                                                                                      : "oneOf");
+        bool base =
+            v.n > 1 || v.n_spent > 0 || has_properties(&v) ||
+            schema_says_more(v.part[0], json_get(v.part[0], "anyOf") == choice ? "anyOf" : "oneOf");
         struct type *t = make_choice(m, &v, choice, base, hint);
         return t;
     }
@@ -495,7 +262,7 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
     return model && model->kind == M_OBJECT ? type_of(m, model) : make_plain(m, &v, key, hint);
 }
 
-static struct type *make(struct making *m, const struct view *raw, const struct hint *hint)
+struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint)
 {
     struct type *t = NULL;
     if (raw->n == 0 || !json_is_object(raw->part[0]))

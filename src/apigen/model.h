@@ -46,10 +46,10 @@ struct type {
     double bound[B__COUNT];
     const char *pattern;
     const struct format *format;
-    struct list values;       /* struct json, of T_LITERAL */
-    const char *generic;      /* of T_LIST and T_TUPLE when a field hides the usual word */
-    struct model *model;      /* of T_CLASS */
-    struct list args;         /* struct type */
+    struct list values;  /* struct json, of T_LITERAL */
+    const char *generic; /* of T_LIST and T_TUPLE when a field hides the usual word */
+    struct model *model; /* of T_CLASS */
+    struct list args;    /* struct type */
 };
 
 struct format { /* how a format of strings is called in Python and where it comes from */
@@ -82,8 +82,8 @@ struct model {
     const struct json *extra; /* additionalProperties as it stands */
     struct type *extra_type;
     const char *description;
-    bool rebuild;             /* it uses a class that stands behind it */
-    int state;      /* of emit.c: how far its text is */
+    bool rebuild; /* it uses a class that stands behind it */
+    enum { MODEL_NOT_BEGUN, MODEL_BEGUN, MODEL_WRITTEN } state; /* how far its text is */
 };
 
 struct making { /* one module */

@@ -71,9 +71,8 @@ static const struct format *find_format(const char *name)
 
 struct type *type_string(struct making *m, const struct view *v)
 {
-    static const char hostname[] =
-        "^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])\\.)*"
-        "([A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\\-]{0,61}[A-Za-z0-9])$";
+    static const char hostname[] = "^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])\\.)*"
+                                   "([A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\\-]{0,61}[A-Za-z0-9])$";
     const char *name = view_text(v, "format");
     const struct format *format = find_format(name);
     struct type *t = type_new(m, format ? T_FORMAT : T_STR);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apigen/containers.h"
+
+#include <string.h>
+
+#include "apigen/names.h"
+#include "apigen/scalar.h"
+#include "apigen/unions.h"
+
+/* --- objects --------------------------------------------------------------------------------- */
+
+bool has_properties(const struct view *v)
+{
+    for (int i = 0; i < v->n; i++) {
+        if (json_is_object(json_get(v->part[i], "properties")) &&
+            json_first(json_get(v->part[i], "properties")))
+            return true;
+    }
+    return false;
+}
+
+static void field_name(struct making *m, struct set *taken, struct field *f)
+{
+    const char *name = name_field(&m->arena, f->wire), *free_name = name;
+    if (name_is_model_attribute(name) || name_is_builtin_type(name))
+        free_name = arena_textf(&m->arena, "%s_", name);
+    for (int i = 1; set_has(taken, free_name); i++)
+        free_name = arena_textf(&m->arena, "%s_%d", name, i);
+    set_put(&m->arena, taken, free_name, f);
+    f->name = free_name;
+}
+
+/* A property as all the parts of the view define it. */
+static void add_field(struct making *m, struct model *model, const struct view *v,
+                      const char *property, struct set *taken)
+{
+    struct view raw = {.n = 0};
+    for (int i = 0; i < v->n; i++) {
+        const struct json *schema = json_get(json_get(v->part[i], "properties"), property);
+        if (schema && (raw.n == 0 || json_is_object(schema)))
+            raw.part[raw.n++] = schema;
+    }
+    struct field *f = arena_get(&m->arena, sizeof(*f));
+    f->wire = property;
+    f->required = view_requires(v, property);
+    f->fallback = f->required ? NULL : view_get(&raw, "default");
+    f->description = view_text(&raw, "description");
+    field_name(m, taken, f);
+    struct hint hint = {.wire = property};
+    f->type = make_type(m, &raw, &hint);
+    list_add(&m->arena, &model->fields, f);
+}
+
+static void add_fields(struct making *m, struct model *model, const struct view *v)
+{
+    struct set seen = {0}, taken = {0};
+    for (int i = 0; i < v->n; i++) {
+        const struct json *properties = json_get(v->part[i], "properties");
+        for (const struct json *p = json_first(properties); p; p = json_next(p)) {
+            if (!json_is_object(properties) || set_has(&seen, json_name(p)))
+                continue;
+            if (m->work > APIGEN_WORK_MAX) {
+                m->cut = true;
+                return;
+            }
+            set_put(&m->arena, &seen, json_name(p), model);
+            add_field(m, model, v, json_name(p), &taken);
+        }
+    }
+}
+
+struct model *make_object(struct making *m, const struct view *v, const struct json *key,
+                          const struct hint *hint)
+{
+    struct model *model = new_model(m, M_OBJECT, key, hint);
+    model->extra = view_additional(v);
+    if (json_is_object(model->extra) && json_first(model->extra)) {
+        struct hint value = {.wire = hint->wire};
+        model->extra_type = make_one(m, model->extra, &value);
+    }
+    add_fields(m, model, v);
+    return model;
+}
+
+static struct type *dict_key(struct making *m, const char *pattern)
+{
+    struct type *key = type_new(m, T_STR);
+    key->pattern = type_pattern(pattern);
+    return key;
+}
+
+struct type *make_dict(struct making *m, const struct view *v, const struct hint *hint)
+{
+    struct type *t = type_new(m, T_DICT), *value = NULL;
+    const struct json *patterns = view_get(v, "patternProperties");
+    const struct json *extra = view_additional(v), *names = view_get(v, "propertyNames");
+    struct type *key = dict_key(m, json_get_text(names, "pattern"));
+    if (json_is_object(patterns) && json_count(patterns) == 1 && !json_is_object(extra)) {
+        key = dict_key(m, json_name(json_first(patterns)));
+        value = make_one(m, json_first(patterns), hint);
+    } else if (json_is_object(extra) && !patterns) {
+        value = make_one(m, extra, hint);
+    } else if (json_is_false(extra) && !patterns) {
+        type_bound(t, B_MAX_LENGTH, 0);
+    }
+    if (!(t->bounds & 1U << B_MAX_LENGTH))
+        type_length(t, v, "minProperties", "maxProperties");
+    list_add(&m->arena, &t->args, key);
+    list_add(&m->arena, &t->args, value ? value : type_new(m, T_ANY));
+    return t;
+}
+
+/* --- arrays ---------------------------------------------------------------------------------- */
+
+static struct type *make_item(struct making *m, const struct json *schema, const struct hint *hint)
+{
+    struct hint item = {.wire = hint->wire, .item = true};
+    return make_one(m, schema, &item);
+}
+
+/* Items by position: a tuple when the length is fixed, else a list of any of them. */
+static void positional(struct making *m, struct type *t, const struct view *v,
+                       const struct json *items, const struct json *rest, const struct hint *hint)
+{
+    double least = 0, most = -1, n = (double)json_count(items);
+    (void)view_least(v, "minItems", &least);
+    (void)view_most(v, "maxItems", &most);
+    bool closed = json_is_false(rest) || most == n;
+    bool fixed = view_get(v, "prefixItems") && least == n && closed && most == n;
+    t->kind = fixed ? T_TUPLE : T_LIST;
+    struct type *any_of = type_new(m, T_UNION);
+    for (const struct json *item = json_first(items); item; item = json_next(item)) {
+        struct type *member = make_item(m, item, hint);
+        if (fixed)
+            list_add(&m->arena, &t->args, member);
+        else
+            union_add(m, any_of, member);
+    }
+    if (fixed)
+        return;
+    if (json_is_object(rest))
+        union_add(m, any_of, make_item(m, rest, hint));
+    else if (!closed && view_get(v, "prefixItems"))
+        any_of = type_new(m, T_ANY);
+    list_add(&m->arena, &t->args, any_of);
+    type_length(t, v, "minItems", "maxItems");
+    if (json_is_false(rest) && (most < 0 || most > n))
+        type_bound(t, B_MAX_LENGTH, n);
+}
+
+struct type *make_array(struct making *m, const struct view *v, const struct hint *hint)
+{
+    struct type *t = type_new(m, T_LIST);
+    const struct json *items = view_get(v, "items"), *prefix = view_get(v, "prefixItems");
+    if (json_is_array(prefix) && json_first(prefix)) {
+        positional(m, t, v, prefix, items, hint);
+        return t;
+    }
+    if (json_is_array(items) && json_first(items)) {
+        positional(m, t, v, items, view_get(v, "additionalItems"), hint);
+        return t;
+    }
+    type_length(t, v, "minItems", "maxItems");
+    if (json_is_false(items))
+        type_bound(t, B_MAX_LENGTH, 0);
+    list_add(&m->arena, &t->args, make_item(m, items, hint));
+    return t;
+}
