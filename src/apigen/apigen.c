@@ -29,19 +29,16 @@ static char *usable_name(struct arena *a, const char *tool)
 }
 
 /* Tools whose name needs no change have it, whatever else the list holds; then the others in order. */
-static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n, char **names)
+static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n,
+                         const char **names)
 {
-    struct set taken = {0};
+    struct naming naming = {0};
     for (int changed = 0; changed < 2; changed++) {
         for (size_t i = 0; i < n; i++) {
-            char *name = usable_name(a, tools[i].name), *free_name = name;
-            bool exact = strcmp(name, tools[i].name) == 0 && !set_has(&taken, name);
-            if (names[i] || (!exact && !changed))
-                continue;
-            for (int k = 2; set_has(&taken, free_name); k++)
-                free_name = arena_textf(a, "%s_%d", name, k);
-            set_put(a, &taken, free_name, free_name);
-            names[i] = free_name;
+            const char *name = usable_name(a, tools[i].name);
+            bool exact = strcmp(name, tools[i].name) == 0 && !naming_has(&naming, name);
+            if (!names[i] && (exact || changed))
+                names[i] = naming_new(a, &naming, name, "_", 2);
         }
     }
 }
@@ -92,16 +89,17 @@ static void reserve_names(struct making *m, bool result)
                                            "Enum",   "IntEnum",    "ConfigDict", "RootModel",
                                            "Any",    "Literal",    "Annotated",  "Optional"};
     for (size_t i = 0; i < sizeof(imported) / sizeof *imported; i++)
-        set_put(&m->arena, &m->names, imported[i], NAME_OF_LIBRARY);
-    set_put(&m->arena, &m->names, "Params", NULL);
+        set_put(&m->arena, &m->library, imported[i], NULL);
+    naming_take(&m->arena, &m->names, "Params");
     if (result)
-        set_put(&m->arena, &m->names, "Result", NULL);
+        naming_take(&m->arena, &m->names, "Result");
 }
 
 /* Sticky in the buffer when it is too large. */
-static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module)
+static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module,
+                       size_t *budget)
 {
-    struct making m = {.cut = false};
+    struct making m = {.work_max = *budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
     reserve_names(&m, tool->output);
     struct model *params = model_make(&m, tool->input, "Params");
@@ -118,26 +116,27 @@ static void put_module(struct buf *out, const struct apigen_tool *tool, const ch
     emit_rebuilds(&m, out);
     put_call(out, tool, false);
     put_call(out, tool, true);
+    *budget -= m.work < *budget ? m.work : *budget;
     buf_done(&body);
     arena_done(&m.arena);
 }
 
 /* A tool whose module would be too large gets one without types. */
-static int make_module(const struct apigen_tool *tool, const char *module, char **ret,
-                       struct err *e)
+static int make_module(const struct apigen_tool *tool, const char *module, size_t *budget,
+                       char **ret, struct err *e)
 {
     static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
     drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
     struct apigen_tool plain = *tool;
     plain.input = tool->input ? tool->input : any;
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
-    put_module(&text, &plain, module);
+    put_module(&text, &plain, module, budget);
     if (text.failed == -EMSGSIZE) {
         buf_done(&text);
         text = BUF_INIT(MODULE_BYTES_MAX);
         plain = (struct apigen_tool){.name = tool->name, .input = any};
         plain.output = tool->output ? any : NULL;
-        put_module(&text, &plain, module);
+        put_module(&text, &plain, module, budget);
     }
     if (text.failed)
         return err_set(e, text.failed, "module %s: %s", module, strerror(-text.failed));
@@ -162,7 +161,7 @@ static char *init_text(const char *server_name)
 static int make_files(const char *server_name, const struct apigen_tool *tools, size_t n,
                       struct apigen_package *p, struct err *e)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, budget = APIGEN_PACKAGE_WORK_MAX;
     p->files[0].name = xstrdup("__init__.py");
     p->files[0].text = init_text(server_name);
     p->n_files = 1;
@@ -171,7 +170,7 @@ static int make_files(const char *server_name, const struct apigen_tool *tools, 
     for (size_t i = 0; i < n; i++) {
         struct apigen_file *file = &p->files[p->n_files++];
         file->name = xasprintf("%s.py", p->modules[i]);
-        int r = make_module(&tools[i], p->modules[i], &file->text, e);
+        int r = make_module(&tools[i], p->modules[i], &budget, &file->text, e);
         if (r < 0)
             return r;
         bytes += strlen(file->text);
@@ -188,9 +187,10 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
     struct apigen_package p = {.n_modules = n};
     p.modules = xcalloc(n + 1, sizeof(*p.modules));
     p.files = xcalloc(n + 1, sizeof(*p.files));
-    name_modules(&a, tools, n, p.modules);
+    const char **names = arena_get(&a, n * sizeof(*names));
+    name_modules(&a, tools, n, names);
     for (size_t i = 0; i < n; i++)
-        p.modules[i] = xstrdup(p.modules[i]);
+        p.modules[i] = xstrdup(names[i]);
     arena_done(&a);
     int r = make_files(server_name, tools, n, &p, e);
     if (r < 0)

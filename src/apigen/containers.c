@@ -19,53 +19,87 @@ bool has_properties(const struct view *v)
     return false;
 }
 
-static void field_name(struct making *m, struct set *taken, struct field *f)
+static const char *field_name(struct making *m, struct naming *names, const char *wire)
 {
-    const char *name = name_field(&m->arena, f->wire), *free_name = name;
-    if (name_is_model_attribute(name) || name_is_builtin_type(name))
-        free_name = arena_textf(&m->arena, "%s_", name);
-    for (int i = 1; set_has(taken, free_name); i++)
-        free_name = arena_textf(&m->arena, "%s_%d", name, i);
-    set_put(&m->arena, taken, free_name, f);
-    f->name = free_name;
+    const char *name = name_field(&m->arena, wire);
+    if (name_is_model_attribute(name) || name_is_builtin_type(name)) {
+        const char *other = arena_textf(&m->arena, "%s_", name);
+        naming_take(&m->arena, names, name);
+        if (!naming_has(names, other))
+            name = other;
+    }
+    return naming_new(&m->arena, names, name, "_", 1);
 }
 
-/* A property as all the parts of the view define it. */
-static void add_field(struct making *m, struct model *model, const struct view *v,
-                      const char *property, struct set *taken)
+/* A property, with all that the parts of a view say of it. */
+struct property {
+    const char *name;
+    int part; /* that spoke last */
+    struct view raw;
+};
+
+static void add_properties(struct making *m, const struct json *properties, int part,
+                           struct set *seen, struct list *ret)
 {
-    struct view raw = {.n = 0};
-    for (int i = 0; i < v->n; i++) {
-        const struct json *schema = json_get(json_get(v->part[i], "properties"), property);
-        if (schema && (raw.n == 0 || json_is_object(schema)))
-            raw.part[raw.n++] = schema;
+    for (const struct json *p = json_first(properties); p; p = json_next(p)) {
+        struct property *property = set_get(seen, json_name(p));
+        if (!making_goes_on(m))
+            return;
+        if (!property) {
+            property = arena_get(&m->arena, sizeof(*property));
+            *property = (struct property){.name = json_name(p), .part = -1};
+            set_put(&m->arena, seen, property->name, property);
+            list_add(&m->arena, ret, property);
+        }
+        struct view *raw = &property->raw;
+        if (property->part == part) /* of equal names the last counts */
+            raw->part[raw->n - 1] = p;
+        else if (raw->n == 0 || json_is_object(p))
+            raw->part[raw->n++] = p;
+        property->part = raw->n > 0 && raw->part[raw->n - 1] == p ? part : property->part;
     }
+}
+
+static struct set required_names(struct making *m, const struct view *v)
+{
+    struct set names = {0};
+    for (int i = 0; i < v->n; i++) {
+        const struct json *list = json_get(v->part[i], "required");
+        for (const struct json *name = json_first(list); name; name = json_next(name)) {
+            if (json_text(name) && making_goes_on(m))
+                set_put(&m->arena, &names, json_text(name), NULL);
+        }
+    }
+    return names;
+}
+
+static void add_field(struct making *m, struct model *model, const struct property *property,
+                      bool required, struct naming *names)
+{
     struct field *f = arena_get(&m->arena, sizeof(*f));
-    f->wire = property;
-    f->required = view_requires(v, property);
-    f->fallback = f->required ? NULL : view_get(&raw, "default");
-    f->description = view_text(&raw, "description");
-    field_name(m, taken, f);
-    struct hint hint = {.wire = property};
-    f->type = make_type(m, &raw, &hint);
+    struct hint hint = {.wire = property->name};
+    f->wire = property->name;
+    f->required = required;
+    f->fallback = required ? NULL : view_get(&property->raw, "default");
+    f->description = view_text(&property->raw, "description");
+    f->name = field_name(m, names, f->wire);
+    f->type = make_type(m, &property->raw, &hint);
     list_add(&m->arena, &model->fields, f);
 }
 
 static void add_fields(struct making *m, struct model *model, const struct view *v)
 {
-    struct set seen = {0}, taken = {0};
+    struct set seen = {0}, required = required_names(m, v);
+    struct list properties = {0};
+    struct naming names = {0};
     for (int i = 0; i < v->n; i++) {
-        const struct json *properties = json_get(v->part[i], "properties");
-        for (const struct json *p = json_first(properties); p; p = json_next(p)) {
-            if (!json_is_object(properties) || set_has(&seen, json_name(p)))
-                continue;
-            if (m->work > APIGEN_WORK_MAX) {
-                m->cut = true;
-                return;
-            }
-            set_put(&m->arena, &seen, json_name(p), model);
-            add_field(m, model, v, json_name(p), &taken);
-        }
+        const struct json *here = json_get(v->part[i], "properties");
+        if (json_is_object(here))
+            add_properties(m, here, i, &seen, &properties);
+    }
+    for (size_t i = 0; i < properties.n; i++) {
+        const struct property *property = properties.at[i];
+        add_field(m, model, property, set_has(&required, property->name), &names);
     }
 }
 
@@ -82,6 +116,11 @@ struct model *make_object(struct making *m, const struct view *v, const struct j
     return model;
 }
 
+static bool only_one(const struct json *list)
+{
+    return json_first(list) && !json_next(json_first(list));
+}
+
 static struct type *dict_key(struct making *m, const char *pattern)
 {
     struct type *key = type_new(m, T_STR);
@@ -95,7 +134,7 @@ struct type *make_dict(struct making *m, const struct view *v, const struct hint
     const struct json *patterns = view_get(v, "patternProperties");
     const struct json *extra = view_additional(v), *names = view_get(v, "propertyNames");
     struct type *key = dict_key(m, json_get_text(names, "pattern"));
-    if (json_is_object(patterns) && json_count(patterns) == 1 && !json_is_object(extra)) {
+    if (json_is_object(patterns) && only_one(patterns) && !json_is_object(extra)) {
         key = dict_key(m, json_name(json_first(patterns)));
         value = make_one(m, json_first(patterns), hint);
     } else if (json_is_object(extra) && !patterns) {
@@ -140,9 +179,8 @@ static void positional(struct making *m, struct type *t, const struct view *v,
         return;
     if (json_is_object(rest))
         union_add(m, any_of, make_item(m, rest, hint));
-    else if (!closed && view_get(v, "prefixItems"))
-        any_of = type_new(m, T_ANY);
-    list_add(&m->arena, &t->args, any_of);
+    bool open = !json_is_object(rest) && !closed && view_get(v, "prefixItems");
+    list_add(&m->arena, &t->args, open ? type_new(m, T_ANY) : union_done(m, any_of));
     type_length(t, v, "minItems", "maxItems");
     if (json_is_false(rest) && (most < 0 || most > n))
         type_bound(t, B_MAX_LENGTH, n);

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apigen/defaults.h"
 
+#include <math.h>
+
 #include "apigen/enums.h"
 #include "apigen/names.h"
+
+enum { DEFAULT_MAX = 1000 }; /* values in a default; a larger one is not looked into */
+
+static const double EXACT_MAX = 9007199254740992.0; /* a double counts up to here */
 
 static const struct member *member_of(const struct type *t, const struct json *value)
 {
     if (t->kind != T_CLASS || t->model->kind != M_ENUM)
         return NULL;
-    for (size_t i = 0; i < t->model->members.n; i++) {
-        const struct member *member = t->model->members.at[i];
-        if (json_same(member->value, value))
-            return member;
-    }
-    return NULL;
+    return values_get(&t->model->values, value);
 }
 
-/* How the default of a type can be written. */
 static enum fit worse(enum fit a, enum fit b)
 {
     return a > b ? a : b;
 }
 
-enum fit default_fit(const struct type *t, const struct json *value)
+static bool is_exact_integer(const struct json *value)
+{
+    double n = json_number(value);
+    return json_is_number(value) && n == floor(n) && fabs(n) <= EXACT_MAX;
+}
+
+static enum fit fit(const struct type *t, const struct json *value)
 {
     enum fit all = FIT_PLAIN;
-    bool number = json_is_number(value);
     if (json_is_null(value))
         return t->nullable || t->kind == T_NONE || t->kind == T_ANY ? FIT_PLAIN : FIT_NOT;
     switch (t->kind) {
@@ -34,10 +39,9 @@ enum fit default_fit(const struct type *t, const struct json *value)
     case T_STR:
         return json_text(value) ? FIT_PLAIN : FIT_NOT;
     case T_INT:
-        return number && json_number(value) == (double)(int64_t)json_number(value) ? FIT_PLAIN
-                                                                                   : FIT_NOT;
+        return is_exact_integer(value) ? FIT_PLAIN : FIT_NOT;
     case T_FLOAT:
-        return number ? FIT_PLAIN : FIT_NOT;
+        return json_is_number(value) ? FIT_PLAIN : FIT_NOT;
     case T_BOOL:
         return json_is_bool(value) ? FIT_PLAIN : FIT_NOT;
     case T_LITERAL:
@@ -51,7 +55,7 @@ enum fit default_fit(const struct type *t, const struct json *value)
         if (t->kind == T_LIST ? !json_is_array(value) : !json_is_object(value))
             return FIT_NOT;
         for (const struct json *v = json_first(value); v; v = json_next(v))
-            all = worse(all, default_fit(t->args.at[t->args.n - 1], v));
+            all = worse(all, fit(t->args.at[t->args.n - 1], v));
         return all;
     case T_CLASS:
         if (t->model->kind == M_OBJECT)
@@ -66,7 +70,20 @@ enum fit default_fit(const struct type *t, const struct json *value)
     return FIT_NOT;
 }
 
-/* FIT_PLAIN or FIT_ENUM. */
+/* How many values are in it, as far as `most`. */
+static int count(const struct json *value, int most)
+{
+    int n = 1;
+    for (const struct json *v = json_first(value); v && n < most; v = json_next(v))
+        n += count(v, most - n);
+    return n;
+}
+
+enum fit default_fit(const struct type *t, const struct json *value)
+{
+    return count(value, DEFAULT_MAX) < DEFAULT_MAX ? fit(t, value) : FIT_NOT;
+}
+
 void put_default(struct buf *out, const struct type *t, const struct json *value)
 {
     const struct member *member = member_of(t, value);

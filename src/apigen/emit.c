@@ -8,6 +8,8 @@
 #include "apigen/regex.h"
 #include "apigen/types.h"
 
+enum { NESTING_MAX = 100 }; /* of classes: deeper ones stand behind the class that uses them */
+
 static void put_enum(struct buf *out, const struct model *model)
 {
     (void)buf_addf(out, "\n\nclass %s(%s):\n", model->name, model->integers ? "IntEnum" : "Enum");
@@ -25,18 +27,31 @@ static void need_python_re(void *ctx, struct type *t)
     *needed |= t->pattern && regex_kind(t->pattern) == REGEX_PYTHON;
 }
 
-static void put_config(struct buf *out, const struct model *model)
+/* Fields may be given by their Python names, unless such a name is another's name in JSON. */
+static bool names_may_be_used(struct making *m, const struct model *model)
 {
-    bool aliases = false, python_re = false;
+    struct set wires = {0};
+    bool differ = false;
     for (size_t i = 0; i < model->fields.n; i++) {
-        const struct field *f = model->fields.at[i];
-        aliases |= strcmp(f->name, f->wire) != 0;
+        struct field *f = model->fields.at[i];
+        set_put(&m->arena, &wires, f->wire, f);
+        differ |= strcmp(f->name, f->wire) != 0;
     }
+    for (size_t i = 0; differ && i < model->fields.n; i++) {
+        const struct field *f = model->fields.at[i], *other = set_get(&wires, f->name);
+        differ = !other || other == f;
+    }
+    return differ;
+}
+
+static void put_config(struct making *m, struct buf *out, const struct model *model)
+{
+    bool python_re = false;
     visit_model(model, need_python_re, &python_re);
     (void)buf_adds(out, "    model_config = ConfigDict(use_enum_values=True");
     if (model->extra)
         (void)buf_addf(out, ", extra=\"%s\"", json_is_false(model->extra) ? "forbid" : "allow");
-    if (aliases)
+    if (names_may_be_used(m, model))
         (void)buf_adds(out, ", populate_by_name=True");
     if (python_re)
         (void)buf_adds(out, ", regex_engine=\"python-re\"");
@@ -98,10 +113,10 @@ static void put_field(struct buf *out, const struct field *f)
     }
 }
 
-static void put_object(struct buf *out, const struct model *model)
+static void put_object(struct making *m, struct buf *out, const struct model *model)
 {
     (void)buf_addf(out, "\n\nclass %s(BaseModel):\n", model->name);
-    put_config(out, model);
+    put_config(m, out, model);
     if (model->extra_type) {
         (void)buf_adds(out, "    __pydantic_extra__: dict[str, ");
         put_type(out, model->extra_type);
@@ -133,30 +148,45 @@ struct order {
     struct model *of;
 };
 
+static void emit_one(struct making *m, struct buf *out, struct model *model);
+
 static void emit_first(void *ctx, struct type *t)
 {
     struct order *order = ctx;
     if (t->kind != T_CLASS)
         return;
-    if (t->model->state == MODEL_BEGUN && t->model != order->of)
+    bool late = t->model->state == MODEL_NOT_BEGUN && order->m->depth == NESTING_MAX;
+    if (late)
+        list_add(&order->m->arena, &order->m->late, t->model);
+    if (late || (t->model->state == MODEL_BEGUN && t->model != order->of))
         order->of->rebuild = true;
-    emit_model(order->m, order->out, t->model);
+    if (!late)
+        emit_one(order->m, order->out, t->model);
 }
 
-void emit_model(struct making *m, struct buf *out, struct model *model)
+static void emit_one(struct making *m, struct buf *out, struct model *model)
 {
     if (model->state != MODEL_NOT_BEGUN)
         return;
     model->state = MODEL_BEGUN;
     struct order order = {m, out, model};
+    m->depth++;
     visit_model(model, emit_first, &order);
+    m->depth--;
     if (model->kind == M_ENUM)
         put_enum(out, model);
     else if (model->kind == M_ROOT)
         put_root(out, model);
     else
-        put_object(out, model);
+        put_object(m, out, model);
     model->state = MODEL_WRITTEN;
+}
+
+void emit_model(struct making *m, struct buf *out, struct model *model)
+{
+    emit_one(m, out, model);
+    for (size_t i = 0; i < m->late.n; i++) /* grows meanwhile */
+        emit_one(m, out, m->late.at[i]);
 }
 
 void emit_rebuilds(const struct making *m, struct buf *out)

@@ -14,6 +14,8 @@ bool enum_has_null(const struct view *v);
 void enum_members(struct making *m, struct model *model, const struct view *v,
                   const struct list *values);
 
+void *values_get(const struct values *values, const struct json *value); /* NULL: not in it */
+
 bool json_same(const struct json *a, const struct json *b); /* of scalars */
 
 #endif

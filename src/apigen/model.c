@@ -9,6 +9,12 @@
 #include "apigen/scalar.h"
 #include "apigen/unions.h"
 
+bool making_goes_on(struct making *m)
+{
+    m->cut |= ++m->work > m->work_max;
+    return m->work <= m->work_max;
+}
+
 struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint)
 {
     struct view v = {.part = {schema}, .n = 1};
@@ -24,12 +30,11 @@ static const char *class_name(struct making *m, const struct hint *hint, const c
     const char *name = name_class(&m->arena, hint->wire);
     if (hint->item)
         name = name_singular(&m->arena, name, suffix);
-    const char *free_name = name;
-    if (set_get(&m->names, name) == NAME_OF_LIBRARY)
-        free_name = name = arena_textf(&m->arena, "%sModel", name);
-    for (int i = 1; set_has(&m->names, free_name) || name_is_keyword(free_name); i++)
-        free_name = arena_textf(&m->arena, "%s%d", name, i);
-    return free_name;
+    if (set_has(&m->library, name))
+        name = arena_textf(&m->arena, "%sModel", name);
+    if (name_is_keyword(name))
+        naming_take(&m->arena, &m->names, name);
+    return naming_new(&m->arena, &m->names, name, "", 1);
 }
 
 struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
@@ -39,19 +44,15 @@ struct model *new_model(struct making *m, enum model_kind kind, const struct jso
     model->kind = kind;
     model->key = key;
     model->name = class_name(m, hint, kind == M_ENUM ? "Enum" : "Item");
-    set_put(&m->arena, &m->names, model->name, model);
+    if (key)
+        map_put(&m->arena, &m->places, key, model);
     list_add(&m->arena, &m->models, model);
     return model;
 }
 
 static struct model *model_of(const struct making *m, const struct json *key)
 {
-    for (size_t i = m->models.n; key && i-- > 0;) {
-        struct model *model = m->models.at[i];
-        if (model->key == key)
-            return model;
-    }
-    return NULL;
+    return key ? map_get(&m->places, key) : NULL;
 }
 
 static struct type *type_of(struct making *m, struct model *model)
@@ -67,13 +68,13 @@ static struct type *make_choice(struct making *m, const struct view *v, const st
     struct type *u = type_new(m, T_UNION);
     struct hint member = {.wire = hint->name ? hint->name : hint->wire};
     for (const struct json *branch = json_first(choice); branch; branch = json_next(branch)) {
-        if (json_is_false(branch))
+        if (json_is_false(branch) && making_goes_on(m))
             continue;
         struct type *t;
         if (base && v->n_spent < VIEW_PARTS) {
             struct view both = *v;
             both.spent[both.n_spent++] = choice;
-            view_add(&m->arena, m->root, &both, branch);
+            view_add(&m->document, &both, branch);
             t = make_type(m, &both, &member);
         } else {
             t = make_one(m, branch, &member);
@@ -88,7 +89,7 @@ static struct type *make_choice(struct making *m, const struct view *v, const st
 static struct view view_of(struct making *m, const struct json *schema)
 {
     struct view v = {.n = 0};
-    view_add(&m->arena, m->root, &v, schema);
+    view_add(&m->document, &v, schema);
     return v;
 }
 
@@ -123,7 +124,7 @@ static struct model *make_class(struct making *m, const struct json *schema,
 static struct type *make_ref(struct making *m, const char *ref)
 {
     const char *name;
-    const struct json *target = schema_target(&m->arena, m->root, ref, &name);
+    const struct json *target = schema_target(&m->document, ref, &name);
     if (!target)
         return type_new(m, T_ANY);
     struct model *model = model_of(m, target);
@@ -209,7 +210,8 @@ static struct type *make_alias(struct making *m, const struct json *schema, cons
     struct type *t = NULL;
     if (json_get_text(schema, "$ref") && only_annotated(schema, "$ref"))
         t = make_ref(m, json_get_text(schema, "$ref"));
-    else if (json_is_array(all) && json_count(all) == 1 && only_annotated(schema, "allOf"))
+    else if (json_is_array(all) && json_first(all) && !json_next(json_first(all)) &&
+             only_annotated(schema, "allOf"))
         t = make_one(m, json_first(all), hint);
     if (t && json_true(json_get(schema, "nullable"))) {
         struct type *copy = type_new(m, T_ANY);
@@ -225,7 +227,7 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
     struct view v = {.n_spent = raw->n_spent};
     memcpy(v.spent, raw->spent, sizeof(v.spent));
     for (int i = 0; i < raw->n; i++)
-        view_add(&m->arena, m->root, &v, raw->part[i]);
+        view_add(&m->document, &v, raw->part[i]);
     if (v.over) {
         m->cut = true;
         return type_new(m, T_ANY);
@@ -265,12 +267,12 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
 struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint)
 {
     struct type *t = NULL;
+    bool on = making_goes_on(m);
     if (raw->n == 0 || !json_is_object(raw->part[0]))
         return type_new(m, T_ANY);
-    if (++m->work > APIGEN_WORK_MAX || m->depth >= APIGEN_DEPTH_MAX) {
-        m->cut = true;
+    m->cut |= m->depth >= APIGEN_DEPTH_MAX;
+    if (!on || m->depth >= APIGEN_DEPTH_MAX)
         return type_new(m, T_ANY);
-    }
     m->depth++;
     if (raw->n == 1)
         t = make_alias(m, raw->part[0], hint);
@@ -285,9 +287,10 @@ struct model *model_make(struct making *m, const struct json *schema, const char
     static const struct hint none = {.wire = ""};
     struct hint hint = none;
     hint.name = name;
-    m->root = schema;
+    m->document = (struct document){.arena = &m->arena, .root = schema};
     struct view v = view_of(m, schema);
     bool empty = json_is_object(schema) && view_type(&v, "object", false) && !has_properties(&v) &&
-                 !view_choice(&v) && !json_is_object(view_additional(&v));
+                 !view_choice(&v) && !json_is_object(view_additional(&v)) &&
+                 !json_first(view_get(&v, "patternProperties"));
     return empty ? make_object(m, &v, schema, &hint) : make_class(m, schema, &hint);
 }

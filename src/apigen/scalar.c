@@ -76,13 +76,12 @@ struct type *type_string(struct making *m, const struct view *v)
     const char *name = view_text(v, "format");
     const struct format *format = find_format(name);
     struct type *t = type_new(m, format ? T_FORMAT : T_STR);
+    bool bytes = name && strcmp(name, "binary") == 0, host = name && strcmp(name, "hostname") == 0;
     t->format = format;
-    if (format)
-        return t;
-    t->pattern = type_pattern(view_text(v, "pattern"));
-    if (name && strcmp(name, "hostname") == 0)
-        t->pattern = hostname;
-    type_length(t, v, "minLength", "maxLength");
+    if (!format)
+        t->pattern = host ? hostname : type_pattern(view_text(v, "pattern"));
+    if (bytes || (!format && !host))
+        type_length(t, v, "minLength", "maxLength");
     return t;
 }
 

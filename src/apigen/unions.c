@@ -49,11 +49,17 @@ void union_add(struct making *m, struct type *u, struct type *t)
             return;
         }
     }
-    list_add(&m->arena, &u->args, t);
+    m->cut |= u->args.n >= APIGEN_UNION_MAX;
+    if (u->args.n < APIGEN_UNION_MAX)
+        list_add(&m->arena, &u->args, t);
+    else
+        u->kind = T_ANY;
 }
 
 struct type *union_done(struct making *m, struct type *u)
 {
+    if (u->kind == T_ANY)
+        return type_new(m, T_ANY);
     if (u->args.n > 1)
         return u;
     struct type *only = type_new(m, u->nullable ? T_NONE : T_ANY);
