@@ -63,14 +63,16 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
                                      : "    return result\n");
 }
 
+/* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
+ * a stranger's may stand there. */
 static void put_head(struct buf *out, const struct apigen_tool *tool, const char *module, bool cut)
 {
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
     put_text(&quoted, tool->name);
-    (void)buf_adds(out, "# The tool ");
+    (void)buf_adds(out, "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
     put_comment(out, buf_text(&quoted));
-    (void)buf_adds(out, " of an MCP server. Generated: a change here is lost.\n");
+    (void)buf_addc(out, '\n');
     if (strcmp(name_module(&a, tool->name), module) != 0)
         (void)buf_addf(out,
                        "# The module is called %s: the plain name is taken or no name in Python.\n",

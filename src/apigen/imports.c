@@ -8,6 +8,7 @@
 #include "apigen/types.h"
 
 enum { IMPORT_WIDTH = 88 }; /* over it import sorters want lines of their own */
+enum { RENAMES_MAX = 4 };   /* an alias makes Annotated and Field needed, then all is stable */
 
 struct needs {
     struct making *m;
@@ -151,24 +152,34 @@ void put_imports(struct making *m, struct buf *out, bool output)
     (void)buf_addf(out, "\nfrom . import CLIENT%s\n", output ? ", ToolOutput" : "");
 }
 
-/* A field hides, in its class, what its name meant: annotations would then mean the field. */
-static void free_names(struct making *m, struct model *model)
+/* Of the fields that hide what an annotation means: another name. True when there was one. */
+static bool rename_fields(struct making *m, struct model *model)
 {
     struct needs n = {.m = m};
+    struct naming names = {0};
+    bool renamed = false;
     need_model(&n, model);
+    for (size_t i = 0; i < model->fields.n; i++)
+        naming_take(&m->arena, &names, ((struct field *)model->fields.at[i])->name);
     for (size_t i = 0; i < model->fields.n; i++) {
         struct field *f = model->fields.at[i];
-        set_put(&m->arena, &n.names, arena_textf(&m->arena, "%s ", f->name), f);
+        if (!set_has(&n.names, f->name))
+            continue;
+        const char *plain = f->name;
+        do
+            f->name = naming_new(&m->arena, &names, plain, "_", 1);
+        while (set_has(&n.names, f->name));
+        renamed = true;
     }
-    for (size_t i = 0; i < model->fields.n; i++) {
-        struct field *f = model->fields.at[i];
-        const char *name = f->name;
-        for (int k = 1; set_has(&n.names, f->name); k++) {
-            f->name = arena_textf(&m->arena, "%s_%d", name, k);
-            if (set_has(&n.names, arena_textf(&m->arena, "%s ", f->name)))
-                f->name = name;
-        }
-    }
+    return renamed;
+}
+
+/* A field hides, in its class, what its name meant: annotations would then mean the field. Another
+ * name needs an alias, which needs names in its turn. */
+static void free_names(struct making *m, struct model *model)
+{
+    for (int pass = 0; pass < RENAMES_MAX && rename_fields(m, model); pass++)
+        continue;
 }
 
 struct hidden { /* other names for what fields hide */

@@ -32,7 +32,7 @@ static bool hex_digits(struct reader *r, int n)
     return true;
 }
 
-/* Behind a backslash; `*ret_class` says that it stands for several characters (no end of a range). */
+/* Behind a backslash; `*ret_class`: it stands for several characters, so it ends no range. */
 static bool escape(struct reader *r, bool in_set, bool *ret_class)
 {
     char c = *r->at++;

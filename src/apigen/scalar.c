@@ -6,7 +6,7 @@
 
 #include "apigen/regex.h"
 
-static const double LENGTH_MAX = 9e15; /* beyond it a double is no count any more */
+static const double COUNT_MAX = 9e15; /* beyond it a double is no count any more */
 
 struct type *type_new(struct making *m, enum type_kind kind)
 {
@@ -24,9 +24,9 @@ void type_bound(struct type *t, enum bound bound, double value)
 void type_length(struct type *t, const struct view *v, const char *least, const char *most)
 {
     double n;
-    if (view_least(v, least, &n) && n > 0 && n < LENGTH_MAX && n == floor(n))
+    if (view_least(v, least, &n) && n > 0 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MIN_LENGTH, n);
-    if (view_most(v, most, &n) && n >= 0 && n < LENGTH_MAX && n == floor(n))
+    if (view_most(v, most, &n) && n >= 0 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MAX_LENGTH, n);
 }
 
@@ -103,7 +103,7 @@ struct type *type_integer(struct making *m, const struct view *v)
         type_bound(t, B_GT, floor(n));
     if (view_most(v, "exclusiveMaximum", &n))
         type_bound(t, B_LT, ceil(n));
-    if (view_least(v, "multipleOf", &n) && n >= 1 && n == floor(n))
+    if (view_least(v, "multipleOf", &n) && n >= 1 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MULTIPLE, n);
     return t;
 }

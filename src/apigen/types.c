@@ -76,7 +76,10 @@ static void put_bounds(struct buf *out, const struct type *t)
         if (!(t->bounds & 1U << i))
             continue;
         (void)buf_addf(out, "%s%s=", comma, bound_names[i]);
-        put_number(out, t->bound[i]);
+        if (t->kind == T_INT)
+            (void)buf_addf(out, "%.0f", t->bound[i] == 0 ? 0.0 : t->bound[i]);
+        else
+            put_number(out, t->bound[i]);
         comma = ", ";
     }
     if (t->pattern) {
