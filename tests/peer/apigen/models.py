@@ -100,7 +100,7 @@ def import_ours(folder: Path, server: str, module: str) -> types.ModuleType:
 def import_oracle(name: str, code: str) -> types.ModuleType | str:
     """A text says why there is none."""
     if code.startswith(FAILED):
-        return "generate: " + code.removeprefix(FAILED).split(":")[0]
+        return f"generate: {code.removeprefix(FAILED).split(':')[0]}"
     module = types.ModuleType(name)
     sys.modules[name] = module
     try:
