@@ -23,12 +23,13 @@ from instances import instances
 from models import generate, import_oracle, import_ours, shape, try_oracle, try_ours
 
 KINDS = ("accepts", "rejects", "dump", "alias", "shape", "broken", "error")
+OURS_BROKEN = "ours broken"  # in no table
 
 
 @dataclass(frozen=True)
 class Difference:
     schema: str  # "server/tool Params"
-    kind: str  # one of KINDS
+    kind: str  # one of KINDS, or OURS_BROKEN
     instance: str  # what is special about it
     value: Any = field(compare=False)
     oracle: str = field(compare=False)
@@ -51,10 +52,16 @@ def compare_case(case: Case, module: Any, oracle: Any, total: Comparison) -> Ite
     for name, schema in case.schemas.items():
         total.schemas += 1
         where = f"{case.name} {name}"
+        if isinstance(module, str):
+            yield Difference(where, OURS_BROKEN, module, None, "", module)
+            continue
         if isinstance(oracle, str):
             yield Difference(where, "broken", oracle, None, oracle, "")
             continue
-        yield from compare_shapes(where, vars(oracle).get(name), vars(module)[name])
+        if name not in vars(oracle):
+            yield Difference(where, "broken", "no class", None, "", "")
+            continue
+        yield from compare_shapes(where, vars(oracle)[name], vars(module)[name])
         for label, value in instances(schema).items():
             theirs, plain = try_oracle(oracle, name, value)
             ours = try_ours(module, name, value)

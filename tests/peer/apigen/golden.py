@@ -25,12 +25,13 @@ VERSIONS = ("mcpygen", "datamodel-code-generator", "black", "isort", "pydantic")
 def module(tool: dict[str, Any]) -> str:
     """The classes of a tool's module as generate_mcp_sources() puts them together."""
     try:
-        code: str = generate_input_model_code(tool["inputSchema"])
+        code = generate_input_model_code(tool["inputSchema"])
         if tool.get("outputSchema"):
-            more = strip_imports(generate_output_model_code(tool["outputSchema"]))
-            return f"{code}\n\n{more}"
+            code = f"{code}\n\n{strip_imports(generate_output_model_code(tool['outputSchema']))}"
     except Exception as failure:  # whatever it is, the old system had no package then
         return f"{FAILED}{type(failure).__name__}: {str(failure).splitlines()[:1]}"
+    if not isinstance(code, str):
+        return f"{FAILED}several modules: {list(code)}"  # it wrote this list into the file
     return code
 
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import types
+import warnings
 from copy import deepcopy
 from enum import Enum
 from pathlib import Path
@@ -87,11 +88,16 @@ class Recorder:
         self.sent = tool_args
 
 
-def import_ours(folder: Path, server: str, module: str) -> types.ModuleType:
+def import_ours(folder: Path, server: str, module: str) -> types.ModuleType | str:
+    """A text says why there is none. A warning is a failure: cells would show it."""
     for path in (str(folder), str(RUNTIME)):
         if path not in sys.path:
             sys.path.insert(0, path)
-    return importlib.import_module(f"mcptools.{server}.{module}")
+    try:
+        with warnings.catch_warnings(action="error"):
+            return importlib.import_module(f"mcptools.{server}.{module}")
+    except Exception as failure:
+        return f"import: {type(failure).__name__}: {failure}"
 
 
 # --- the oracle's ---
@@ -100,10 +106,11 @@ def import_ours(folder: Path, server: str, module: str) -> types.ModuleType:
 def import_oracle(name: str, code: str) -> types.ModuleType | str:
     """A text says why there is none."""
     if code.startswith(FAILED):
-        return "generate: " + code.removeprefix(FAILED).split(":")[0]
+        return f"generate: {code.removeprefix(FAILED).split(':')[0]}"
     module = types.ModuleType(name)
     sys.modules[name] = module
     try:
+        warnings.simplefilter("ignore")
         exec(compile(code, name, "exec"), module.__dict__)
         for name in {"Params", "Result"} & vars(module).keys():
             vars(module)[name].model_rebuild()
