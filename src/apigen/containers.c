@@ -22,7 +22,7 @@ bool has_properties(const struct view *v)
 static const char *field_name(struct making *m, struct naming *names, const char *wire)
 {
     const char *name = name_field(&m->arena, wire);
-    if (name_is_model_attribute(name) || name_is_builtin_type(name)) {
+    if (name_is_model_attribute(name)) {
         const char *other = arena_textf(&m->arena, "%s_", name);
         naming_take(&m->arena, names, name);
         if (!naming_has(names, other))
@@ -128,12 +128,27 @@ static struct type *dict_key(struct making *m, const char *pattern)
     return key;
 }
 
+/* Of the names that propertyNames allows. */
+static struct type *name_type(struct making *m, const struct json *names)
+{
+    const struct json *listed = json_get(names, "enum");
+    const struct view v = {.part = {names}, .n = json_is_object(names)};
+    struct type *literal = type_new(m, T_LITERAL), *key = type_new(m, T_STR);
+    for (const struct json *j = json_first(listed); j && making_goes_on(m); j = json_next(j)) {
+        if (json_text(j))
+            list_add(&m->arena, &literal->values, (void *)(uintptr_t)j);
+    }
+    key->pattern = type_pattern(json_get_text(names, "pattern"));
+    type_length(key, &v, "minLength", "maxLength");
+    return literal->values.n > 0 ? literal : key;
+}
+
 struct type *make_dict(struct making *m, const struct view *v, const struct hint *hint)
 {
     struct type *t = type_new(m, T_DICT), *value = NULL;
     const struct json *patterns = view_get(v, "patternProperties");
     const struct json *extra = view_additional(v), *names = view_get(v, "propertyNames");
-    struct type *key = dict_key(m, json_get_text(names, "pattern"));
+    struct type *key = name_type(m, names);
     if (json_is_object(patterns) && only_one(patterns) && !json_is_object(extra)) {
         key = dict_key(m, json_name(json_first(patterns)));
         value = make_one(m, json_first(patterns), hint);

@@ -44,6 +44,17 @@ static bool names_may_be_used(struct making *m, const struct model *model)
     return differ;
 }
 
+/* A name for which pydantic gives a warning. */
+static bool has_protected(const struct model *model)
+{
+    for (size_t i = 0; i < model->fields.n; i++) {
+        const char *name = ((struct field *)model->fields.at[i])->name;
+        if (strncmp(name, "model_", sizeof("model_") - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void put_config(struct making *m, struct buf *out, const struct model *model)
 {
     bool python_re = false;
@@ -53,6 +64,8 @@ static void put_config(struct making *m, struct buf *out, const struct model *mo
         (void)buf_addf(out, ", extra=\"%s\"", json_is_false(model->extra) ? "forbid" : "allow");
     if (names_may_be_used(m, model))
         (void)buf_adds(out, ", populate_by_name=True");
+    if (has_protected(model))
+        (void)buf_adds(out, ", protected_namespaces=()");
     if (python_re)
         (void)buf_adds(out, ", regex_engine=\"python-re\"");
     (void)buf_adds(out, ")\n");
@@ -78,8 +91,7 @@ static void put_value(struct buf *out, const struct field *f)
     } else if (!json_is_array(value) && !json_is_object(value)) {
         put_default(out, t, value);
     } else if (!json_first(value)) {
-        const char *list = t->generic ? t->generic : "list";
-        (void)buf_addf(out, "Field(default_factory=%s)", json_is_array(value) ? list : "dict");
+        (void)buf_addf(out, "Field(default_factory=%s)", json_is_array(value) ? "list" : "dict");
     } else {
         (void)buf_adds(out, "Field(default_factory=lambda: ");
         put_default(out, t, value);

@@ -28,16 +28,15 @@ static void need(struct needs *n, const char *name, const char *from)
 
 static void need_type(void *ctx, struct type *t)
 {
-    static const char *const generic[] = {
-        [T_ANY] = "Any",
-        [T_LITERAL] = "Literal",
-        [T_CLASS] = NULL,
+    static const char *const builtin[] = {
+        [T_BOOL] = "bool", [T_INT] = "int",     [T_FLOAT] = "float", [T_STR] = "str",
+        [T_LIST] = "list", [T_TUPLE] = "tuple", [T_DICT] = "dict",   [T_CLASS] = NULL,
     };
     struct needs *n = ctx;
-    if (generic[t->kind])
-        need(n, generic[t->kind], "typing");
-    if (t->generic)
-        need(n, t->generic, "builtins");
+    if (t->kind == T_ANY || t->kind == T_LITERAL)
+        need(n, t->kind == T_ANY ? "Any" : "Literal", "typing");
+    if (builtin[t->kind])
+        need(n, builtin[t->kind], NULL);
     if (t->bounds || t->pattern) {
         need(n, "Annotated", "typing");
         need(n, "Field", "pydantic");
@@ -165,10 +164,14 @@ static bool rename_fields(struct making *m, struct model *model)
         struct field *f = model->fields.at[i];
         if (!set_has(&n.names, f->name))
             continue;
-        const char *plain = f->name;
-        do
+        const char *plain = f->name, *other = arena_textf(&m->arena, "%s_", plain);
+        bool lower = plain[0] >= 'a' && plain[0] <= 'z' && !naming_has(&names, other);
+        if (lower) {
+            f->name = other;
+            naming_take(&m->arena, &names, other);
+        }
+        while (set_has(&n.names, f->name))
             f->name = naming_new(&m->arena, &names, plain, "_", 1);
-        while (set_has(&n.names, f->name));
         renamed = true;
     }
     return renamed;
@@ -182,30 +185,8 @@ static void free_names(struct making *m, struct model *model)
         continue;
 }
 
-struct hidden { /* other names for what fields hide */
-    const char *list, *tuple;
-};
-
-static void set_generic(void *ctx, struct type *t)
-{
-    const struct hidden *hidden = ctx;
-    if (t->kind == T_LIST || t->kind == T_TUPLE)
-        t->generic = t->kind == T_LIST ? hidden->list : hidden->tuple;
-}
-
 void imports_prepare(struct making *m)
 {
-    bool list = false, tuple = false;
-    for (size_t i = 0; i < m->models.n; i++) {
-        struct model *model = m->models.at[i];
-        free_names(m, model);
-        for (size_t k = 0; k < model->fields.n; k++) {
-            const struct field *f = model->fields.at[k];
-            list |= strcmp(f->name, "list") == 0;
-            tuple |= strcmp(f->name, "tuple") == 0;
-        }
-    }
-    const struct hidden hidden = {list ? "_list" : NULL, tuple ? "_tuple" : NULL};
     for (size_t i = 0; i < m->models.n; i++)
-        visit_model(m->models.at[i], set_generic, (void *)(uintptr_t)&hidden);
+        free_names(m, m->models.at[i]);
 }

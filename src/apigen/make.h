@@ -10,6 +10,7 @@
 struct hint {
     const char *wire; /* after this property or reference */
     bool item;        /* an item of an array: the singular */
+    bool reference;   /* taken names get …Model */
     const char *name; /* this and nothing else */
 };
 

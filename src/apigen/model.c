@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apigen/model.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "apigen/containers.h"
@@ -34,6 +35,8 @@ static const char *class_name(struct making *m, const struct hint *hint, const c
         name = arena_textf(&m->arena, "%sModel", name);
     if (name_is_keyword(name))
         naming_take(&m->arena, &m->names, name);
+    if (hint->reference && naming_has(&m->names, name))
+        name = arena_textf(&m->arena, "%sModel", name);
     return naming_new(&m->arena, &m->names, name, "", 1);
 }
 
@@ -93,11 +96,11 @@ static struct view view_of(struct making *m, const struct json *schema)
     return v;
 }
 
-static bool is_object_class(const struct view *v)
+static bool is_object_class(const struct view *v, bool root)
 {
     return has_properties(v) && view_type(v, "object", true) && !view_choice(v) &&
            !view_get(v, "enum") && !view_get(v, "const") && !view_type(v, "string", false) &&
-           !view_type(v, "array", false) && !view_type(v, "null", false);
+           !view_type(v, "array", false) && (root || !view_type(v, "null", false));
 }
 
 /* The class of a schema that has a name: an object, an enum, or a root model around its type. */
@@ -106,10 +109,10 @@ static struct model *make_class(struct making *m, const struct json *schema,
 {
     struct view v = view_of(m, schema);
     bool renamed = json_get_text(schema, "$ref") && !schema_says_more(schema, "$ref");
-    if (is_object_class(&v) && !renamed && !v.over)
+    if (is_object_class(&v, hint->name) && !renamed && !v.over)
         return make_object(m, &v, schema, hint);
     struct list values = enum_values(m, &v);
-    if (values.n > 0 && !renamed && !hint->name && !enum_is_compound(&values)) {
+    if (values.n > 0 && !renamed && !hint->name) {
         struct model *model = new_model(m, M_ENUM, schema, hint);
         enum_members(m, model, &v, &values);
         return model;
@@ -129,7 +132,7 @@ static struct type *make_ref(struct making *m, const char *ref)
         return type_new(m, T_ANY);
     struct model *model = model_of(m, target);
     if (!model) {
-        struct hint hint = {.wire = name};
+        struct hint hint = {.wire = name, .reference = true};
         model = make_class(m, target, &hint);
     }
     return type_of(m, model);
@@ -183,16 +186,42 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     return union_done(m, u);
 }
 
+static struct type *scalar_of(struct making *m, const struct json *value)
+{
+    double n = json_number(value);
+    return type_new(m, json_text(value)                       ? T_STR
+                       : json_is_bool(value)                  ? T_BOOL
+                       : json_is_number(value) && n == floor(n) ? T_INT
+                       : json_is_number(value)                ? T_FLOAT
+                       : json_is_null(value)                  ? T_NONE
+                                                              : T_ANY);
+}
+
+static struct type *make_constant(struct making *m, const struct json *value, enum type_kind kind)
+{
+    struct type *t = type_new(m, kind), *u = type_new(m, T_UNION);
+    for (const struct json *v = json_first(value); v && making_goes_on(m); v = json_next(v))
+        union_add(m, u, scalar_of(m, v));
+    if (kind == T_DICT)
+        list_add(&m->arena, &t->args, type_new(m, T_STR));
+    list_add(&m->arena, &t->args, union_done(m, u));
+    return t;
+}
+
+/* A constant: of numbers with a fraction, arrays and objects only the type can be said. */
 static struct type *make_literal(struct making *m, const struct json *value)
 {
-    struct type *t = type_new(m, T_ANY);
+    bool object = json_is_object(value);
     double n = json_number(value);
-    if (json_text(value) || json_is_bool(value) || (json_is_number(value) && n == (double)(long)n))
+    struct type *t = type_new(m, T_ANY);
+    if (json_text(value) || json_is_bool(value) || (json_is_number(value) && n == floor(n)))
         t->kind = T_LITERAL;
     else if (json_is_number(value))
         t->kind = T_FLOAT;
     else if (json_is_null(value))
         t->kind = T_NONE;
+    else if (making_goes_on(m) && json_first(value))
+        return make_constant(m, value, object ? T_DICT : T_LIST);
     if (t->kind == T_LITERAL)
         list_add(&m->arena, &t->values, (void *)(uintptr_t)value);
     return t;
@@ -236,8 +265,6 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
     if (view_get(&v, "const"))
         return make_literal(m, view_get(&v, "const"));
     struct list values = enum_values(m, &v);
-    if (enum_is_compound(&values))
-        return type_new(m, T_ANY);
     if (values.n > 0) {
         struct model *model = model_of(m, key);
         if (!model) {
@@ -245,11 +272,9 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
             enum_members(m, model, &v, &values);
         }
         struct type *t = type_of(m, model);
-        t->nullable = enum_has_null(&v) || view_type(&v, "null", false);
+        t->nullable = enum_has_null(&values) || view_type(&v, "null", false);
         return t;
     }
-    if (enum_has_null(&v))
-        return type_new(m, T_NONE);
     const struct json *choice = view_choice(&v);
     if (choice) {
         bool base =

@@ -49,7 +49,6 @@ struct type {
     const char *pattern;
     const struct format *format;
     struct list values;  /* struct json, of T_LITERAL */
-    const char *generic; /* of T_LIST and T_TUPLE when a field hides the usual word */
     struct model *model; /* of T_CLASS */
     struct list args;    /* struct type */
 };

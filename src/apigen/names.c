@@ -31,12 +31,6 @@ bool name_is_keyword(const char *name)
     return LISTED(name, keywords);
 }
 
-bool name_is_builtin_type(const char *name)
-{
-    static const char *const types[] = {"str", "int", "float", "bool", "bytes"};
-    return LISTED(name, types);
-}
-
 /* Attributes of pydantic's BaseModel: a field of such a name would hide what the model needs. */
 bool name_is_model_attribute(const char *name)
 {
@@ -219,7 +213,7 @@ char *name_singular(struct arena *a, const char *name, const char *suffix)
     } rules[] = {
         {"hildren", 3, ""}, {"eople", 5, "erson"}, {"Data", 1, "um"}, {"data", 1, "um"},
         {"eries", 0, ""},   {"ovies", 1, ""},      {"ookies", 1, ""}, {"ies", 3, "y"},
-        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},
+        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},     {"eaves", 3, "f"},   {"News", 0, ""},
         {"zzes", 2, ""},
     };
     size_t n = strlen(name);

@@ -17,7 +17,6 @@
 #include "base/json.h"
 
 bool name_is_keyword(const char *name);
-bool name_is_builtin_type(const char *name); /* str, int and the others that annotations use */
 bool name_is_model_attribute(const char *name);
 
 /* A module's name as it was always made: lower case, '_' for all but letters, digits, '_'. */

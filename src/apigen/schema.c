@@ -85,12 +85,13 @@ static void read_anchors(struct document *d, const struct json *at, int depth)
         read_anchors(d, v, depth - 1);
 }
 
-static const struct json *anchored(struct document *d, const char *anchor)
+static struct target anchored(struct document *d, const char *anchor)
 {
     if (!d->anchors_read)
         read_anchors(d, d->root, ANCHOR_DEPTH);
     d->anchors_read = true;
-    return set_get(&d->anchors, anchor);
+    const struct json *at = set_get(&d->anchors, anchor);
+    return (struct target){at, json_name(at) ? json_name(at) : anchor};
 }
 
 static struct target find_target(struct document *d, const char *ref)
@@ -104,7 +105,7 @@ static struct target find_target(struct document *d, const char *ref)
     else if (*ref)
         return (struct target){NULL, ""};
     if (*ref && *ref != '/')
-        return (struct target){anchored(d, ref), ref};
+        return anchored(d, ref);
     struct target t = {d->root, ""};
     while (*ref == '/' && t.schema) {
         size_t n = strcspn(++ref, "/");

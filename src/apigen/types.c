@@ -57,7 +57,7 @@ static void put_bare(struct buf *out, const struct type *t)
     case T_DICT:
     case T_TUPLE:
     case T_UNION:
-        put_args(out, t->generic ? t->generic : names[t->kind], &t->args);
+        put_args(out, names[t->kind], &t->args);
         break;
     case T_ANY:
     case T_NONE:
@@ -69,6 +69,15 @@ static void put_bare(struct buf *out, const struct type *t)
     }
 }
 
+/* A double has no 2^63 - 1 and no 2^64 - 1; as a maximum these are meant. */
+static void put_integer_bound(struct buf *out, int bound, double value)
+{
+    if (bound == B_LE && (value == 0x1p63 || value == 0x1p64))
+        (void)buf_addf(out, "%llu", value == 0x1p63 ? (unsigned long long)INT64_MAX : UINT64_MAX);
+    else
+        (void)buf_addf(out, "%.0f", value == 0 ? 0.0 : value);
+}
+
 static void put_bounds(struct buf *out, const struct type *t)
 {
     const char *comma = "";
@@ -77,7 +86,7 @@ static void put_bounds(struct buf *out, const struct type *t)
             continue;
         (void)buf_addf(out, "%s%s=", comma, bound_names[i]);
         if (t->kind == T_INT)
-            (void)buf_addf(out, "%.0f", t->bound[i] == 0 ? 0.0 : t->bound[i]);
+            put_integer_bound(out, i, t->bound[i]);
         else
             put_number(out, t->bound[i]);
         comma = ", ";

@@ -152,7 +152,7 @@ def try_ours(module: types.ModuleType, name: str, value: Any) -> Outcome:
         vars(module)["run"](model)
     except ValidationError:
         pass  # a Result of nothing
-    return "accepted", text_of(recorder.sent)
+    return "accepted", text_of(to_jsonable_python(recorder.sent))
 
 
 def try_oracle(module: types.ModuleType, name: str, value: Any) -> tuple[Outcome, str]:
