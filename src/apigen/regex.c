@@ -10,10 +10,10 @@ enum { PATTERN_MAX = 4096, DEPTH_MAX = 32, REPEAT_MAX = 1000 };
 struct reader {
     const char *at;
     int depth;
-    int groups;        /* closed so far: what a back reference may name */
-    long size;         /* a bound on what the repeats unfold to */
-    bool python;       /* look-around or a back reference was seen */
-    bool look_behind;  /* inside one: Python's wants a fixed width */
+    int groups;       /* closed so far: what a back reference may name */
+    long size;        /* a bound on what the repeats unfold to */
+    bool python;      /* look-around or a back reference was seen */
+    bool look_behind; /* inside one: Python's wants a fixed width */
 };
 
 static bool alternatives(struct reader *r);
@@ -32,7 +32,7 @@ static bool hex_digits(struct reader *r, int n)
     return true;
 }
 
-/* Behind a backslash; `*ret_class` says that it stands for several characters (no end of a range). */
+/* Behind a backslash; `*ret_class`: it stands for several characters, so it ends no range. */
 static bool escape(struct reader *r, bool in_set, bool *ret_class)
 {
     char c = *r->at++;
