@@ -39,7 +39,7 @@ equal(finish(call).text, "asked\n/app/workspace")
 for code in ["import subprocess; subprocess.run(['true'])", "import os; os.system('touch marked')",
              "import os; os.execv('/bin/true', ['true'])", "import os; os.posix_spawn('/bin/true', ['true'], {})",
              "import pty; pty.spawn('true')"]:
-    fails(code, "Direct subprocess calls are not allowed. Use ! syntax.")
+    fails(code, "Direct .* calls are not allowed. Use ! syntax")
 # Below Python, too: the functions of the C library, in a thread, in a fork, and with Python's own undone.
 prints("""
     import ctypes, errno, os, threading
