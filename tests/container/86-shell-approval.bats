@@ -42,7 +42,8 @@ for code in ["import subprocess; subprocess.run(['true'])", "import os; os.syste
     fails(code, "Direct .* calls are not allowed. Use ! syntax")
 # Below Python, too: the functions of the C library, in a thread, in a fork, and with Python's own undone.
 prints("""
-    import ctypes, errno, os, threading
+    import ctypes, errno, os, threading, warnings
+    warnings.simplefilter('ignore')
     libc = ctypes.CDLL(None, use_errno=True)
     seen = []
     def attempt():
