@@ -577,12 +577,56 @@ static void one_address_has_so_many_connections(void)
     open_it();
     for (int i = 0; i < 7; i++)
         fds[i] = dial();
-    TEST_CHECK(hear(fds[6]) && !hear(fds[5]));
+    TEST_CHECK(hear(fds[0])); /* the oldest that only sits there makes room */
+    for (int i = 1; i < 7; i++) {
+        TEST_CHECK(!hear(fds[i]));
+        say(fds[i], GET("/hold"));
+    }
+    (void)fd_close(fds[0]);
+    fds[0] = dial();
+    TEST_CHECK(hear(fds[0])); /* those that work do not */
+    for (int i = 1; i < 7; i++)
+        TEST_CHECK(!hear(fds[i]));
+    TEST_CHECK(gone == 0);
     for (int i = 0; i < 7; i++)
         (void)fd_close(fds[i]);
     turn();
     ask(GET("/echo"));
     check_head("HTTP/1.1 200 ");
+    close_it();
+}
+
+static int dial_from(uint32_t address)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    TEST_ASSERT(bind(fd, (const struct sockaddr *)(const void *)&from, sizeof from) == 0);
+    TEST_ASSERT(connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0);
+    turn();
+    return fd;
+}
+
+static void who_only_sits_there_keeps_nobody_out(void)
+{
+    int fds[60];
+    open_it();
+    int busy = dial();
+    say(busy, GET("/hold"));
+    for (int i = 0; i < 60; i++) /* a machine of many addresses */
+        fds[i] = dial_from(0x7f000002U + (uint32_t)i);
+    TEST_CHECK(hear(fds[0]) && !hear(fds[59]));
+    ask(GET("/echo"));
+    check_head("HTTP/1.1 200 ");
+    TEST_CHECK(gone == 0 && !hear(busy));
+    answer(held, "still here");
+    TEST_CHECK(!hear(busy));
+    check_has("still here");
+    for (int i = 0; i < 60; i++)
+        (void)fd_close(fds[i]);
+    (void)fd_close(busy);
     close_it();
 }
 
@@ -775,6 +819,7 @@ TEST_LIST = {
     TEST(all_connections_share_a_limited_memory),
     TEST(a_client_that_vanished_is_found),
     TEST(one_address_has_so_many_connections),
+    TEST(who_only_sits_there_keeps_nobody_out),
     TEST(hosts_and_origins_that_are_not_known_are_refused),
     TEST(tokens_come_as_bearer_or_as_a_password),
     TEST(what_is_no_http_ends_its_connection_alone),
