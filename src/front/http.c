@@ -27,6 +27,7 @@ enum {
     STREAM_BLOCK = 64 << 10,
     SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
+    SPARE = 32, /* connections over the limit while others are being cut off */
 };
 
 const struct http_limits http_limits_default = {
@@ -354,7 +355,7 @@ static void free_conn(struct conn *c)
     xfree(c);
     http->conn_count--;
     if (http->listen)
-        http_listen_set(http->listen, http->conn_count < http->limits.connections);
+        http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
 }
 
 static void on_ws_over(void *ctx)
@@ -660,8 +661,24 @@ static bool is_crowded(const struct http *http, const char *address)
 {
     size_t n = 0;
     for (const struct conn *c = http->conns; c; c = c->next)
-        n += strcmp(c->address, address) == 0;
+        n += !c->cut && strcmp(c->address, address) == 0;
     return n >= http->limits.per_address;
+}
+
+/* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
+ * yet. So those that only sit there keep nobody out. */
+static bool make_room(struct http *http, const char *address)
+{
+    struct conn *oldest = NULL;
+    for (struct conn *c = http->conns; c; c = c->next) {
+        if (c->deadline.armed && !c->cut && (!address || strcmp(c->address, address) == 0))
+            oldest = c;
+    }
+    if (!oldest)
+        return false;
+    oldest->cut = true;
+    cut_off(http, oldest->fd);
+    return true;
 }
 
 static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
@@ -670,7 +687,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
     (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
-    if (is_crowded(http, c->address)) {
+    if (is_crowded(http, c->address) && !make_room(http, c->address)) {
         (void)fd_close(fd);
         xfree(c);
         return;
@@ -678,7 +695,9 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     if (c->next)
         c->next->prev = c;
     http->conns = c;
-    http_listen_set(http->listen, ++http->conn_count < http->limits.connections);
+    if (++http->conn_count > http->limits.connections)
+        (void)make_room(http, NULL);
+    http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
     loop_timer_set(http->loop, &c->deadline, http->limits.header_ms, on_head_late, c);
     http->arriving = c;
     if (MHD_add_connection(http->daemon, fd, from, n) != MHD_YES && http->arriving == c) {
@@ -701,7 +720,7 @@ static int start_library(struct http *http, struct err *e)
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(quiet / 1000 + 1),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + 1,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);
     if (!http->daemon)
         return err_set(e, -ENOMEM, "libmicrohttpd could not be started");

@@ -13,7 +13,8 @@
  * Limits:  struct http_limits. The head has header_ms from the opening of the connection (idle_ms
  *          from the last answer); a body and an answer that waits for its reader make HTTP_STEP
  *          bytes of progress in each stall_ms. Who is slower is cut off, and so costs one
- *          connection for that time. A peer that has vanished is found by TCP after 2 minutes. */
+ *          connection for that time. Where there is no room for a new connection the oldest one
+ *          without a request makes room. A peer that has vanished is found by TCP in 2 minutes. */
 #ifndef FRONT_HTTP_H
 #define FRONT_HTTP_H
 

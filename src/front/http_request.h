@@ -22,6 +22,7 @@ struct conn {
     struct http *http;
     struct conn *next, *prev;
     int fd;
+    bool cut;   /* it made room for another one; its end is on its way */
     bool is_ws; /* the library has let go of it, the WebSocket not yet */
     char address[NI_MAXHOST];
     struct loop_timer deadline; /* for the head of the next request */
