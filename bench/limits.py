@@ -68,7 +68,7 @@ class Box(Server):
 
     def supervise(self, op: str, **arguments: Any) -> dict[str, Any]:
         """Ask as the gateway does."""
-        [path] = runtime().glob("*/gateway.sock") or runtime().parent.glob("**/gateway.sock")
+        path = runtime() / "gateway.sock"
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(path))
             connection.sendall(json.dumps({"op": op, **arguments}).encode() + b"\n")
