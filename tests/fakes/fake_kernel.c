@@ -24,6 +24,8 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     struct kernel *kernel = NEW(struct kernel);
     *kernel = (struct kernel){events, ctx};
     *ret = fake.current = kernel;
+    if (!fake.first)
+        fake.first = kernel;
     return 0;
 }
 
@@ -33,6 +35,12 @@ int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
     memcpy(fake.code, code.data, code.len);
     fake.code[code.len] = '\0';
     return 0;
+}
+
+const char *kernel_connection(const struct kernel *kernel)
+{
+    (void)kernel;
+    return "{}";
 }
 
 void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
@@ -73,6 +81,11 @@ struct kernel *kernel_kill(struct kernel *kernel)
     fake.kills += kernel != NULL;
     xfree(kernel);
     return NULL;
+}
+
+void fake_kernel_heartbeat(bool alive)
+{
+    fake.current->events->heartbeat(fake.current->ctx, alive);
 }
 
 void fake_kernel_gone(void)

@@ -13,7 +13,8 @@ struct fake_kernel {
     bool finish_first;                               /* of the last kernel_rebind() */
     bool hold_retired; /* a retired kernel stays until fake_kernel_gone() */
     char code[256];    /* of the last cell */
-    struct kernel *current;
+    struct kernel *current; /* the last that was started; a test may set another */
+    struct kernel *first;
 };
 
 extern struct fake_kernel fake;
@@ -25,6 +26,7 @@ void fake_kernel_input(void); /* the cell's code begins */
 void fake_kernel_error(const char *ename, const char *evalue);
 void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);
+void fake_kernel_heartbeat(bool alive);
 void fake_kernel_gone(void);
 
 #endif
