@@ -298,7 +298,8 @@ bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int 
     const char *port = colon ? colon + 1 : text;
     size_t n = colon ? (size_t)(colon - text) : 0;
     bool bracketed = n > 2 && text[0] == '[' && text[n - 1] == ']';
-    if (colon && (n == 0 || (memchr(text, ':', n) && !bracketed)))
+    bool strange = strpbrk(text, "[]") || (colon && memchr(text, ':', n));
+    if ((colon && n == 0) || (strange && !bracketed))
         return false;
     text += bracketed;
     n -= bracketed ? 2 : 0;

@@ -83,8 +83,8 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 /* Is it the first word of a role, and not a program of the image? */
 bool options_is_command(const char *word);
 
-/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment. -EINVAL:
- * unknown or bad; -ENOTSUP: given, but not available in this version. */
+/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment.
+ * -EINVAL: unknown or bad; -ENOTSUP: given, but not available in this version. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
 
