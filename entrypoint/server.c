@@ -32,7 +32,8 @@ enum {
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
     GATEWAY_IDLE_MAX_S = 86400,
     EVENT_MEMORY = 1 << 20, /* bytes of a session's event log */
-    EVENT_SPILL = 32 << 20, /* of its file, with the HTTP API */
+    EVENT_DATA = 8 << 20,   /* of one event, with the HTTP API: a picture, say */
+    EVENT_SPILL = 32 << 20, /* of its file, likewise */
 };
 
 struct server {
@@ -264,6 +265,7 @@ static int open_session(struct server *s, struct err *e)
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
         .event_memory = EVENT_MEMORY,
+        .event_data = o->http ? EVENT_DATA : 0,
         .event_dir = o->http ? s->workspace : NULL,
         .event_spill = EVENT_SPILL,
         .log = log_session,

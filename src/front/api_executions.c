@@ -149,7 +149,7 @@ static void on_finished(void *ctx, const struct cell_result *result)
     const struct eventlog *log = session_events(desk->session);
     x->cell = NULL;
     x->status = result->status;
-    x->last_event = log ? eventlog_last(log) : 0;
+    x->last_event = log && x->number > 0 ? eventlog_last(log) : 0;
     execution_finish(x, result);
     desk->count++;
     desk->bytes += x->result.len;

@@ -510,6 +510,7 @@ int session_open(const struct session_config *config, struct session **ret, stru
     if (config->event_memory > 0)
         s->events = eventlog_open(&(struct eventlog_config){.loop = s->loop,
                                                             .memory_max = config->event_memory,
+                                                            .data_max = config->event_data,
                                                             .spill_dir = config->event_dir,
                                                             .spill_max = config->event_spill});
     failure_init(&s->failure, TRACEBACK_MAX);

@@ -34,6 +34,7 @@ struct session_config {
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     uint64_t output_file_limit; /* bytes */
     size_t event_memory;        /* bytes of the event log; 0: none is kept */
+    size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
     void (*log)(enum log_level level, const char *text);
