@@ -49,6 +49,7 @@ struct server {
     struct template *template;
     struct pool *pool;
     struct session_config session_config;
+    struct metrics metrics;
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct api *api;         /* NULL: none */
@@ -264,6 +265,7 @@ static int open_session(struct server *s, struct err *e)
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
+        .metrics = &s->metrics,
         .event_memory = EVENT_MEMORY,
         .event_data = o->http ? EVENT_DATA : 0,
         .event_dir = o->http ? s->workspace : NULL,
@@ -409,6 +411,7 @@ static int open_tools(struct server *s, struct err *e)
         .envp = (const char *const *)s->env.pip,
         .tokens = &s->tokens,
         .sessions = s->sessions,
+        .metrics = &s->metrics,
     };
     return server_tools_open(&config, &s->tools, e);
 }
@@ -456,6 +459,7 @@ static int open_api(struct server *s, struct err *e)
         .sessions = s->sessions,
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
+        .metrics = &s->metrics,
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);

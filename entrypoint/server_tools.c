@@ -140,7 +140,8 @@ static int open_plane(struct server_tools *t, struct err *e)
     struct approvals_config approvals = {.loop = c->loop,
                                          .timeout_ms = (int64_t)c->options->approval_timeout * 1000,
                                          .ask_by_default = c->options->approve_tool_calls,
-                                         .policy = t->policy};
+                                         .policy = t->policy,
+                                         .metrics = c->metrics};
     int r = approvals_open(&approvals, &t->approvals, e);
     if (r < 0)
         return r;
@@ -164,7 +165,8 @@ static int open_plane(struct server_tools *t, struct err *e)
     t->plane = toolplane_open(&(struct toolplane_config){.loop = c->loop,
                                                          .tools = t->tools,
                                                          .approvals = t->approvals,
-                                                         .packages_dir = t->packages_dir});
+                                                         .packages_dir = t->packages_dir,
+                                                         .metrics = c->metrics});
     return 0;
 }
 

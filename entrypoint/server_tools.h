@@ -19,6 +19,7 @@ struct server_tools_config { /* borrowed */
     const char *const *envp; /* of MCP servers */
     const struct tokens *tokens;
     struct sessions *sessions;
+    struct metrics *metrics;
 };
 
 /* The session of standard input and output, of the kernel gateway and of applications. */

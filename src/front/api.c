@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "front/api_json.h"
+#include "front/api_metrics.h"
 #include "front/api_parts.h"
 #include "front/http_auth.h"
 
@@ -21,6 +22,7 @@ struct api_core { /* api.c's own */
     struct http_route *routes;
     size_t n_routes;
     bool started;
+    uint64_t requests;
     struct loop_timer drain;
     loop_fn drained;
     void *drained_ctx;
@@ -67,8 +69,10 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
     struct api *api = ctx;
     const struct api_config *c = api->config;
     unsigned roles = roles_of(c, r);
-    if (roles & 1U << route->tag)
+    if (roles & 1U << route->tag) {
+        api->core->requests++;
         return true;
+    }
     if (roles & TOKEN_KNOWN)
         http_problem(r, 403, NULL, 0, "this token may not do that: %s",
                      what_is_needed(c, route->tag));
@@ -123,6 +127,7 @@ static const struct http_route core_routes[] = {
     {"GET", "/livez", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_livez},
     {"GET", "/readyz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_readyz},
     {"GET", "/startupz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_startupz},
+    {"GET", "/metrics", HTTP_NO_BODY, 0, NULL, API_EVERYONE, api_metrics_get},
 };
 
 static const struct api_routes api_core_routes = {core_routes,
@@ -193,6 +198,11 @@ struct api *api_close(struct api *api)
 int api_port(const struct api *api)
 {
     return http_port(api->http);
+}
+
+uint64_t api_requests(const struct api *api)
+{
+    return api->core->requests;
 }
 
 void api_stop(struct api *api)

@@ -11,6 +11,7 @@
 
 #include "loop/loop.h"
 #include "session/approvals.h"
+#include "session/metrics.h"
 #include "session/sessions.h"
 #include "session/toolplane.h"
 
@@ -24,6 +25,7 @@ struct api_config { /* copied; what it points to is borrowed */
     struct sessions *sessions;
     struct toolplane *toolplane;
     struct approvals *approvals;
+    const struct metrics *metrics;
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 

@@ -42,6 +42,8 @@ struct api_routes {
 
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes;
 
+uint64_t api_requests(const struct api *api); /* that were let in so far */
+
 /* Every table that is served; NULL ends the list. */
 extern const struct api_routes *const api_tables[];
 

@@ -19,7 +19,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     struct cell *next;
     char *code;
     size_t code_len;
-    int64_t timeout_ms;
+    int64_t timeout_ms, begun_ms;
     struct output output;
     const struct cell_events *events;
     void *ctx;
@@ -109,6 +109,8 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->last_words = result->last_words ? result->last_words : "";
     if (cell->number > 0)
         record_end(s->events, result);
+    metrics_cell(s->config->metrics, (int)result->status,
+                 cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
     bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->notice = ran ? s->notice : "";
     result->late = ran ? buf_text(&s->late) : "";
@@ -161,6 +163,9 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
     struct session *s = ctx;
     bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
     struct cell *cell = in_cell ? s->queue : NULL;
+    const char *printed = m->type == JUPYTER_STREAM ? json_get_text(m->content, "text") : NULL;
+    if (printed && s->config->metrics)
+        s->config->metrics->output_bytes += strlen(printed);
     record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
     if (!cell) {
         collect_late(&s->late, m);
@@ -239,6 +244,8 @@ static void own_kernel(struct session *s)
 {
     s->state = STARTING;
     s->used = s->set_up = false;
+    if (s->config->metrics)
+        s->config->metrics->kernels++;
     if (s->config->id)
         kernel_set_owner(s->kernel, s->config->id);
 }
@@ -273,6 +280,7 @@ static void step_start(struct session *s)
 static void start_reset(struct session *s)
 {
     record_kernel(s->events, "replaced", "reset");
+    metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
     s->notice[0] = '\0';
     buf_clear(&s->late);
@@ -297,6 +305,7 @@ static void start_cell(struct session *s)
         return;
     }
     cell->number = ++s->cells;
+    cell->begun_ms = loop_now(s->loop);
     record_begin(s->events, cell->number);
     if (cell->events->begun)
         cell->events->begun(cell->ctx, cell->number);
@@ -437,6 +446,7 @@ static void step_replace(struct session *s)
     s->kernel = kernel_kill(s->kernel);
     s->state = DOWN;
     record_kernel(s->events, "replaced", "a cell ignored its interrupt");
+    metrics_restart(s->config->metrics, RESTART_UNRESPONSIVE);
     struct cell_result result = {
         .status = lost_as(s),
         .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
@@ -456,6 +466,7 @@ static void step_lost_idle(struct session *s)
     s->state = DOWN;
     s->config->log(LOG_WARNING, s->why->msg);
     record_kernel(s->events, "lost", s->why->msg);
+    metrics_restart(s->config->metrics, RESTART_LOST);
     note_new_kernel(s, s->why->msg);
     if (!s->closing && s->used)
         start_kernel(s);

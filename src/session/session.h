@@ -19,6 +19,7 @@
 #include "jupyter/kernel.h"
 #include "jupyter/pool.h"
 #include "session/eventlog.h"
+#include "session/metrics.h"
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -37,6 +38,7 @@ struct session_config {
     size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
+    struct metrics *metrics; /* NULL: nobody counts */
     void (*log)(enum log_level level, const char *text);
 };
 

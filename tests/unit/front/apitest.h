@@ -17,6 +17,7 @@ static struct sessions *sessions;
 static struct approvals *approvals;
 static struct api *api;
 static struct api_config api_config;
+static struct metrics metrics;
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -29,14 +30,17 @@ static void open_api(void)
     struct err e = ERR_NONE;
     open_loop();
     fake = (struct fake_kernel){0};
+    metrics = (struct metrics){0};
     session_config = (struct session_config){.kernel = {.loop = loop},
                                              .workspace = "/tmp",
                                              .interrupt_grace_ms = 5000,
+                                             .metrics = &metrics,
                                              .event_memory = 1 << 20,
                                              .log = ignore_log};
     struct sessions_config config = {.base = &session_config, .max = 3};
     TEST_ASSERT(sessions_open(&config, &sessions, &e) == 0);
-    struct approvals_config asked = {.loop = loop, .timeout_ms = 60000, .ask_by_default = true};
+    struct approvals_config asked = {
+        .loop = loop, .timeout_ms = 60000, .ask_by_default = true, .metrics = &metrics};
     TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
     api_config.loop = loop;
     api_config.host = "localhost";
@@ -44,6 +48,7 @@ static void open_api(void)
     api_config.version = "1";
     api_config.sessions = sessions;
     api_config.approvals = approvals;
+    api_config.metrics = &metrics;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);

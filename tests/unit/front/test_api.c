@@ -257,7 +257,79 @@ static void a_reset_waits_for_the_new_kernel(void)
     close_api();
 }
 
+static void the_metrics_count(void)
+{
+    open_ready();
+    int fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\",\"timeout_ms\":100000}");
+    pass(2000);
+    fake_kernel_stream("12345", true);
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
+    fake_kernel_done("{\"status\":\"error\"}");
+    finish(fd);
+    fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
+    call("GET /metrics", "");
+    check_head("HTTP/1.1 200 ");
+    check_has("\nipybox_cells_total{status=\"ok\"} 1\n");
+    check_has("\nipybox_cells_total{status=\"error\"} 1\n");
+    check_has("\nipybox_cell_duration_seconds_bucket{le=\"1\"} 1\n");
+    check_has("\nipybox_cell_duration_seconds_bucket{le=\"5\"} 2\n");
+    check_has("\nipybox_cell_duration_seconds_sum 2.000\n");
+    check_has("\nipybox_cell_duration_seconds_count 2\n");
+    check_has("\nipybox_output_bytes_total 5\n");
+    check_has("\nipybox_kernels_started_total 1\n");
+    check_has("\nipybox_kernels 1\n");
+    check_has("\nipybox_cells_waiting 1\n");
+    check_has("\nipybox_http_requests_total 4\n");
+    check_has("\nprocess_resident_memory_bytes ");
+    check_has_not("process_resident_memory_bytes 0\n");
+    check_has_not("default");
+    fake_kernel_dies("exited", "");
+    finish(fd);
+    call("GET /metrics", "");
+    check_has("\nipybox_cells_total{status=\"lost\"} 1\n");
+    check_has("\nipybox_kernel_restarts_total{reason=\"lost\"} 1\n");
+    close_api();
+}
+
+static const struct {
+    const char *admin, *execute, *approver; /* of the server */
+    const char *token;                      /* of the request; NULL: none */
+    const char *livez, *sessions;           /* statuses */
+} tokens[] = {
+    {NULL, NULL, NULL, NULL, "200", "200"}, {NULL, NULL, "p", "p", "200", "200"},
+    {"a", NULL, NULL, NULL, "200", "401"},  {"a", NULL, NULL, "x", "200", "401"},
+    {"a", "e", "p", "a", "200", "200"},     {"a", "e", "p", "e", "200", "200"},
+    {"a", "e", "p", "p", "200", "403"},     {NULL, "e", NULL, NULL, "200", "401"},
+    {NULL, "e", NULL, "e", "200", "200"},   {"a", NULL, "p", "p", "200", "403"},
+};
+
+static void a_token_is_asked_for_where_there_is_one(void)
+{
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        TEST_CASE_("%zu", i);
+        api_config = (struct api_config){.admin_token = tokens[i].admin,
+                                         .execute_token = tokens[i].execute,
+                                         .approver_token = tokens[i].approver};
+        open_ready();
+        drop_str char *more = tokens[i].token
+                                  ? xasprintf("Authorization: Bearer %s\r\n", tokens[i].token)
+                                  : xstrdup("");
+        drop_str char *livez = xasprintf("HTTP/1.1 %s ", tokens[i].livez);
+        drop_str char *all = xasprintf("HTTP/1.1 %s ", tokens[i].sessions);
+        call_with("GET /livez", more, "");
+        check_head(livez);
+        call_with("GET /v1/sessions", more, "");
+        check_head(all);
+        close_api();
+    }
+    api_config = (struct api_config){0};
+}
+
 TEST_LIST = {
+    {"the_metrics_count", the_metrics_count},
+    {"a_token_is_asked_for_where_there_is_one", a_token_is_asked_for_where_there_is_one},
     {"the_server_is_ready_once_a_kernel_has_come_up_until_it_stops",
      the_server_is_ready_once_a_kernel_has_come_up_until_it_stops},
     {"a_cell_is_answered_with_its_result", a_cell_is_answered_with_its_result},
