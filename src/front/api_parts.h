@@ -8,6 +8,8 @@
 
 #include "front/http.h"
 
+struct api_config;   /* api.h */
+struct api_core;     /* api.c */
 struct api_files;    /* api_files.c: /v1/files */
 struct api_sessions; /* api_sessions.c: /v1/sessions */
 struct api_mcp;      /* api_mcp.c: /mcp */
@@ -28,6 +30,9 @@ struct api {
     struct api_sessions *sessions;
     struct api_files *files;
     struct api_mcp *mcp;
+    const struct api_config *config;
+    struct api_core *core;
+    bool stopping;
 };
 
 struct api_routes {
@@ -36,5 +41,14 @@ struct api_routes {
 };
 
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes;
+
+uint64_t api_requests(const struct api *api); /* that were let in so far */
+
+/* Every table that is served; NULL ends the list. */
+extern const struct api_routes *const api_tables[];
+
+struct api_sessions *api_sessions_open(struct api *api);
+struct api_sessions *api_sessions_close(struct api_sessions *sessions); /* NULL in, NULL out */
+void api_sessions_drain(struct api_sessions *sessions); /* streams end with a last event */
 
 #endif

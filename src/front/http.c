@@ -776,3 +776,11 @@ int http_port(const struct http *http)
 {
     return http_listen_port(http->listen);
 }
+
+size_t http_busy(const struct http *http)
+{
+    size_t n = 0;
+    for (const struct http_request *r = http->requests; r; r = r->next)
+        n++;
+    return n;
+}

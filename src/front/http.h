@@ -89,6 +89,7 @@ MUST_CHECK int http_open(const struct http_config *config, struct http **ret, st
 /* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
 struct http *http_close(struct http *http);
 int http_port(const struct http *http);
+size_t http_busy(const struct http *http); /* requests whose answers are not yet sent */
 
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 

@@ -358,6 +358,11 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
     kernel->old_cell = finish_first;
 }
 
+void kernel_set_owner(struct kernel *kernel, const char *owner)
+{
+    (void)snprintf(kernel->token.owner, sizeof kernel->token.owner, "%s", owner);
+}
+
 /* --- cells ---------------------------------------------------------------------------------- */
 
 int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)

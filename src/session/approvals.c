@@ -221,6 +221,8 @@ static void end(struct approval *a)
 static void decide(struct approval *a, enum approval_verdict verdict, const char *why)
 {
     a->verdict = verdict;
+    if (a->approvals->config.metrics && !a->form)
+        a->approvals->config.metrics->verdicts[verdict]++;
     (void)snprintf(a->why, sizeof a->why, "%s", verdict == APPROVAL_ACCEPTED ? "" : why);
     if (verdict != APPROVAL_ACCEPTED)
         policy_give_back(a->approvals->policy, a->rule);

@@ -62,7 +62,9 @@ struct eventlog *eventlog_open(const struct eventlog_config *config)
     log->config = *config;
     log->spill_dir = config->spill_dir ? xstrdup(config->spill_dir) : NULL;
     log->full.fd = log->filling.fd = -1;
-    log->text = BUF_INIT(config->memory_max + 1);
+    if (log->config.data_max == 0)
+        log->config.data_max = config->memory_max / 2;
+    log->text = BUF_INIT(log->config.data_max + 1);
     return log;
 }
 
@@ -209,16 +211,32 @@ static bool is_text(enum logged_kind kind)
     return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
 }
 
+static void add_pieces(struct eventlog *log, const struct logged *event)
+{
+    struct logged piece = *event;
+    const char *end = event->data + event->n;
+    for (; piece.data < end; piece.data += piece.n) {
+        size_t left = (size_t)(end - piece.data);
+        piece.n = left < log->config.data_max ? left : log->config.data_max;
+        while (piece.n > 1 && piece.n < left && ((unsigned char)piece.data[piece.n] & 0xC0) == 0x80)
+            piece.n--;
+        keep(log, &piece);
+    }
+}
+
 void eventlog_add(struct eventlog *log, const struct logged *event)
 {
-    struct logged cut = *event;
-    drop_str char *omitted = NULL;
-    if (event->n > log->config.memory_max / 2) {
-        omitted = is_text(event->kind) ? xstrdup("") : xasprintf("{\"omitted\":%zu}", event->n);
+    if (event->n <= log->config.data_max) {
+        keep(log, event);
+    } else if (is_text(event->kind)) {
+        add_pieces(log, event);
+    } else {
+        struct logged cut = *event;
+        drop_str char *omitted = xasprintf("{\"omitted\":%zu}", event->n);
         cut.data = omitted;
         cut.n = strlen(omitted);
+        keep(log, &cut);
     }
-    keep(log, &cut);
 }
 
 void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,

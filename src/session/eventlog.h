@@ -49,6 +49,7 @@ struct logged { /* data is borrowed until the next call */
 struct eventlog_config { /* copied */
     struct loop *loop;
     size_t memory_max;
+    size_t data_max;       /* of one event; 0: memory_max / 2 */
     const char *spill_dir; /* NULL: none; copied, too */
     uint64_t spill_max;
 };
@@ -57,8 +58,8 @@ struct eventlog;
 struct eventlog *eventlog_open(const struct eventlog_config *config);
 struct eventlog *eventlog_close(struct eventlog *log); /* NULL in, NULL out */
 
-/* number and time are filled in here. Data over memory_max / 2 is kept as "" (kinds of text) or
- * {"omitted": BYTES}. */
+/* number and time are filled in here. Data over data_max becomes several events (kinds of text,
+ * cut at characters) or {"omitted": BYTES}. */
 void eventlog_add(struct eventlog *log, const struct logged *event);
 
 /* A message's content; NULL is {}. */

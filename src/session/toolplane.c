@@ -175,6 +175,8 @@ static void end(struct toolplane_call *call, enum toolplane_failure failure,
     const struct toolplane_events *events = call->events;
     void *ctx = call->ctx;
     drop_str char *text = xstrdup(why);
+    if (call->plane->config.metrics && !call->approve_only)
+        call->plane->config.metrics->calls[failure]++;
     call->call = NULL; /* its own end led here, or it never was */
     call->events = NULL;
     toolplane_call_cancel(call);

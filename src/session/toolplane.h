@@ -23,6 +23,7 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     struct tools *tools;
     struct approvals *approvals;
     const char *packages_dir; /* absolute: where generated packages go */
+    struct metrics *metrics;  /* NULL: nobody counts */
 };
 
 struct toolplane;

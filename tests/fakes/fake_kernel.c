@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/fake_kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -32,8 +33,7 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
 int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
 {
     (void)kernel, (void)e;
-    memcpy(fake.code, code.data, code.len);
-    fake.code[code.len] = '\0';
+    (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)code.len, code.data);
     return 0;
 }
 
@@ -49,6 +49,12 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
     kernel->events = events;
     kernel->ctx = ctx;
     fake.finish_first = finish_first;
+}
+
+void kernel_set_owner(struct kernel *kernel, const char *owner)
+{
+    (void)kernel;
+    (void)snprintf(fake.owner, sizeof fake.owner, "%s", owner);
 }
 
 void kernel_interrupt(struct kernel *kernel)
@@ -109,6 +115,12 @@ void fake_kernel_stream(const char *text, bool current)
 {
     drop_str char *content = xasprintf("{\"name\":\"stdout\",\"text\":\"%s\"}", text);
     send(JUPYTER_STREAM, content, current);
+}
+
+void fake_kernel_message(enum jupyter_type type, const char *content)
+{
+    drop_str char *copy = xstrdup(content);
+    send(type, copy, true);
 }
 
 void fake_kernel_input(void)

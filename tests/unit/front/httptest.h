@@ -110,7 +110,7 @@ static __attribute__((unused)) void check_has_not(const char *unexpected)
 }
 
 /* One request on a connection of its own. */
-static void ask(const char *text)
+static __attribute__((unused)) void ask(const char *text)
 {
     int fd = dial();
     say(fd, text);
