@@ -50,6 +50,7 @@ struct server {
     struct pool *pool;
     struct session_config session_config;
     struct metrics metrics;
+    struct audit *audit; /* NULL: none */
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct api *api;         /* NULL: none */
@@ -177,6 +178,20 @@ static void log_gateway(enum log_level level, const char *text)
     log_write(level, "gateway", "%s", text);
 }
 
+static void log_audit(enum log_level level, const char *text)
+{
+    log_write(level, "audit", "%s", text);
+}
+
+static int open_audit(struct server *s, struct err *e)
+{
+    struct audit_config config = {.path = s->options->audit_log,
+                                  .workspace = s->workspace,
+                                  .version = IPYBOX_VERSION,
+                                  .log = log_audit};
+    return config.path ? audit_open(&config, &s->audit, e) : 0;
+}
+
 static int open_workspace(struct server *s, struct err *e)
 {
     const char *path = s->options->workspace;
@@ -266,6 +281,7 @@ static int open_session(struct server *s, struct err *e)
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
         .metrics = &s->metrics,
+        .audit = s->audit,
         .event_memory = EVENT_MEMORY,
         .event_data = o->http ? EVENT_DATA : 0,
         .event_dir = o->http ? s->workspace : NULL,
@@ -412,6 +428,7 @@ static int open_tools(struct server *s, struct err *e)
         .tokens = &s->tokens,
         .sessions = s->sessions,
         .metrics = &s->metrics,
+        .audit = s->audit,
     };
     return server_tools_open(&config, &s->tools, e);
 }
@@ -460,6 +477,7 @@ static int open_api(struct server *s, struct err *e)
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .metrics = &s->metrics,
+        .audit = s->audit,
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
@@ -514,6 +532,8 @@ static int open_all(struct server *s, struct err *e)
     if (r == 0)
         clean_runtime_dir(s->runtime_dir);
     if (r == 0)
+        r = open_audit(s, e);
+    if (r == 0)
         r = open_session(s, e);
     if (r == 0)
         r = open_tools(s, e);
@@ -540,6 +560,7 @@ static void close_all(struct server *s)
     s->control = control_close(s->control);
     s->spawner = spawner_free(s->spawner, KILL_WAIT_MS);
     s->zctx = zctx_free(s->zctx);
+    s->audit = audit_close(s->audit);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
     xfree(s->runtime_dir);

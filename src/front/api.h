@@ -26,6 +26,7 @@ struct api_config { /* copied; what it points to is borrowed */
     struct toolplane *toolplane;
     struct approvals *approvals;
     const struct metrics *metrics;
+    struct audit *audit; /* NULL: there is none */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 
