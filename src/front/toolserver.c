@@ -79,7 +79,9 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
                           "write it into the host as x:TOKEN@HOST");
         return false;
     }
-    const char *role = roles & APPROVER ? "approver" : roles & APPLICATION ? "application" : "kernel";
+    const char *role = roles & APPROVER      ? "approver"
+                       : roles & APPLICATION ? "application"
+                                             : "kernel";
     if (!(roles & route->tag)) {
         http_guard_forbid(s->guard, r, role);
         http_problem(r, 403, NULL, 0, "this token is not for %s", http_path(r));

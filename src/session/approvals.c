@@ -68,7 +68,7 @@ struct approval {
     const char *by; /* whom the audit log names; NULL: no approver has decided */
     enum approval_verdict verdict;
     char why[400]; /* as struct err has it */
-    char *result; /* of a question */
+    char *result;  /* of a question */
     void (*decided)(void *ctx, enum approval_verdict verdict, const char *why);
     void (*answered)(void *ctx, const char *result);
     void *ctx;
@@ -537,9 +537,8 @@ static void use_new_grant(struct approvals *all)
 int approver_decide(struct approver *p, const char *id, const struct approval_decision *decision,
                     struct err *e)
 {
-    static const char *const ranks[] = {[APPROVER_CHANNEL] = "channel",
-                                        [APPROVER_API] = "api",
-                                        [APPROVER_CLIENT] = "client"};
+    static const char *const ranks[] = {
+        [APPROVER_CHANNEL] = "channel", [APPROVER_API] = "api", [APPROVER_CLIENT] = "client"};
     struct approval *a = NULL;
     int r = find_asked(p, id, false, &a, e);
     if (r < 0)

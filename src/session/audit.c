@@ -126,9 +126,8 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
 {
     const struct {
         const char *name, *text;
-    } texts[] = {{"session", event->session}, {"server", event->server},
-                 {"tool", event->tool},       {"door", event->door},
-                 {"address", event->address}, {"role", event->role},
+    } texts[] = {{"session", event->session}, {"server", event->server},   {"tool", event->tool},
+                 {"door", event->door},       {"address", event->address}, {"role", event->role},
                  {"by", event->by},           {"outcome", event->outcome}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
@@ -202,7 +201,8 @@ int audit_check(struct audit *a, struct err *e)
         return 0;
     look_at_file(a);
     if (a->damaged)
-        return err_set(e, -EIO, "the audit log is not as it was written, and nothing more is begun");
+        return err_set(e, -EIO,
+                       "the audit log is not as it was written, and nothing more is begun");
     flush(a);
     if (a->failed)
         return err_set(e, -EIO, "the audit log cannot be written: %s", strerror(a->failed));
@@ -253,8 +253,8 @@ static int read_tail(const struct audit *a, struct buf *tail, struct err *e)
     if (buf_reserve(tail, n) < 0)
         return err_set(e, -ENOMEM, "no memory");
     while (tail->len < n) {
-        ssize_t got = pread(a->fd, tail->data + tail->len, n - tail->len,
-                            (off_t)(a->size - n + tail->len));
+        ssize_t got =
+            pread(a->fd, tail->data + tail->len, n - tail->len, (off_t)(a->size - n + tail->len));
         if (got <= 0)
             return err_set(e, got < 0 ? -errno : -EIO, "read: %s",
                            got < 0 ? strerror(errno) : "it became shorter");

@@ -7,7 +7,7 @@
  * Content: never code, arguments, results or secrets: names, outcomes, and of code its SHA-256.
  * Failure: what cannot be written waits, up to AUDIT_WAITING_MAX bytes; until it is written
  *          audit_add() and audit_check() answer -EIO, so that nothing new is begun.
- * Calls:   loop thread only. A record is one write(2) on a file; it is not synced before the end. */
+ * Calls:   loop thread only. A record is one write(2) on a file, which is synced at the end. */
 #ifndef SESSION_AUDIT_H
 #define SESSION_AUDIT_H
 

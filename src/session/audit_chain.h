@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * session/audit_chain.h - the lines of an audit log and how they hold together (docs/audit.md).
- * Line:    a JSON object {"seq":N,…,"prev":"<64 hex>","hash":"<64 hex>"} and a line feed. `hash` is
- *          the SHA-256 of the line's bytes before `,"hash":"`, `prev` the hash of the record before,
- *          64 zeros in the first. So a line cannot be changed, taken out, put in or moved without
- *          another hash at the end.
+ * Line:    a JSON object {"seq":N,…,"prev":"<64 hex>","hash":"<64 hex>"} and a line feed. `hash`
+ *          is the SHA-256 of the line's bytes before `,"hash":"`, `prev` the hash of the record
+ *          before, 64 zeros in the first. So a line cannot be changed, taken out, put in or moved
+ *          without another hash at the end.
  * Torn:    what a crash leaves of a line stays; the next start names its bytes and their SHA-256.
  * Memory:  none is kept between calls; lines over AUDIT_LINE_MAX are no records. */
 #ifndef SESSION_AUDIT_CHAIN_H
@@ -26,10 +26,7 @@ struct audit_link { /* where a chain stands; all zero but the hash before the fi
     char hash[HMAC_HEX + 1];
 };
 #define AUDIT_FIRST                                                                                \
-    (struct audit_link)                                                                            \
-    {                                                                                              \
-        .hash = "0000000000000000000000000000000000000000000000000000000000000000"                 \
-    }
+    (struct audit_link){.hash = "0000000000000000000000000000000000000000000000000000000000000000"}
 
 /* `line` holds an object without its last brace: adds what makes it a record, the line feed too,
  * and moves the link on. */

@@ -144,8 +144,8 @@ static void on_closed(void *ctx)
 
 static void tell_audit(const struct entry *entry, enum audit_kind kind, const char *outcome)
 {
-    (void)audit_add(entry->config.audit, &(struct audit_event){
-                                             .kind = kind, .session = entry->id, .outcome = outcome});
+    (void)audit_add(entry->config.audit,
+                    &(struct audit_event){.kind = kind, .session = entry->id, .outcome = outcome});
 }
 
 static void end(struct entry *entry, const char *why)

@@ -76,10 +76,9 @@ static void free_job(struct toolplane_job *job)
 
 static void tell_registered(const struct toolplane *plane, const char *name, bool well)
 {
-    (void)audit_add(plane->config.audit,
-                    &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
-                                          .server = name,
-                                          .outcome = well ? "ok" : "error"});
+    (void)audit_add(plane->config.audit, &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
+                                                               .server = name,
+                                                               .outcome = well ? "ok" : "error"});
 }
 
 static int generate(struct toolplane *plane, const struct tools_server *server,

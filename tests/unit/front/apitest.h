@@ -18,6 +18,7 @@ static struct approvals *approvals;
 static struct api *api;
 static struct api_config api_config;
 static struct metrics metrics;
+static struct audit *audit_of_sessions; /* NULL: there is none */
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -35,6 +36,7 @@ static void open_api(void)
                                              .workspace = "/tmp",
                                              .interrupt_grace_ms = 5000,
                                              .metrics = &metrics,
+                                             .audit = audit_of_sessions,
                                              .event_memory = 1 << 20,
                                              .log = ignore_log};
     struct sessions_config config = {.base = &session_config, .max = 3};
@@ -49,6 +51,7 @@ static void open_api(void)
     api_config.sessions = sessions;
     api_config.approvals = approvals;
     api_config.metrics = &metrics;
+    api_config.audit = audit_of_sessions;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
@@ -92,7 +95,7 @@ static void call_with(const char *line, const char *more, const char *body)
     finish(send_with(line, more, body));
 }
 
-static void call(const char *line, const char *body)
+static __attribute__((unused)) void call(const char *line, const char *body)
 {
     call_with(line, "", body);
 }

@@ -135,7 +135,9 @@ static void a_record_says_what_happened_and_never_what_the_code_is(void)
     TEST_CHECK(strcmp(json_get_text(cell, "sha256"),
                       "d287bb7f9d15abdc5b6e98536263815744b6ef21c8f3c839fc434ca70d8efe99") == 0);
     TEST_CHECK(!strstr(text.data, "print"));
-    TEST_CHECK(strstr(third, "\"server\":\"a\\\"b\\n\",\"tool\":\"t\",\"outcome\":\"ok\",\"ms\":0,") != NULL);
+    TEST_CHECK(
+        strstr(third, "\"server\":\"a\\\"b\\n\",\"tool\":\"t\",\"outcome\":\"ok\",\"ms\":0,") !=
+        NULL);
     TEST_CHECK(stat(file, &st) == 0 && (st.st_mode & 0777) == 0600);
     is_whole(4, 0);
     remove_dir();
