@@ -187,12 +187,12 @@ PY
 @test "nothing of the server's environment reaches a cell but KERNEL_ENV_*" {
     drive -e SECRET=1 -e KERNEL_ENV_PLAIN=plain -e KERNEL_ENV_SPACE='a "b" $c' -e KERNEL_ENV_EMPTY= -e IPYBOX_LOG_LEVEL=DEBUG <<'PY'
         prints("import os; [os.environ[name] for name in ('PLAIN', 'SPACE', 'EMPTY')]", """['plain', 'a "b" $c', '']""")
-        prints("[name for name in os.environ if name == 'SECRET' or name.startswith(('IPYBOX', 'KERNEL_ENV', 'PUID', 'HOSTNAME'))]", "[]")
+        prints("[name for name in os.environ if name == 'SECRET' or name.startswith(('IPYBOX_L', 'KERNEL_ENV', 'PUID', 'HOSTNAME'))]", "[]")
         names = json.loads(runs("import json; print(json.dumps(sorted(os.environ)))").text)
         allowed = {
             "CLICOLOR", "EMPTY", "GIT_PAGER", "HOME", "IPYTHONDIR", "LANG", "LOGNAME", "NO_COLOR", "PAGER", "PATH",
             "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
-            "MPLBACKEND",
+            "MPLBACKEND", "IPYBOX_TOOL_SOCKET", "IPYBOX_TOOL_TOKEN",
         }
         equal(sorted(set(names) - allowed), [])
         prints("!echo ${SECRET-unset}", "unset")
