@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "files/newfile.h"
 
 struct listing {
     DIR *dir;
@@ -71,7 +72,8 @@ int listing_step(struct listing *l)
         const struct dirent *d = readdir(l->dir);
         if (!d)
             return errno ? -errno : 1;
-        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+            newfile_is_temporary(d->d_name))
             continue;
         if (!l->after || strcmp(d->d_name, l->after) > 0)
             add(l, d->d_name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * files/listing.h - a page of a folder's names in the order of their bytes.
+ * files/listing.h - a page of a folder's names in the order of their bytes, without those of
+ *          newfile.h.
  * Memory:  of one page, however many names there are.
  * Time:    each step reads at most LISTING_STEP names; a page reads all of them. */
 #ifndef FILES_LISTING_H

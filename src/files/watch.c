@@ -26,7 +26,7 @@ struct folder {
 struct watch {
     struct beneath top;
     int fd;
-    bool below, ready, gone;
+    bool below, ready, gone, limited;
     struct folder folders[WATCH_FOLDERS_MAX]; /* by number */
     size_t n;
     char *waiting[WATCH_FOLDERS_MAX]; /* paths of folders that are to be watched, a ring */
@@ -129,6 +129,15 @@ static int add_watch(struct watch *w, int folder, const char *path)
     return 0;
 }
 
+static int tell_limit(struct watch *w, struct watch_event *ret)
+{
+    if (w->limited)
+        return 0;
+    w->limited = true;
+    *ret = (struct watch_event){.kind = WATCH_LIMIT, .path = w->path, .folder = true};
+    return 1;
+}
+
 /* Begins with the next folder that waits. 1: it cannot be watched, and *ret says so. */
 static int start_next(struct watch *w, struct watch_event *ret)
 {
@@ -140,10 +149,8 @@ static int start_next(struct watch *w, struct watch_event *ret)
     if (fd < 0)
         return 0; /* it has gone already, or is not to be read */
     (void)snprintf(w->path, sizeof w->path, "%s", path);
-    if (add_watch(w, fd, path) < 0) {
-        *ret = (struct watch_event){.kind = WATCH_LIMIT, .path = w->path, .folder = true};
-        return 1;
-    }
+    if (add_watch(w, fd, path) < 0)
+        return tell_limit(w, ret);
     (void)snprintf(w->dir_path, sizeof w->dir_path, "%s", path);
     w->dir = fdopendir(fd);
     if (w->dir)
@@ -168,10 +175,11 @@ static int read_names(struct watch *w, struct watch_event *ret)
                       (d->d_type == DT_UNKNOWN &&
                        fstatat(dirfd(w->dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                        S_ISDIR(st.st_mode));
-        bool full = folder && w->below && !queue(w, w->path);
-        if (full || w->ready) {
+        if (folder && w->below && !queue(w, w->path) && tell_limit(w, ret))
+            return 1;
+        if (w->ready) {
             *ret = (struct watch_event){
-                .kind = full ? WATCH_LIMIT : WATCH_CREATED, .path = w->path, .folder = folder};
+                .kind = WATCH_CREATED, .path = w->path, .folder = folder};
             return 1;
         }
     }
@@ -232,7 +240,7 @@ static int on_event(struct watch *w, const struct inotify_event *event, struct w
         forget_below(w, w->path);
     else if (ret->folder && w->below && event->mask & (IN_CREATE | IN_MOVED_TO) &&
              !queue(w, w->path))
-        ret->kind = WATCH_LIMIT;
+        return tell_limit(w, ret);
     return ret->kind != WATCH__COUNT;
 }
 

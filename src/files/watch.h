@@ -30,7 +30,7 @@ enum watch_kind {
     WATCH_MOVED_FROM,
     WATCH_MOVED_TO, /* the same cookie as that of MOVED_FROM */
     WATCH_OVERFLOW,
-    WATCH_LIMIT, /* path: a folder that is not watched */
+    WATCH_LIMIT, /* path: the first folder that is not watched; once */
     WATCH_GONE,  /* the folder itself; the last */
     WATCH__COUNT
 };
