@@ -137,6 +137,8 @@ static int put_in_place(struct newfile *f, const char *name, enum newfile_how ho
 int newfile_commit(struct newfile *f, const char *name, enum newfile_how how, bool sync)
 {
     int r = sync && fsync(f->fd) < 0 ? -errno : 0;
+    if (f->temp[0]) /* under that name, so that a watch of the real one hears of it once */
+        f->fd = fd_close(f->fd);
     if (r == 0)
         r = put_in_place(f, name, how);
     if (r == 0 && sync) { /* the name, too; who may not read the folder does without */

@@ -13,7 +13,7 @@
 
 enum {
     MASK = IN_CREATE | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
-           IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK,
+           IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK,
     BYTES_MAX = 16 << 10,
     FD_PATH_MAX = 40,
 };
@@ -205,18 +205,28 @@ static enum watch_kind kind_of(uint32_t mask)
     return WATCH__COUNT;
 }
 
-static int on_itself(struct watch *w, struct folder *f, const struct inotify_event *event,
-                     struct watch_event *ret)
+static int tell_gone(struct watch *w, struct watch_event *ret)
 {
-    bool over = event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED);
-    bool is_top = f->path[0] == '\0';
-    if (event->mask & IN_IGNORED)
-        forget(w, f);
-    if (!over || !is_top) /* the folder above tells of the others */
-        return 0;
     w->gone = true;
     *ret = (struct watch_event){.kind = WATCH_GONE, .path = "", .folder = true};
     return 1;
+}
+
+static int on_itself(struct watch *w, struct folder *f, const struct inotify_event *event,
+                     struct watch_event *ret)
+{
+    bool over = event->mask & (IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED);
+    bool is_top = f->path[0] == '\0';
+    if (event->mask & IN_IGNORED)
+        forget(w, f);
+    return over && is_top ? tell_gone(w, ret) : 0; /* the folder above tells of the others */
+}
+
+/* inotify tells of a folder's end when nobody has it open any more; here it is. */
+static bool has_vanished(const struct watch *w)
+{
+    struct stat st;
+    return fstat(w->top.root, &st) == 0 && st.st_nlink == 0;
 }
 
 static int on_event(struct watch *w, const struct inotify_event *event, struct watch_event *ret)
@@ -284,7 +294,8 @@ int watch_next(struct watch *w, struct watch_event *ret)
         *ret = (struct watch_event){.kind = WATCH_READY, .path = "", .folder = true};
         return 1;
     }
-    return next_event(w, ret);
+    int r = next_event(w, ret);
+    return r == 0 && has_vanished(w) ? tell_gone(w, ret) : r;
 }
 
 /* --- opening and closing ----------------------------------------------------------------------- */

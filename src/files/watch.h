@@ -31,7 +31,7 @@ enum watch_kind {
     WATCH_MOVED_TO, /* the same cookie as that of MOVED_FROM */
     WATCH_OVERFLOW,
     WATCH_LIMIT, /* path: the first folder that is not watched; once */
-    WATCH_GONE,  /* the folder itself; the last */
+    WATCH_GONE,  /* the folder itself; the last. Its deletion is not readable: ask now and then */
     WATCH__COUNT
 };
 

@@ -121,7 +121,7 @@ static void on_events(void *ctx, unsigned events)
     go_on(ctx);
 }
 
-/* Shows those between here and the client that the stream lives. */
+/* Shows those between here and the client that the stream lives, and looks whether the folder does. */
 static void on_alive(void *ctx)
 {
     struct watcher *w = ctx;
@@ -129,7 +129,7 @@ static void on_alive(void *ctx)
     if (w->out.len > 0)
         return;
     (void)buf_adds(&w->out, ":\n\n");
-    (void)flush(w);
+    go_on(w);
 }
 
 static int open_watcher(struct api_files *f, struct http_request *r, int *folder, bool below,
