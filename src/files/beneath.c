@@ -66,7 +66,8 @@ int beneath_clean(const char *path, char ret[BENEATH_PATH_MAX])
         n--;
     for (size_t at = 0; at < n || (at == 0 && path[0] == '/');) {
         size_t length = strcspn(path + at, "/");
-        if (length == 0 || (path[at] == '.' && (length == 1 || (length == 2 && path[at + 1] == '.'))))
+        if (length == 0 ||
+            (path[at] == '.' && (length == 1 || (length == 2 && path[at + 1] == '.'))))
             return -EINVAL;
         if (length > BENEATH_NAME_MAX)
             return -ENAMETOOLONG;
@@ -79,7 +80,7 @@ int beneath_clean(const char *path, char ret[BENEATH_PATH_MAX])
     return 0;
 }
 
-/* --- without openat2(2) ------------------------------------------------------------------------ */
+/* --- without openat2(2) ----------------------------------------------------------------------- */
 
 /* done: real names, no links among them, that lead from the root to where the walk is; left: what
  * is still to be walked. ".." takes a name off `done`, and the way is walked anew from the root. */
@@ -231,7 +232,7 @@ static int walk_to(const struct beneath *b, const char *path, int flags, enum be
     return fd;
 }
 
-/* --- the door ---------------------------------------------------------------------------------- */
+/* --- the door --------------------------------------------------------------------------------- */
 
 static int resolve(const struct beneath *b, const char *path, int flags, enum beneath_links links)
 {
@@ -298,6 +299,5 @@ int beneath_parent(const struct beneath *b, const char *path, bool make, enum be
     memcpy(folder, path, n);
     folder[n] = '\0';
     *ret_name = slash ? slash + 1 : path;
-    return make ? beneath_make(b, folder, links)
-                : resolve(b, folder, O_PATH | O_DIRECTORY, links);
+    return make ? beneath_make(b, folder, links) : resolve(b, folder, O_PATH | O_DIRECTORY, links);
 }

@@ -16,7 +16,7 @@
 #define LISTING_PAGE_MAX 1000
 
 struct listing;
-/* folder: opened for reading; taken over, also on failure. after: only names behind this one; may be
+/* folder: opened for reading; taken over, also on failure. after: only names behind this one, or
  * NULL. page: at most LISTING_PAGE_MAX. */
 MUST_CHECK int listing_open(int folder, const char *after, size_t page, struct listing **ret);
 struct listing *listing_close(struct listing *l); /* NULL in, NULL out */

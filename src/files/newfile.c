@@ -159,7 +159,7 @@ void newfile_drop(struct newfile *f)
     *f = NEWFILE_NONE;
 }
 
-/* --- links and names --------------------------------------------------------------------------- */
+/* --- links and names -------------------------------------------------------------------------- */
 
 /* Two names of one file are not renamed by rename(2): the temporary one goes in any case. */
 static int move_over(int dir, const char *temp, const char *name)

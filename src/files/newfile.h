@@ -3,7 +3,7 @@
  * files/newfile.h - a file that is there whole, or not at all.
  * How:     written without a name (O_TMPFILE) in the folder where it will be, and linked there when
  *          it is complete; where the file system cannot do that, under a name of its own that
- *          newfile_is_temporary() tells. The server's death leaves nothing behind in the first case.
+ *          newfile_is_temporary() tells. In the first case the server's death leaves nothing.
  * Blocks:  for as long as the disk takes for NEWFILE_WINDOW bytes: what is written is on its way
  *          to the disk before more is, so the final fsync(2) has little left to do.
  * Errors:  negative errno; -ENOSPC, -EDQUOT and -EFBIG: there is no room. */

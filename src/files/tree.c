@@ -14,12 +14,12 @@
 enum { FLAT_BYTES = 8 };
 
 struct tree {
-    DIR *dirs[TREE_DEPTH_MAX]; /* from the top down */
+    DIR *dirs[TREE_DEPTH_MAX];      /* from the top down */
     size_t lengths[TREE_DEPTH_MAX]; /* of the path of each */
     int depth;                      /* of them */
     char path[BENEATH_PATH_MAX];
     char name[BENEATH_NAME_MAX + 1]; /* of the last entry */
-    bool flattened; /* something was moved to the top: it is read again */
+    bool flattened;                  /* something was moved to the top: it is read again */
 };
 
 int tree_open(int folder, struct tree **ret)
@@ -67,8 +67,7 @@ static int leave(struct tree *t, struct tree_entry *ret)
     t->path[n] = '\0';
     const char *slash = strrchr(t->path, '/');
     (void)snprintf(t->name, sizeof t->name, "%.255s", slash ? slash + 1 : t->path);
-    *ret = (struct tree_entry){
-        .dir = here(t), .name = t->name, .path = t->path, .leaving = true};
+    *ret = (struct tree_entry){.dir = here(t), .name = t->name, .path = t->path, .leaving = true};
     return 1;
 }
 
@@ -114,7 +113,7 @@ int tree_enter(struct tree *t)
     return 0;
 }
 
-/* --- the end of it ----------------------------------------------------------------------------- */
+/* --- the end of it ---------------------------------------------------------------------------- */
 
 /* A folder below too many others becomes one of the top, where there are none above it. */
 static int flatten(struct tree *t, const struct tree_entry *entry)

@@ -47,7 +47,7 @@ const struct untar_counts *untar_so_far(const struct untar *u)
     return &u->counts;
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static int refuse(const char *path, struct err *e, const char *why)
 {
@@ -105,7 +105,7 @@ static bool link_stays_inside(const char *path, const char *text)
     return true;
 }
 
-/* --- members ----------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static int failed(const char *path, int code, struct err *e)
 {

@@ -4,12 +4,12 @@
  * Takes:   files, folders, symbolic links that stay in the folder, hard links to files in it. The
  *          rest is an error, as is a path that is absolute or has "..", and one that leads through
  *          a symbolic link.
- * Loses:   nothing: a member takes the place of a file or a link of its own name, never of a folder,
- *          and files are there whole or not at all. What came before an error stays.
+ * Loses:   nothing: a member takes the place of a file or a link of its own name, never of a
+ *          folder, and files are there whole or not at all. What came before an error stays.
  * Keeps:   the permissions less the umask and without set-id bits; a folder's owner can always
  *          write into it. Times of files. Owners are those of the server.
- * Links:   the text of a symbolic link is ".." as often as the folder allows, then names: so no chain
- *          of them leads out, whatever the others are.
+ * Links:   the text of a symbolic link is ".." as often as the folder allows, then names: so no
+ *          chain of them leads out, whatever the others are.
  * Errors:  "MEMBER: what is wrong", with the errno of a failed call, -EBADMSG for a bad archive. */
 #ifndef FILES_UNTAR_H
 #define FILES_UNTAR_H

@@ -38,7 +38,7 @@ struct watch {
     size_t at, have;
 };
 
-/* --- the table of folders ---------------------------------------------------------------------- */
+/* --- the table of folders --------------------------------------------------------------------- */
 
 static size_t find(const struct watch *w, int number)
 {
@@ -99,7 +99,7 @@ static void forget_below(struct watch *w, const char *path)
     }
 }
 
-/* --- new folders ------------------------------------------------------------------------------- */
+/* --- new folders ------------------------------------------------------------------------------ */
 
 static bool make_path(char ret[BENEATH_PATH_MAX], const char *folder, const char *name)
 {
@@ -178,15 +178,14 @@ static int read_names(struct watch *w, struct watch_event *ret)
         if (folder && w->below && !queue(w, w->path) && tell_limit(w, ret))
             return 1;
         if (w->ready) {
-            *ret = (struct watch_event){
-                .kind = WATCH_CREATED, .path = w->path, .folder = folder};
+            *ret = (struct watch_event){.kind = WATCH_CREATED, .path = w->path, .folder = folder};
             return 1;
         }
     }
     return 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static enum watch_kind kind_of(uint32_t mask)
 {
@@ -194,8 +193,8 @@ static enum watch_kind kind_of(uint32_t mask)
         uint32_t bit;
         enum watch_kind kind;
     } kinds[] = {
-        {IN_CREATE, WATCH_CREATED},       {IN_CLOSE_WRITE, WATCH_WRITTEN},
-        {IN_ATTRIB, WATCH_ATTRIBUTES},    {IN_DELETE, WATCH_DELETED},
+        {IN_CREATE, WATCH_CREATED},        {IN_CLOSE_WRITE, WATCH_WRITTEN},
+        {IN_ATTRIB, WATCH_ATTRIBUTES},     {IN_DELETE, WATCH_DELETED},
         {IN_MOVED_FROM, WATCH_MOVED_FROM}, {IN_MOVED_TO, WATCH_MOVED_TO},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -298,7 +297,7 @@ int watch_next(struct watch *w, struct watch_event *ret)
     return r == 0 && has_vanished(w) ? tell_gone(w, ret) : r;
 }
 
-/* --- opening and closing ----------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 int watch_open(int top, bool below, struct watch **ret)
 {

@@ -47,8 +47,8 @@ struct watch;
 MUST_CHECK int watch_open(int top, bool below, struct watch **ret);
 struct watch *watch_close(struct watch *w); /* NULL in, NULL out */
 
-int watch_fd(const struct watch *w);        /* readable: there are events */
-bool watch_is_busy(const struct watch *w);  /* watch_next() has more to do without being readable */
+int watch_fd(const struct watch *w);       /* readable: there are events */
+bool watch_is_busy(const struct watch *w); /* watch_next() has more to do without being readable */
 size_t watch_folders(const struct watch *w);
 
 /* 1: *ret is there; 0: nothing now. */

@@ -23,7 +23,7 @@ enum {
     RANGE_MAX = 80,
 };
 
-/* --- errors ------------------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static const struct {
     int code, status;
@@ -33,11 +33,13 @@ static const struct {
     {ENOTDIR, 409, "a part of this path is not a folder"},
     {EISDIR, 409, "a folder is there; delete or move it first"},
     {EEXIST, 409, "something has this name already; ask for overwrite, or take another name"},
-    {ENOTEMPTY, 409, "the folder is not empty; ask for recursive=true, or try again when something "
-                     "was made in it meanwhile"},
+    {ENOTEMPTY, 409,
+     "the folder is not empty; ask for recursive=true, or try again when something "
+     "was made in it meanwhile"},
     {EXDEV, 403, "this leads out of the workspace"},
     {ELOOP, 403, "this leads through too many links"},
-    {EACCES, 403, "the server's user may not do this; look at the permissions of it and its folder"},
+    {EACCES, 403,
+     "the server's user may not do this; look at the permissions of it and its folder"},
     {EPERM, 403, "the server's user may not do this; look at the permissions of it and its folder"},
     {EROFS, 403, "the file system is read-only"},
     {ENXIO, 409, "this is neither a file nor a folder"},
@@ -75,7 +77,7 @@ void files_problem(struct http_request *r, int code, const char *path)
                  path[0] ? path : "the workspace", text);
 }
 
-/* --- what a request asks ----------------------------------------------------------------------- */
+/* --- what a request asks ---------------------------------------------------------------------- */
 
 bool files_path(struct http_request *r, char ret[BENEATH_PATH_MAX])
 {
@@ -112,14 +114,15 @@ bool files_mode(struct http_request *r, const char *text, mode_t *ret)
     for (size_t i = 0; i < n; i++)
         mode = mode << 3 | (mode_t)(text[i] - '0');
     if (n == 0 || n > 4 || strspn(text, "01234567") != n || mode > 0777) {
-        http_problem(r, 400, NULL, 0, "mode must be octal permissions from 0 to 0777, such as 0644");
+        http_problem(r, 400, NULL, 0,
+                     "mode must be octal permissions from 0 to 0777, such as 0644");
         return false;
     }
     *ret = mode;
     return true;
 }
 
-/* --- what is told of a file -------------------------------------------------------------------- */
+/* --- what is told of a file ------------------------------------------------------------------- */
 
 void files_etag(const struct stat *st, char ret[FILES_ETAG_MAX])
 {
@@ -156,10 +159,7 @@ bool files_may_change(const struct api_files *f, struct http_request *r, const c
 
 static const char *type_name(mode_t mode)
 {
-    return S_ISREG(mode)   ? "file"
-           : S_ISDIR(mode) ? "folder"
-           : S_ISLNK(mode) ? "link"
-                           : "other";
+    return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : S_ISLNK(mode) ? "link" : "other";
 }
 
 static void put_time(struct jsonw *w, const char *name, const struct timespec *t)
@@ -211,8 +211,7 @@ void files_put_entry(struct jsonw *w, const char *shown, const struct stat *st, 
     jsonw_end(w);
 }
 
-void files_answer_entry(struct http_request *r, int status, const char *path,
-                        const struct stat *st)
+void files_answer_entry(struct http_request *r, int status, const char *path, const struct stat *st)
 {
     drop_buf struct buf body = BUF_INIT(ENTRY_MAX);
     struct jsonw w = JSONW(&body);
@@ -223,7 +222,7 @@ void files_answer_entry(struct http_request *r, int status, const char *path,
     http_answer(r, status, headers, S_ISREG(st->st_mode) ? 2 : 1, buf_text(&body), body.len);
 }
 
-/* --- a folder's page --------------------------------------------------------------------------- */
+/* --- a folder's page -------------------------------------------------------------------------- */
 
 struct page {
     struct api_files *f;
@@ -318,7 +317,7 @@ static void list(struct api_files *f, struct http_request *r, int *folder, const
     loop_defer(f->loop, &p->next, go_on_with_page, p);
 }
 
-/* --- a file ------------------------------------------------------------------------------------ */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 static const char *content_type(const char *path)
 {
@@ -414,8 +413,8 @@ static void answer_file(struct http_request *r, int fd, const struct stat *st, c
     char etag[FILES_ETAG_MAX], content_range[RANGE_MAX];
     uint64_t first = 0, size = (uint64_t)st->st_size, n = size;
     const char *none = http_header(r, "If-None-Match");
-    enum range range = wants_range(r, st) ? find_range(http_header(r, "Range"), size, &first, &n)
-                                          : RANGE_ALL;
+    enum range range =
+        wants_range(r, st) ? find_range(http_header(r, "Range"), size, &first, &n) : RANGE_ALL;
     files_etag(st, etag);
     (void)snprintf(content_range, sizeof content_range, "bytes %llu-%llu/%llu",
                    (unsigned long long)first, (unsigned long long)(first + n - 1),
@@ -438,8 +437,8 @@ static void answer_file(struct http_request *r, int fd, const struct stat *st, c
         http_problem(r, 416, &headers[6], 1, "%.*s: it has %llu bytes", SHOWN_MAX, path,
                      (unsigned long long)size);
     else
-        http_answer_file(r, range == RANGE_PART ? 206 : 200, headers,
-                         range == RANGE_PART ? 7 : 6, fd_take(&fd), first, n);
+        http_answer_file(r, range == RANGE_PART ? 206 : 200, headers, range == RANGE_PART ? 7 : 6,
+                         fd_take(&fd), first, n);
     (void)fd_close(fd);
 }
 
@@ -464,7 +463,7 @@ static void get(void *ctx, struct http_request *r)
         answer_file(r, fd_take(&fd), &st, path);
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define BODY HTTP_RECEIVE, API_FILES_BODY_MAX, NULL, API_EXECUTE
 #define NONE HTTP_NO_BODY, 0, NULL, API_EXECUTE

@@ -43,7 +43,7 @@ static int open_parent(const struct api_files *f, struct http_request *r, const 
     return dir;
 }
 
-/* --- put --------------------------------------------------------------------------------------- */
+/* --- put -------------------------------------------------------------------------------------- */
 
 struct put {
     struct api_files *f;
@@ -148,7 +148,7 @@ void files_put(void *ctx, struct http_request *r)
         begin_put(f, r, path, dir, name);
 }
 
-/* --- delete ------------------------------------------------------------------------------------ */
+/* --- delete ----------------------------------------------------------------------------------- */
 
 struct removal {
     struct api_files *f;
@@ -237,12 +237,11 @@ void files_delete(void *ctx, struct http_request *r)
     else if (S_ISDIR(st.st_mode) && recursive)
         remove_folder(f, r, path, fd_take(&dir), name);
     else
-        answer_removed(r,
-                       unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0,
-                       path);
+        answer_removed(
+            r, unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0, path);
 }
 
-/* --- move, and a new folder -------------------------------------------------------------------- */
+/* --- move, and a new folder ------------------------------------------------------------------- */
 
 static bool take_flag(struct http_request *r, const struct json *body, const char *name, bool *ret)
 {

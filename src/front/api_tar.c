@@ -20,7 +20,7 @@ enum {
     STEPS = 64,          /* members or chunks before others have their turn */
 };
 
-/* --- out --------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 struct tar_out {
     struct api_files *f;
@@ -68,8 +68,8 @@ static int add_content(struct tar_out *t)
 
 static int add_file(struct tar_out *t, const struct tree_entry *entry, struct tar_member *m)
 {
-    drop_fd int fd = openat(entry->dir, entry->name,
-                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    drop_fd int fd =
+        openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
@@ -211,7 +211,7 @@ void files_tar_out(void *ctx, struct http_request *r)
     loop_defer(f->loop, &t->next, go_on_out, t);
 }
 
-/* --- in ---------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
 struct tar_in {
     struct http_request *r;
@@ -280,7 +280,8 @@ void files_tar_in(void *ctx, struct http_request *r)
     int folder = parents ? beneath_make(&f->top, path, BENEATH_FOLLOW)
                          : beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
     if (folder == -ENOENT) {
-        http_problem(r, 404, NULL, 0, "%.300s: the folder is not there; ask for parents=true", path);
+        http_problem(r, 404, NULL, 0, "%.300s: the folder is not there; ask for parents=true",
+                     path);
         return;
     }
     if (folder < 0) {

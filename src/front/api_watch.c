@@ -47,16 +47,11 @@ static void on_gone(void *ctx)
 static void put_event(const struct watcher *w, struct buf *out, const struct watch_event *event)
 {
     static const char *const names[WATCH__COUNT] = {
-        [WATCH_READY] = "ready",
-        [WATCH_CREATED] = "created",
-        [WATCH_WRITTEN] = "written",
-        [WATCH_ATTRIBUTES] = "attributes",
-        [WATCH_DELETED] = "deleted",
-        [WATCH_MOVED_FROM] = "moved_from",
-        [WATCH_MOVED_TO] = "moved_to",
-        [WATCH_OVERFLOW] = "overflow",
-        [WATCH_LIMIT] = "limit",
-        [WATCH_GONE] = "gone",
+        [WATCH_READY] = "ready",       [WATCH_CREATED] = "created",
+        [WATCH_WRITTEN] = "written",   [WATCH_ATTRIBUTES] = "attributes",
+        [WATCH_DELETED] = "deleted",   [WATCH_MOVED_FROM] = "moved_from",
+        [WATCH_MOVED_TO] = "moved_to", [WATCH_OVERFLOW] = "overflow",
+        [WATCH_LIMIT] = "limit",       [WATCH_GONE] = "gone",
     };
     struct jsonw json = JSONW(out);
     (void)buf_addf(out, "event: %s\ndata: ", names[event->kind]);
@@ -121,7 +116,7 @@ static void on_events(void *ctx, unsigned events)
     go_on(ctx);
 }
 
-/* Shows those between here and the client that the stream lives, and looks whether the folder does. */
+/* Shows those between here and the client that the stream lives, and looks if the folder does. */
 static void on_alive(void *ctx)
 {
     struct watcher *w = ctx;

@@ -48,7 +48,7 @@ static int broken(struct tar_reader *t, struct err *e, const char *why)
     return err_set(e, -EBADMSG, "member %llu: %s", (unsigned long long)t->members + 1, why);
 }
 
-/* --- numbers and texts ------------------------------------------------------------------------- */
+/* --- numbers and texts ------------------------------------------------------------------------ */
 
 static int read_base256(const char *field, size_t n, uint64_t *ret)
 {
@@ -107,7 +107,7 @@ static bool sum_is_right(const char block[TAR_BLOCK])
            (plain == (int64_t)told || with_signs == (int64_t)told);
 }
 
-/* --- pax --------------------------------------------------------------------------------------- */
+/* --- pax -------------------------------------------------------------------------------------- */
 
 static int set_name(char to[TAR_NAME_MAX], bool *has, const char *value, size_t n)
 {
@@ -161,8 +161,8 @@ static const char *take_records(struct tar_reader *t)
         const char *equals = memchr(key, '=', (size_t)(stop - key));
         if (!equals || equals == key)
             return "a broken pax header";
-        const char *wrong = take_record(t, key, (size_t)(equals - key), equals + 1,
-                                        (size_t)(stop - equals - 1));
+        const char *wrong =
+            take_record(t, key, (size_t)(equals - key), equals + 1, (size_t)(stop - equals - 1));
         if (wrong)
             return wrong;
         at += n;
@@ -175,9 +175,11 @@ static int end_extended(struct tar_reader *t, struct err *e)
     const char *wrong = NULL;
     size_t n = strnlen(buf_text(&t->extended), t->extended.len);
     if (t->extended_type == 'L')
-        wrong = set_name(t->path, &t->has_path, buf_text(&t->extended), n) < 0 ? "a bad name" : NULL;
+        wrong =
+            set_name(t->path, &t->has_path, buf_text(&t->extended), n) < 0 ? "a bad name" : NULL;
     else if (t->extended_type == 'K')
-        wrong = set_name(t->link, &t->has_link, buf_text(&t->extended), n) < 0 ? "a bad link" : NULL;
+        wrong =
+            set_name(t->link, &t->has_link, buf_text(&t->extended), n) < 0 ? "a bad link" : NULL;
     else
         wrong = take_records(t);
     buf_done(&t->extended);
@@ -185,7 +187,7 @@ static int end_extended(struct tar_reader *t, struct err *e)
     return wrong ? broken(t, e, wrong) : 0;
 }
 
-/* --- a header ---------------------------------------------------------------------------------- */
+/* --- a header --------------------------------------------------------------------------------- */
 
 static void take_names(struct tar_reader *t)
 {
@@ -284,8 +286,13 @@ static const char *what_is_this(const char block[TAR_BLOCK])
     static const struct {
         const char *magic;
         size_t n;
-    } compressed[] = {
-        {"\x1f\x8b", 2}, {"BZh", 3}, {"\xfd" "7zXZ", 5}, {"\x28\xb5\x2f\xfd", 4}, {"PK\3\4", 4}};
+    } compressed[] = {{"\x1f\x8b", 2},
+                      {"BZh", 3},
+                      {"\xfd"
+                       "7zXZ",
+                       5},
+                      {"\x28\xb5\x2f\xfd", 4},
+                      {"PK\3\4", 4}};
     for (size_t i = 0; i < sizeof compressed / sizeof *compressed; i++) {
         if (memcmp(block, compressed[i].magic, compressed[i].n) == 0)
             return "this is compressed; send a plain tar archive";
@@ -323,7 +330,7 @@ static int take_header(struct tar_reader *t, struct tar_event *ret, struct err *
     }
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static size_t at_most(size_t n, uint64_t most)
 {
@@ -416,7 +423,7 @@ int tar_ended(const struct tar_reader *t, struct err *e)
                    (unsigned long long)t->members);
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void put_octal(char *field, size_t n, uint64_t value)
 {

@@ -3,12 +3,12 @@
  * wire/tar.h - tar archives in pieces of any size, in and out, without I/O.
  * Reads:   ustar, pax and GNU names (long names and links, numbers in base 256), and what came
  *          before them. Not: sparse files, several volumes, compressed archives: these are errors
- *          that say so. What is a danger to a file system (absolute paths, "..", devices) is told as
- *          it is: the caller decides.
+ *          that say so. What is a danger to a file system (absolute paths, "..", devices) is told
+ *          as it is: the caller decides.
  * Writes:  ustar; pax where a name, a link or a size does not fit.
  * Memory:  of constant size, but for one pax header of at most TAR_PAX_MAX bytes.
- * Source:  POSIX.1-2024 pax, "ustar Interchange Format" and "pax Interchange Format"; GNU tar manual,
- *          "Basic Tar Format". */
+ * Source:  POSIX.1-2024 pax, "ustar Interchange Format" and "pax Interchange Format"; GNU tar
+ *          manual, "Basic Tar Format". */
 #ifndef WIRE_TAR_H
 #define WIRE_TAR_H
 
@@ -59,7 +59,7 @@ void tar_reader_init(struct tar_reader *t);
 void tar_reader_done(struct tar_reader *t);
 
 /* Takes bytes from *bytes, *n. 1: *ret is there. 0: all is taken. -EBADMSG: not an archive that can
- * be read, and nothing more can be asked of it; -ENOMEM. Behind TAR_END everything is thrown away. */
+ * be read, and nothing more can be asked of it; -ENOMEM. What comes behind TAR_END is ignored. */
 MUST_CHECK int tar_next(struct tar_reader *t, const char **bytes, size_t *n, struct tar_event *ret,
                         struct err *e);
 

@@ -91,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    struct buf archive = BUF_INIT(SAID_MAX), whole = BUF_INIT(SAID_MAX), pieces = BUF_INIT(SAID_MAX);
+    struct buf archive = BUF_INIT(SAID_MAX), whole = BUF_INIT(SAID_MAX),
+               pieces = BUF_INIT(SAID_MAX);
     (void)buf_add(&archive, data + 1, size - 1);
     if (data[0] >= 128)
         make_headers(archive.data, archive.len);

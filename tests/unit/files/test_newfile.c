@@ -130,7 +130,7 @@ static void a_new_name_overwrites_nothing(void)
     close_place();
 }
 
-/* --- pages and trees --------------------------------------------------------------------------- */
+/* --- pages and trees -------------------------------------------------------------------------- */
 
 static void pages_are_in_order_and_without_gaps(void)
 {
@@ -180,8 +180,8 @@ static void deep_trees_are_deleted_and_links_are_not_followed(void)
         TEST_CHECK(mkdirat(at, "a-longer-name-than-is-needed-for-it", 0755) == 0);
         put_at(at, "f", "f");
         TEST_CHECK(symlinkat("/", at, "root") == 0 && symlinkat("..", at, "up") == 0);
-        int below = openat(at, "a-longer-name-than-is-needed-for-it",
-                           O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int below =
+            openat(at, "a-longer-name-than-is-needed-for-it", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         (void)fd_close(at);
         at = below;
     }

@@ -19,8 +19,8 @@ static void open_it(bool below)
 /* All there is now, as text: events come at once for what was done before. */
 static const char *hear(void)
 {
-    static const char *const names[WATCH__COUNT] = {
-        "ready", "+", "write", "attr", "-", "from", "to", "overflow", "limit", "gone"};
+    static const char *const names[WATCH__COUNT] = {"ready", "+",  "write",    "attr",  "-",
+                                                    "from",  "to", "overflow", "limit", "gone"};
     struct watch_event event;
     buf_clear(&said);
     for (int r = 1; r || watch_is_busy(watch);) {
@@ -116,7 +116,8 @@ static void what_a_new_folder_holds_already_is_told(void)
     TEST_CHECK(mkdirat(w, "n", 0755) == 0 && mkdirat(w, "n/m", 0755) == 0);
     put_at(w, "n/m/f", "x");
     const char *text = hear();
-    TEST_CHECK(strncmp(text, "+ n/;", 5) == 0 && strstr(text, "+ n/m/;") && strstr(text, "+ n/m/f;"));
+    TEST_CHECK(strncmp(text, "+ n/;", 5) == 0 && strstr(text, "+ n/m/;") &&
+               strstr(text, "+ n/m/f;"));
     TEST_MSG("%s", text);
     close_it();
 }

@@ -152,9 +152,16 @@ static void pax_headers_count_for_one_member(void)
     tar_put_end(&archive);
     check_says("f p/q> 2 644 7:ab;f next> 1 644 1000000000:n;end");
     static const char *const broken[] = {
-        "19 comment=whatever\n", "21 comment=whatever\n", "x comment=whatever\n", "9 comment\n",
-        "20 comment=whatever",   "5 =a\n",                "99999999999999999999 a=b\n",
-        "-5 a=b\n",              "0 a=b\n",               "3 =\n",
+        "19 comment=whatever\n",
+        "21 comment=whatever\n",
+        "x comment=whatever\n",
+        "9 comment\n",
+        "20 comment=whatever",
+        "5 =a\n",
+        "99999999999999999999 a=b\n",
+        "-5 a=b\n",
+        "0 a=b\n",
+        "3 =\n",
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         TEST_CASE(broken[i]);
