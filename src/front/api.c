@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "front/api_files.h"
 #include "front/api_json.h"
 #include "front/api_metrics.h"
 #include "front/api_parts.h"
@@ -137,6 +138,7 @@ static const struct api_routes api_core_routes = {core_routes,
 const struct api_routes *const api_tables[] = {
     &api_core_routes,
     &api_session_routes,
+    &api_file_routes,
     NULL,
 };
 
@@ -152,6 +154,19 @@ static void join_routes(struct api_core *core)
     }
 }
 
+static int open_port(struct api *api, struct err *e)
+{
+    const struct http_config http = {.loop = api->loop,
+                                     .host = api->config->host,
+                                     .port = api->config->port,
+                                     .routes = api->core->routes,
+                                     .n_routes = api->core->n_routes,
+                                     .admit = admit,
+                                     .ctx = api};
+    api->files = api_files_open(api->loop, api->workspace, e);
+    return api->files ? http_open(&http, &api->http, e) : -EIO;
+}
+
 int api_open(const struct api_config *config, struct api **ret, struct err *e)
 {
     struct api_core *core = NEW(struct api_core);
@@ -164,14 +179,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .config = &core->config,
                         .core = core};
     api->sessions = api_sessions_open(api);
-    int r = http_open(&(struct http_config){.loop = config->loop,
-                                            .host = config->host,
-                                            .port = config->port,
-                                            .routes = core->routes,
-                                            .n_routes = core->n_routes,
-                                            .admit = admit,
-                                            .ctx = api},
-                      &api->http, e);
+    int r = open_port(api, e);
     if (r < 0) {
         (void)api_close(api);
         return err_wrap(e, "the HTTP API");
@@ -187,6 +195,7 @@ struct api *api_close(struct api *api)
         return NULL;
     struct api_core *core = api->core;
     api->http = http_close(api->http);
+    api->files = api_files_close(api->files);
     api->sessions = api_sessions_close(api->sessions);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
