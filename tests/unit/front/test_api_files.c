@@ -30,10 +30,6 @@ static void open_it(void)
 {
     struct err e = ERR_NONE;
     static char workspace[64];
-    open_loop();
-    open_door(); /* a library keeps what it opens the first time: place.h counts descriptors */
-    api.http = http_close(api.http);
-    loop = loop_free(loop);
     open_place();
     open_loop();
     (void)umask(022);
@@ -42,14 +38,19 @@ static void open_it(void)
     api.files = api_files_open(loop, workspace, &e);
     TEST_ASSERT_(api.files != NULL, "%s", e.msg);
     open_door();
+    fds_before = count_fds();
 }
 
 static void close_it(void)
 {
+    turn();
+    TEST_CHECK(count_fds() <= fds_before); /* of its requests none is left */
+    TEST_MSG("%d descriptors more", count_fds() - fds_before);
     api.http = http_close(api.http);
     api.files = api_files_close(api.files);
     close_loop();
     buf_done(&request);
+    fds_before = count_fds() - 1; /* that of the workspace; libwebsockets keeps one for itself */
     close_place();
 }
 
