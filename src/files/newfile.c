@@ -201,7 +201,11 @@ static int rename_in_steps(int dir, const char *name, int to_dir, const char *to
     if (!S_ISDIR(st.st_mode)) {
         if (linkat(dir, name, to_dir, to_name, 0) < 0)
             return -errno;
-        return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+        if (unlinkat(dir, name, 0) == 0)
+            return 0;
+        int r = -errno;
+        (void)unlinkat(to_dir, to_name, 0);
+        return r;
     }
     if (mkdirat(to_dir, to_name, 0777) < 0)
         return -errno;
@@ -216,7 +220,7 @@ int rename_to_new(int dir, const char *name, int to_dir, const char *to_name)
 {
     if (syscall(SYS_renameat2, dir, name, to_dir, to_name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != ENOSYS && errno != EINVAL && errno != EPERM)
+    if (errno != ENOSYS && errno != EINVAL)
         return -errno;
     return rename_in_steps(dir, name, to_dir, to_name);
 }

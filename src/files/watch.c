@@ -31,12 +31,25 @@ struct watch {
     size_t n;
     char *waiting[WATCH_FOLDERS_MAX]; /* paths of folders that are to be watched, a ring */
     size_t first_waiting, n_waiting;
-    DIR *dir; /* of the folder that is being read */
+    size_t path_bytes; /* of both */
+    DIR *dir;          /* of the folder that is being read */
     char dir_path[BENEATH_PATH_MAX];
     char path[BENEATH_PATH_MAX]; /* of the event that is lent */
     char bytes[BYTES_MAX] __attribute__((aligned(__alignof__(struct inotify_event))));
     size_t at, have;
 };
+
+static char *keep(struct watch *w, const char *path)
+{
+    w->path_bytes += strlen(path) + 1;
+    return xstrdup(path);
+}
+
+static void let_go(struct watch *w, char *path)
+{
+    w->path_bytes -= strlen(path) + 1;
+    xfree(path);
+}
 
 /* --- the table of folders --------------------------------------------------------------------- */
 
@@ -63,19 +76,19 @@ static void remember(struct watch *w, int number, const char *path)
 {
     struct folder *known = folder_of(w, number);
     if (known) { /* it was moved here before we heard of it */
-        xfree(known->path);
-        known->path = xstrdup(path);
+        let_go(w, known->path);
+        known->path = keep(w, path);
         return;
     }
     size_t i = find(w, number);
     memmove(w->folders + i + 1, w->folders + i, (w->n - i) * sizeof *w->folders);
-    w->folders[i] = (struct folder){number, xstrdup(path)};
+    w->folders[i] = (struct folder){number, keep(w, path)};
     w->n++;
 }
 
 static void forget(struct watch *w, struct folder *f)
 {
-    xfree(f->path);
+    let_go(w, f->path);
     size_t i = (size_t)(f - w->folders);
     memmove(f, f + 1, (--w->n - i) * sizeof *f);
 }
@@ -109,9 +122,9 @@ static bool make_path(char ret[BENEATH_PATH_MAX], const char *folder, const char
 
 static bool queue(struct watch *w, const char *path)
 {
-    if (w->n_waiting == WATCH_FOLDERS_MAX)
+    if (w->n_waiting == WATCH_FOLDERS_MAX || w->path_bytes > WATCH_PATHS_MAX)
         return false;
-    w->waiting[(w->first_waiting + w->n_waiting++) % WATCH_FOLDERS_MAX] = xstrdup(path);
+    w->waiting[(w->first_waiting + w->n_waiting++) % WATCH_FOLDERS_MAX] = keep(w, path);
     return true;
 }
 
@@ -141,8 +154,9 @@ static int tell_limit(struct watch *w, struct watch_event *ret)
 /* Begins with the next folder that waits. 1: it cannot be watched, and *ret says so. */
 static int start_next(struct watch *w, struct watch_event *ret)
 {
-    drop_str char *path = w->waiting[w->first_waiting];
-    w->waiting[w->first_waiting] = NULL;
+    char path[BENEATH_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s", w->waiting[w->first_waiting]);
+    let_go(w, w->waiting[w->first_waiting]);
     w->first_waiting = (w->first_waiting + 1) % WATCH_FOLDERS_MAX;
     w->n_waiting--;
     drop_fd int fd = beneath_at(&w->top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS);

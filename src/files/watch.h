@@ -5,8 +5,8 @@
  *          what is read, and the temporary names of newfile.h.
  * Below:   with `below`, folders that come later, too; what they hold already when they are found
  *          is told as created, so that nothing is missed; it may then be told twice.
- * Limits:  WATCH_FOLDERS_MAX folders; those beyond are told (WATCH_LIMIT) and not watched. The
- *          kernel keeps so many events (fs.inotify.max_queued_events) for who does not fetch them;
+ * Limits:  WATCH_FOLDERS_MAX folders, WATCH_PATHS_MAX; those beyond are told (WATCH_LIMIT) and
+ *          not watched. The kernel keeps fs.inotify.max_queued_events for who does not fetch them;
  *          WATCH_OVERFLOW: some are lost, look for yourself. */
 #ifndef FILES_WATCH_H
 #define FILES_WATCH_H
@@ -19,7 +19,8 @@
 #include "files/beneath.h"
 
 #define WATCH_FOLDERS_MAX 4096
-#define WATCH_STEP 512 /* names that are read at once, in folders that are new */
+#define WATCH_PATHS_MAX (2 << 20) /* bytes of their paths */
+#define WATCH_STEP 64             /* names that are read at once, in folders that are new */
 
 enum watch_kind {
     WATCH_READY, /* from here on nothing is missed; once */

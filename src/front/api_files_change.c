@@ -74,19 +74,35 @@ static void on_put_body(void *ctx, const char *bytes, size_t n)
     free_put(p);
 }
 
+/* A body takes its time: its folder may be elsewhere by now, and another have its name. */
+static int same_folder(const struct put *p)
+{
+    struct stat then, now;
+    const char *name;
+    drop_fd int dir = beneath_parent(&p->f->top, p->path, false, BENEATH_FOLLOW, &name);
+    if (dir < 0)
+        return dir;
+    if (fstat(dir, &now) < 0 || fstat(p->file.dir, &then) < 0)
+        return -errno;
+    return now.st_ino == then.st_ino && now.st_dev == then.st_dev ? 0 : -ENOENT;
+}
+
 static void on_put_end(void *ctx)
 {
     struct put *p = ctx;
     const char *slash = strrchr(p->path, '/'), *none = http_header(p->r, "If-None-Match");
     enum newfile_how how = none && strcmp(none, "*") == 0 ? NEWFILE_NEW : NEWFILE_REPLACE;
     struct stat st;
-    if (files_may_change(p->f, p->r, p->path)) { /* once more: a body takes its time */
-        int code = fstat(p->file.fd, &st) < 0 ? -errno : 0;
+    if (files_may_change(p->f, p->r, p->path)) { /* once more */
+        int code = fstat(p->file.fd, &st) < 0 ? -errno : same_folder(p);
         if (code == 0)
             code = newfile_commit(&p->file, slash ? slash + 1 : p->path, how, true);
         if (code == -EEXIST && how == NEWFILE_NEW)
             http_problem(p->r, 412, NULL, 0, "%.*s: it is there, against If-None-Match", SHOWN_MAX,
                          p->path);
+        else if (code == -ENOENT)
+            http_problem(p->r, 409, NULL, 0, "%.*s: its folder was moved meanwhile; send it again",
+                         SHOWN_MAX, p->path);
         else if (code < 0)
             files_problem(p->r, code, p->path);
         else
@@ -106,18 +122,16 @@ static bool has_room(struct http_request *r, int dir, const char *path)
     return false;
 }
 
+/* mode: as asked for. */
 static void begin_put(struct api_files *f, struct http_request *r, const char *path, int dir,
-                      const char *name)
+                      const char *name, mode_t mode)
 {
     static const struct http_events events = {
         .body = on_put_body, .end = on_put_end, .gone = on_put_gone};
     struct newfile file = NEWFILE_NONE;
     struct stat st;
-    mode_t mode = FILE_MODE;
     const char *asked = http_query(r, "mode");
     bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!files_mode(r, asked, &mode))
-        return;
     int code = there && S_ISDIR(st.st_mode) ? -EISDIR : newfile_open(dir, mode, false, &file);
     if (code == 0 && there && !asked && S_ISREG(st.st_mode))
         mode = st.st_mode & 0777;
@@ -139,13 +153,14 @@ void files_put(void *ctx, struct http_request *r)
     struct api_files *f = files_of(ctx);
     char path[BENEATH_PATH_MAX];
     const char *name;
+    mode_t mode = FILE_MODE;
     bool parents;
     if (!path_of_one(r, path) || !files_flag(r, "parents", &parents) ||
-        !files_may_change(f, r, path))
+        !files_mode(r, http_query(r, "mode"), &mode) || !files_may_change(f, r, path))
         return;
     drop_fd int dir = open_parent(f, r, path, parents, &name);
     if (dir >= 0 && has_room(r, dir, path))
-        begin_put(f, r, path, dir, name);
+        begin_put(f, r, path, dir, name, mode);
 }
 
 /* --- delete ----------------------------------------------------------------------------------- */

@@ -9,9 +9,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,8 +32,22 @@ static void put_at(int dir, const char *name, const char *text)
     (void)fd_close(fd);
 }
 
+static int fds_before;
+
+static int count_fds(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d))
+        n++;
+    if (d)
+        (void)closedir(d);
+    return n;
+}
+
 static void open_place(void)
 {
+    fds_before = count_fds();
     TEST_ASSERT(mkdtemp(top) != NULL);
     int dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     put_at(dir, "secret", "secret");
@@ -63,6 +81,8 @@ static void close_place(void)
     w = fd_close(w);
     empty_folder(dir);
     TEST_CHECK(rmdir(top) == 0);
+    TEST_CHECK(count_fds() == fds_before);
+    TEST_MSG("%d descriptors more", count_fds() - fds_before);
 }
 
 /* The file's text; "-": it is not there. */
@@ -80,6 +100,25 @@ static __attribute__((unused)) bool is_there(int dir, const char *name)
 {
     struct stat st;
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static __attribute__((unused)) bool try_link(const char *text, const char *name)
+{
+    return symlinkat(text, w, name) == 0;
+}
+
+/* As a kernel without the call, or a container engine's filter. */
+static __attribute__((unused)) void filter_call(unsigned number, unsigned error)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    TEST_ASSERT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    TEST_ASSERT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
 static __attribute__((unused)) int count_names(int dir)

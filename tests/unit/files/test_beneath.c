@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "place.h"
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "files/beneath.h"
@@ -169,23 +164,9 @@ static void paths_are_checked(void)
     TEST_CHECK(beneath_clean(long_one, clean) == -ENAMETOOLONG);
 }
 
-/* As seccomp filters of container engines that do not know the call. */
-static void filter_openat2(unsigned error)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-    TEST_ASSERT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    TEST_ASSERT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 static void a_filter_that_says_eperm_leads_to_the_walk(void)
 {
-    filter_openat2(EPERM);
+    filter_call(SYS_openat2, EPERM);
     open_it(false);
     TEST_CHECK(b.walk);
     check_paths();
@@ -194,7 +175,7 @@ static void a_filter_that_says_eperm_leads_to_the_walk(void)
 
 static void a_kernel_without_the_call_leads_to_the_walk(void)
 {
-    filter_openat2(ENOSYS);
+    filter_call(SYS_openat2, ENOSYS);
     open_it(false);
     TEST_CHECK(b.walk);
     check_paths();
@@ -210,11 +191,10 @@ static void *swap_about(void *ctx)
     (void)ctx;
     while (!atomic_load(&stop)) {
         (void)renameat(w, "s", w, "s-folder");
-        int made = symlinkat("..", w, "s");
+        (void)try_link("..", "s");
         (void)unlinkat(w, "s", 0);
-        made += symlinkat("/", w, "s");
+        (void)try_link("/", "s");
         (void)unlinkat(w, "s", 0);
-        TEST_CHECK(made <= 0);
         (void)renameat(w, "s-folder", w, "s");
         atomic_fetch_add(&swaps, 1);
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "place.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "files/listing.h"
 #include "files/newfile.h"
@@ -130,6 +133,12 @@ static void a_new_name_overwrites_nothing(void)
     close_place();
 }
 
+static void nor_does_it_without_renameat2(void)
+{
+    filter_call(SYS_renameat2, ENOSYS);
+    a_new_name_overwrites_nothing();
+}
+
 /* --- pages and trees -------------------------------------------------------------------------- */
 
 static void pages_are_in_order_and_without_gaps(void)
@@ -191,6 +200,42 @@ static void deep_trees_are_deleted_and_links_are_not_followed(void)
     close_place();
 }
 
+/* Hostile code: below "s" stands a folder, then a link to what must stay, and so on. */
+static atomic_bool stop;
+static atomic_long swaps;
+
+static void *swap_about(void *ctx)
+{
+    (void)ctx;
+    while (!atomic_load(&stop)) {
+        (void)mkdirat(w, "s", 0755);
+        (void)mkdirat(w, "s/x", 0755);
+        (void)renameat(w, "s/x", w, "s/y");
+        (void)try_link("../..", "s/x");
+        (void)unlinkat(w, "s/x", 0);
+        (void)try_link("../../..", "s/y/z");
+        atomic_fetch_add(&swaps, 1);
+    }
+    return NULL;
+}
+
+static void a_tree_that_others_change_is_deleted_inside_only(void)
+{
+    pthread_t thread;
+    open_place();
+    TEST_CHECK(mkdirat(w, "../outside", 0755) == 0);
+    put_at(w, "../outside/precious", "precious");
+    TEST_CHECK(pthread_create(&thread, NULL, swap_about, NULL) == 0);
+    for (int i = 0; i < 300 || atomic_load(&swaps) < 300; i++)
+        (void)delete_all(w); /* it may say that something was made meanwhile */
+    atomic_store(&stop, true);
+    TEST_CHECK(pthread_join(thread, NULL) == 0);
+    TEST_CHECK(delete_all(w) == 1 && count_names(w) == 0);
+    TEST_CHECK(strcmp(text_at(w, "../secret"), "secret") == 0);
+    TEST_CHECK(strcmp(text_at(w, "../outside/precious"), "precious") == 0);
+    close_place();
+}
+
 static void a_tree_is_walked_from_the_top_down(void)
 {
     open_place();
@@ -220,8 +265,10 @@ TEST_LIST = {
     T(a_full_disk_is_told_and_leaves_nothing),
     T(more_than_a_window_arrives_unchanged),
     T(a_new_name_overwrites_nothing),
+    T(nor_does_it_without_renameat2),
     T(pages_are_in_order_and_without_gaps),
     T(deep_trees_are_deleted_and_links_are_not_followed),
+    T(a_tree_that_others_change_is_deleted_inside_only),
     T(a_tree_is_walked_from_the_top_down),
     {NULL, NULL},
 };

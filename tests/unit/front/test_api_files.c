@@ -13,6 +13,19 @@
 static struct api api;
 static struct buf request = {.cap = (size_t)16 << 20};
 
+static void open_door(void)
+{
+    struct err e = ERR_NONE;
+    struct http_config config = {.loop = loop,
+                                 .host = "localhost",
+                                 .routes = api_file_routes.routes,
+                                 .n_routes = api_file_routes.n,
+                                 .ctx = &api};
+    TEST_CHECK(http_open(&config, &api.http, &e) == 0);
+    TEST_MSG("%s", e.msg);
+    port = http_port(api.http);
+}
+
 static void open_it(void)
 {
     struct err e = ERR_NONE;
@@ -24,22 +37,20 @@ static void open_it(void)
     api = (struct api){.loop = loop, .workspace = workspace};
     api.files = api_files_open(loop, workspace, &e);
     TEST_ASSERT_(api.files != NULL, "%s", e.msg);
-    struct http_config config = {.loop = loop,
-                                 .host = "localhost",
-                                 .routes = api_file_routes.routes,
-                                 .n_routes = api_file_routes.n,
-                                 .ctx = &api};
-    TEST_CHECK(http_open(&config, &api.http, &e) == 0);
-    TEST_MSG("%s", e.msg);
-    port = http_port(api.http);
+    open_door();
+    fds_before = count_fds();
 }
 
 static void close_it(void)
 {
+    turn();
+    TEST_CHECK(count_fds() <= fds_before); /* of its requests none is left */
+    TEST_MSG("%d descriptors more", count_fds() - fds_before);
     api.http = http_close(api.http);
     api.files = api_files_close(api.files);
     close_loop();
     buf_done(&request);
+    fds_before = count_fds() - 1; /* that of the workspace; libwebsockets keeps one for itself */
     close_place();
 }
 
@@ -389,6 +400,37 @@ static void what_changes_during_the_body_counts(void)
     check_status(412);
     TEST_CHECK(strcmp(text_at(w, "n"), "theirs") == 0 && count_names(w) == 2);
     (void)fd_close(fd);
+    close_it();
+}
+
+static void a_folder_that_moves_away_is_not_written_to(void)
+{
+    open_it();
+    TEST_CHECK(mkdirat(w, "d", 0755) == 0);
+    int fd = dial();
+    say(fd, "PUT /v1/files/d/f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nmi");
+    TEST_CHECK(renameat(w, "d", w, "../elsewhere") == 0 && mkdirat(w, "d", 0755) == 0);
+    say(fd, "ne");
+    (void)hear(fd);
+    check_problem(409, "d/f: its folder was moved meanwhile; send it again");
+    TEST_CHECK(!is_there(w, "d/f") && !is_there(w, "../elsewhere/f"));
+    (void)fd_close(fd);
+    close_it();
+}
+
+/* A lease makes an open wait, for those who wait. */
+static void a_file_that_is_held_is_told_at_once(void)
+{
+    open_it();
+    put_at(w, "f", "x");
+    (void)signal(SIGIO, SIG_IGN);
+    int fd = openat(w, "f", O_RDWR | O_CLOEXEC);
+    TEST_CHECK(fcntl(fd, F_SETLEASE, F_WRLCK) == 0);
+    get("/v1/files/f", "");
+    check_problem(503, "f: somebody holds or moves this; try again");
+    (void)fd_close(fd);
+    get("/v1/files/f", "");
+    check_status(200);
     close_it();
 }
 
@@ -759,6 +801,8 @@ TEST_LIST = {
     T(nothing_outside_is_reached),
     T(a_file_is_put),
     T(what_changes_during_the_body_counts),
+    T(a_folder_that_moves_away_is_not_written_to),
+    T(a_file_that_is_held_is_told_at_once),
     T(half_a_file_is_no_file),
     T(a_long_body_arrives_as_it_was_sent),
     T(no_space_is_told_and_leaves_nothing),
