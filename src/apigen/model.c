@@ -161,8 +161,7 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     bool typed = json_text(types) || json_is_array(types);
     bool properties = has_properties(v);
     if (view_type(v, "object",
-                  !typed && (properties || view_get(v, "additionalProperties") ||
-                             view_get(v, "patternProperties")))) {
+                  !typed && (properties || view_get(v, "patternProperties")))) {
         if (properties)
             union_add(m, u, type_of(m, make_object(m, v, key, hint)));
         else

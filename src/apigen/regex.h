@@ -10,7 +10,7 @@
 
 enum regex_kind {
     REGEX_NONE,   /* neither engine is known to take it */
-    REGEX_PLAIN,  /* Rust's takes it, and Python's */
+    REGEX_PLAIN,  /* Rust's takes it, which is what models use */
     REGEX_PYTHON, /* look-around or back references: only Python's */
 };
 
