@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from corpus import CORPUS
 
@@ -16,16 +16,18 @@ DEPTH_MAX = 3
 TARGET = CORPUS / "generated.json"
 
 Schema = dict[str, Any]
+Make = Callable[[int], Schema]
+T = TypeVar("T")
 
-WORDS = (
+NAMES = (
     "id name path query limit offset since until state labels owner page_size createdAt userId "
     "content-type from class filter options items data value values text format type title tags "
     "target mode level color point matrix entries children parent config meta settings callback "
     "MaxTokens top_k $select @id x-flag 2nd kind amount currency email url start end list model_id"
-).split()
-TEXTS = (
-    "asc desc open closed all none A a in-progress 1 +1 on/off UPPER é x.y none_of_these".split()
 )
+VALUES = "asc desc open closed all none A a in-progress 1 +1 on/off UPPER é x.y none_of_these"
+WORDS = NAMES.split()
+TEXTS = VALUES.split()
 PATTERNS = [
     r"^[a-z]+$",
     r"^\d{3}$",
@@ -66,10 +68,10 @@ class Chance:
     def one_in(self, n: int) -> bool:
         return self.below(n) == 0
 
-    def of(self, choices: Any) -> Any:
+    def of(self, choices: Sequence[T]) -> T:
         return choices[self.below(len(choices))]
 
-    def some(self, choices: Any, least: int, most: int) -> list[Any]:
+    def some(self, choices: Sequence[T], least: int, most: int) -> list[T]:
         """Different ones, in the order of the choices."""
         wanted = least + self.below(most - least + 1)
         left = list(range(len(choices)))
@@ -105,7 +107,8 @@ class Maker:
         if name == "sort_order":
             return {"type": "string", "enum": self.chance.some(TEXTS, 1, 4)}
         if name == "Ref":
-            return self.chance.of([self.string, self.integer, self.array])(2)
+            makers: list[Make] = [self.string, self.integer, self.array]
+            return self.chance.of(makers)(2)
         made = self.object(2)
         if name == "Node":
             made["properties"]["children"] = {
@@ -122,10 +125,17 @@ class Maker:
             made = {**made, "title": self.chance.of(WORDS).title()}
         return made
 
-    def makers(self, depth: int) -> list[Callable[[int], Schema]]:
-        simple = [self.string, self.string, self.integer, self.number, self.boolean, self.enum]
-        more = [self.const, self.nullable, self.free, self.reference]
-        deep = [
+    def makers(self, depth: int) -> list[Make]:
+        simple: list[Make] = [
+            self.string,
+            self.string,
+            self.integer,
+            self.number,
+            self.boolean,
+            self.enum,
+        ]
+        more: list[Make] = [self.const, self.nullable, self.free, self.reference]
+        deep: list[Make] = [
             self.object,
             self.array,
             self.array,
@@ -190,7 +200,8 @@ class Maker:
         return {"const": self.chance.of(["fixed", 7, True, "with space"])}
 
     def free(self, depth: int) -> Schema:
-        return self.chance.of([{}, {"type": "object"}, {"type": "array"}, {"default": None}])
+        free: list[Schema] = [{}, {"type": "object"}, {"type": "array"}, {"default": None}]
+        return self.chance.of(free)
 
     def reference(self, depth: int) -> Schema:
         if not self.names:
@@ -200,7 +211,8 @@ class Maker:
     # --- with parts ---
 
     def nullable(self, depth: int) -> Schema:
-        inner = self.chance.of([self.string, self.integer, self.reference, self.enum])(depth + 1)
+        makers: list[Make] = [self.string, self.integer, self.reference, self.enum]
+        inner = self.chance.of(makers)(depth + 1)
         default = {"default": None} if self.chance.one_in(2) else {}
         if isinstance(inner.get("type"), str) and "enum" not in inner and self.chance.one_in(2):
             return {**inner, "type": [inner["type"], "null"], **default}

@@ -115,4 +115,5 @@ def test_mypy_strict(package: Path) -> None:
 
 def test_ruff_check(package: Path) -> None:
     """The rules that ruff has without a configuration."""
-    assert not run("ruff", "check", "--isolated", "--no-cache", str(package), folder=package.parent)
+    options = ("--output-format", "concise", "mcptools")
+    assert not run("ruff", "check", "--isolated", "--no-cache", *options, folder=package.parent)
