@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import generate
 import pytest
 from compare import Comparison, Difference, compare_all, judge
 from corpus import GOLDEN, HERE, cases, read_golden, servers
@@ -47,6 +48,10 @@ def test_the_corpus_is_large_and_has_a_golden_module_for_each_tool(comparison: C
     assert {f"{server}.txt" for server in servers()} == {path.name for path in GOLDEN.iterdir()}
     made = [f"{server}/{tool}" for server in servers() for tool in read_golden(server)]
     assert sorted(made) == sorted(NAMES)
+
+
+def test_the_generated_corpus_is_what_its_seeds_give() -> None:
+    assert generate.TARGET.read_text() == generate.document()
 
 
 def test_golden_files_are_of_the_pinned_versions() -> None:
@@ -110,4 +115,5 @@ def test_mypy_strict(package: Path) -> None:
 
 def test_ruff_check(package: Path) -> None:
     """The rules that ruff has without a configuration."""
-    assert not run("ruff", "check", "--isolated", "--no-cache", str(package), folder=package.parent)
+    options = ("--output-format", "concise", "mcptools")
+    assert not run("ruff", "check", "--isolated", "--no-cache", *options, folder=package.parent)
