@@ -75,6 +75,8 @@ static void need_model(struct needs *n, const struct model *model)
         need(n, "BaseModel", "pydantic");
         need(n, "ConfigDict", "pydantic");
         if (model->extra_type) {
+            need(n, "dict", NULL);
+            need(n, "str", NULL);
             visit_types(model->extra_type, need_type, n);
         }
         for (size_t i = 0; i < model->fields.n; i++)
