@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import types
+import typing
 import warnings
 from contextlib import suppress
 from copy import deepcopy
@@ -110,6 +111,8 @@ def import_oracle(name: str, code: str) -> types.ModuleType | str:
         return f"generate: {code.removeprefix(FAILED).split(':')[0]}"
     module = types.ModuleType(name)
     sys.modules[name] = module
+    for forget in vars(typing)["_cleanups"]:  # Union[int, bool] may be another's Union[bool, int]
+        forget()
     try:
         warnings.simplefilter("ignore")
         exec(compile(code, name, "exec"), module.__dict__)
