@@ -57,8 +57,8 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
                    tool->output ? "result" : "result: ToolOutput | None", async ? "await " : "",
                    async ? "run" : "run_sync");
     put_text(out, tool->name);
-    (void)buf_adds(out, ",\n        tool_args=params.model_dump(\n            "
-                        "by_alias=True, exclude_none=True, warnings=False\n        ),\n    )\n");
+    (void)buf_adds(out, ",\n        tool_args=params.model_dump("
+                        "by_alias=True, exclude_none=True, warnings=False),\n    )\n");
     (void)buf_adds(out, tool->output ? "    return Result.model_validate(result)\n"
                                      : "    return result\n");
 }

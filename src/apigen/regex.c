@@ -271,5 +271,5 @@ enum regex_kind regex_kind(const char *pattern)
         return REGEX_NONE;
     if (r.python)
         return r.rust ? REGEX_NONE : REGEX_PYTHON;
-    return REGEX_PLAIN;
+    return r.rust ? REGEX_RUST : REGEX_PLAIN;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "apigen/names.h"
+#include "apigen/regex.h"
 
 static const char *const bound_names[B__COUNT] = {
     [B_GE] = "ge",
@@ -135,4 +136,17 @@ void visit_model(const struct model *model, visit_fn *fn, void *ctx)
         visit_types(model->root, fn, ctx);
     if (model->extra_type)
         visit_types(model->extra_type, fn, ctx);
+}
+
+static void need_python_re(void *ctx, struct type *t)
+{
+    bool *needed = ctx;
+    *needed |= t->pattern && regex_kind(t->pattern) == REGEX_PYTHON;
+}
+
+bool model_needs_python_re(const struct model *model)
+{
+    bool needed = false;
+    visit_model(model, need_python_re, &needed);
+    return needed;
 }
