@@ -10,10 +10,10 @@ enum { PATTERN_MAX = 4096, DEPTH_MAX = 32, REPEAT_MAX = 1000, NAMES_MAX = 16 };
 struct reader {
     const char *at;
     int depth;
-    int groups;       /* closed so far: what a back reference may name */
-    long size;        /* a bound on what the repeats unfold to */
-    bool python;      /* look-around or a back reference was seen */
-    bool rust;        /* what only Rust's engine takes */
+    int groups;                   /* closed so far: what a back reference may name */
+    long size;                    /* a bound on what the repeats unfold to */
+    bool python;                  /* look-around or a back reference was seen */
+    bool rust;                    /* what only Rust's engine takes */
     const char *names[NAMES_MAX]; /* of groups */
     int n_names;
     bool look_behind; /* inside one: Python's wants a fixed width */
@@ -44,10 +44,12 @@ static bool hex_digits(struct reader *r, int n)
 static bool property(struct reader *r)
 {
     static const char *const known[] = {
-        "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "N",  "Nd",    "Nl",    "No",
-        "P",  "Pc", "Pd", "Ps", "Pe", "Po", "S",  "Sm", "Sc", "Sk", "So",    "Z",     "Zs",
-        "Zl", "Zp", "C",  "Cc", "Cf", "Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana",
-        "Arabic", "Hebrew", "Hangul", "Thai", "Alphabetic"};
+        "L",        "Lu",       "Ll",     "Lt",     "Lm",     "Lo",       "M",
+        "Mn",       "Mc",       "N",      "Nd",     "Nl",     "No",       "P",
+        "Pc",       "Pd",       "Ps",     "Pe",     "Po",     "S",        "Sm",
+        "Sc",       "Sk",       "So",     "Z",      "Zs",     "Zl",       "Zp",
+        "C",        "Cc",       "Cf",     "Latin",  "Greek",  "Cyrillic", "Han",
+        "Hiragana", "Katakana", "Arabic", "Hebrew", "Hangul", "Thai",     "Alphabetic"};
     size_t n = r->at[0] == '{' ? strcspn(r->at + 1, "}") : 0;
     for (size_t i = 0; n > 0 && r->at[n + 1] && i < sizeof(known) / sizeof *known; i++) {
         if (strlen(known[i]) == n && strncmp(known[i], r->at + 1, n) == 0) {

@@ -46,7 +46,7 @@ static void check(const struct row *rows, size_t n)
                       rows[i].schema, defs);
         drop_str char *text = generate(schema);
         drop_str char *line = xasprintf("\n    %s\n", rows[i].line);
-        TEST_CHECK_(strstr(text, line), "%s: %s", rows[i].schema, rows[i].line);
+        TEST_CHECK_(strstr(text, line) != NULL, "%s: %s", rows[i].schema, rows[i].line);
         TEST_MSG("found %s", text);
     }
 }
@@ -172,7 +172,8 @@ static void choices_are_unions(void)
 static void enumerations_have_named_members(void)
 {
     static const struct row rows[] = {
-        {"{\"type\":\"string\",\"enum\":[\"asc\",\"help-wanted\"]}", "help_wanted = \"help-wanted\""},
+        {"{\"type\":\"string\",\"enum\":[\"asc\",\"help-wanted\"]}",
+         "help_wanted = \"help-wanted\""},
         {"{\"enum\":[\"a-b\",\"a_b\"]}", "a_b_1 = \"a_b\""},
         {"{\"enum\":[\"a\",\"a\"]}", "a_1 = \"a\""},
         {"{\"enum\":[\"class\",\"mro\",\"\",\"2\"]}", "class_ = \"class\""},
@@ -191,7 +192,8 @@ static void enumerations_have_named_members(void)
         {"{\"type\":\"integer\",\"enum\":[1,2],\"x-enum-varnames\":[\"ONE\"]}", "ONE = 1"},
         {"{\"type\":[\"string\",\"null\"],\"enum\":[\"a\",null]}", "value: Value | None"},
         {"{\"type\":\"array\",\"items\":{\"enum\":[\"a\"]}}", "value: list[ValueEnum]"},
-        {"{\"enum\":[\"\\\"\\\"\\\"\\nimport os\"]}", "field___import_os = \"\\\"\\\"\\\"\\nimport os\""},
+        {"{\"enum\":[\"\\\"\\\"\\\"\\nimport os\"]}",
+         "field____import_os = \"\\\"\\\"\\\"\\nimport os\""},
     };
     CHECK(rows);
 }
@@ -225,7 +227,7 @@ static void expect_lines(const char *schema, const char *const *lines)
     drop_str char *text = generate(schema);
     for (; *lines; lines++) {
         drop_str char *line = xasprintf("\n%s\n", *lines);
-        TEST_CHECK_(strstr(text, line), "%s", *lines);
+        TEST_CHECK_(strstr(text, line) != NULL, "%s", *lines);
         TEST_MSG("found %s", text);
     }
 }

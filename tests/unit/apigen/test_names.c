@@ -57,10 +57,15 @@ static void a_field_is_an_identifier(void)
         {"None", "None_"},
         {"async", "async_"},
         {"match", "match"}, /* a soft keyword may be a name */
-        {"gr\xc3\xb6\xc3\x9f" "e", "gr\xc3\xb6\xc3\x9f" "e"},
+        {"gr\xc3\xb6\xc3\x9f"
+         "e",
+         "gr\xc3\xb6\xc3\x9f"
+         "e"},
         {"\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac"},
         {"\xef\xac\x81", "field_"}, /* the ligature fi is two letters to Python */
-        {"a\xe2\x80\xa8" "b", "a_b"}, /* line separator */
+        {"a\xe2\x80\xa8"
+         "b",
+         "a_b"}, /* line separator */
         {"a\nimport os", "a_import_os"},
     };
     CHECK_NAMES(name_field, pairs);
@@ -85,10 +90,11 @@ static void a_class_is_in_camel_case(void)
 static void an_item_is_called_by_the_singular(void)
 {
     static const struct pair pairs[] = {
-        {"Files", "File"},     {"Entities", "Entity"}, {"Boxes", "Box"},      {"Classes", "Class"},
-        {"Branches", "Branch"}, {"Children", "Child"},  {"People", "Person"},  {"Data", "Datum"},
-        {"Series", "Series"},  {"Movies", "Movie"},    {"Leaves", "Leaf"},    {"News", "News"},
-        {"Status", "StatusItem"}, {"List", "ListItem"}, {"Address", "AddressItem"},
+        {"Files", "File"},        {"Entities", "Entity"}, {"Boxes", "Box"},
+        {"Classes", "Class"},     {"Branches", "Branch"}, {"Children", "Child"},
+        {"People", "Person"},     {"Data", "Datum"},      {"Series", "Series"},
+        {"Movies", "Movie"},      {"Leaves", "Leaf"},     {"News", "News"},
+        {"Status", "StatusItem"}, {"List", "ListItem"},   {"Address", "AddressItem"},
     };
     struct arena a = {0};
     for (size_t i = 0; i < sizeof(pairs) / sizeof *pairs; i++) {
@@ -143,7 +149,9 @@ static void a_description_does_not_end_its_docstring(void)
         {"\\N{DIGIT ONE} \\x41", "  \"\"\"\\\\N{DIGIT ONE} \\\\x41\"\"\""},
         {"one\n\n  two\n", "  \"\"\"\n  one\n\n    two\n  \"\"\""},
         {"\xc0\x80\r\f", "  \"\"\"\\x00\\r\\x0c\"\"\""},
-        {"a\xe2\x80\xa9" "b\xe2\x80\xae", "  \"\"\"a\\u2029b\\u202e\"\"\""},
+        {"a\xe2\x80\xa9"
+         "b\xe2\x80\xae",
+         "  \"\"\"a\\u2029b\\u202e\"\"\""},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof *pairs; i++) {
         struct buf out = BUF_INIT(1000);
@@ -182,8 +190,9 @@ static void a_number_is_written_as_short_as_it_reads_back(void)
     static const struct {
         double value;
         const char *text;
-    } rows[] = {{0, "0"},      {-0.0, "0"},  {30, "30"},   {-1.5, "-1.5"},
-                {0.1, "0.1"},  {1e20, "100000000000000000000"},
+    } rows[] = {{0, "0"},          {-0.0, "0"},
+                {30, "30"},        {-1.5, "-1.5"},
+                {0.1, "0.1"},      {1e20, "100000000000000000000"},
                 {1e300, "1e+300"}, {1.0 / 3, "0.3333333333333333"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof *rows; i++) {
         struct buf out = BUF_INIT(1000);

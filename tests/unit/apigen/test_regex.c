@@ -14,35 +14,61 @@ static void check(enum regex_kind kind, const char *const *patterns)
 
 static void what_both_engines_take_is_passed_on(void)
 {
-    static const char *const patterns[] = {
-        "", "^[a-z0-9_-]+$", "^\\d{4}-\\d{2}-\\d{2}$", "a|b|", "(a|b)*c?", "(?:x){2,3}?",
-        "[^/]+/[^/]+", "\\u00e9\\x41", "^\\/api\\/", "[\\w.-]+@[\\w-]+", "\\bword\\B", ".{1,}",
-        "gr\xc3\xb6\xc3\x9f" "er", "(?P<n>x)",
-        "a\nb", "[--]", "[a-]", "[-a]", "[.*+?^$]", NULL};
+    static const char *const patterns[] = {"",
+                                           "^[a-z0-9_-]+$",
+                                           "^\\d{4}-\\d{2}-\\d{2}$",
+                                           "a|b|",
+                                           "(a|b)*c?",
+                                           "(?:x){2,3}?",
+                                           "[^/]+/[^/]+",
+                                           "\\u00e9\\x41",
+                                           "^\\/api\\/",
+                                           "[\\w.-]+@[\\w-]+",
+                                           "\\bword\\B",
+                                           ".{1,}",
+                                           "gr\xc3\xb6\xc3\x9f"
+                                           "er",
+                                           "(?P<n>x)",
+                                           "a\nb",
+                                           "[--]",
+                                           "[a-]",
+                                           "[-a]",
+                                           "[.*+?^$]",
+                                           NULL};
     check(REGEX_PLAIN, patterns);
 }
 
 static void what_only_rust_s_engine_takes_is_told_apart(void)
 {
-    static const char *const patterns[] = {"^(?<year>\\d+)-(?<day>\\d+)$", "^\\p{L}+\\P{Nd}$", "^a++$",
-                                           "[\\p{Greek}x]", NULL};
+    static const char *const patterns[] = {"^(?<year>\\d+)-(?<day>\\d+)$", "^\\p{L}+\\P{Nd}$",
+                                           "^a++$", "[\\p{Greek}x]", NULL};
     check(REGEX_RUST, patterns);
 }
 
 static void look_around_and_references_are_python_s(void)
 {
-    static const char *const patterns[] = {"^(?!-)[a-z-]+$", "(?=.*\\d).+", "(a)\\1", "(?<=x)y",
-                                           "(?<!ab)c", NULL};
+    static const char *const patterns[] = {"^(?!-)[a-z-]+$", "(?=.*\\d).+", "(a)\\1",
+                                           "(?<=x)y",        "(?<!ab)c",    NULL};
     check(REGEX_PYTHON, patterns);
 }
 
 static void what_no_engine_is_known_to_take_is_left_out(void)
 {
-    static const char *const patterns[] = {
-        "[", "]", "(", ")", "*", "a**", "a{2,1}", "a{1001}", "a{,3}", "{", "}", "[]", "[]]", "[^]",
-        "[z-a]", "[a-\\d]", "[[:alpha:]]", "[a&&b]", "\\", "\\cA", "\\z", "\\u12", "\\ud800", "\\xg0",
-        "(?i)x", "(?#c)", "(?<n>a)(?<n>b)", "(?<1>a)", "(?<>a)", "(?<n", "\\1(a)", "(a)\\2", "\\p{Foo}",
-        "\\p", "\\p{", "\\pL", "(?<=a+)b", "(?<=a|b)c", "^*", "(?=a)*", "(?=a)\\p{L}", "a\xc0\x80", NULL};
+    static const char *const patterns[] = {"[",        "]",           "(",
+                                           ")",        "*",           "a**",
+                                           "a{2,1}",   "a{1001}",     "a{,3}",
+                                           "{",        "}",           "[]",
+                                           "[]]",      "[^]",         "[z-a]",
+                                           "[a-\\d]",  "[[:alpha:]]", "[a&&b]",
+                                           "\\",       "\\cA",        "\\z",
+                                           "\\u12",    "\\ud800",     "\\xg0",
+                                           "(?i)x",    "(?#c)",       "(?<n>a)(?<n>b)",
+                                           "(?<1>a)",  "(?<>a)",      "(?<n",
+                                           "\\1(a)",   "(a)\\2",      "\\p{Foo}",
+                                           "\\p",      "\\p{",        "\\pL",
+                                           "(?<=a+)b", "(?<=a|b)c",   "^*",
+                                           "(?=a)*",   "(?=a)\\p{L}", "a\xc0\x80",
+                                           NULL};
     check(REGEX_NONE, patterns);
 }
 
