@@ -28,7 +28,7 @@ static char *usable_name(struct arena *a, const char *tool)
     return name_is_keyword(name) || dunder ? arena_textf(a, "%s_tool", name) : name;
 }
 
-/* Tools whose name needs no change have it, whatever else the list holds; then the others in order. */
+/* Tools whose name needs no change have it, whatever else the list holds; then come the others. */
 static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n,
                          const char **names)
 {

@@ -133,7 +133,7 @@ static uint32_t next(const char **s)
 {
     const char *at = *s;
     uint32_t c = 0xFFFD;
-    size_t n = utf8_char(at, strlen(at) < 4 ? strlen(at) : 4, &c);
+    size_t n = utf8_char(at, strnlen(at, 4), &c);
     if (n == 0 && (unsigned char)at[0] == 0xC0 && (unsigned char)at[1] == 0x80) {
         *s += 2;
         return 0;

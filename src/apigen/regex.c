@@ -93,12 +93,14 @@ static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
     if (c == '\\') {
         r->at++;
         *ret_char = (unsigned char)*r->at;
-        if (strchr("tnrfvxu", (char)*ret_char))
+        if (!*ret_char || strchr("tnrfvxu", (char)*ret_char))
             *ret_char = -1;
         return escape(r, true, ret_class);
     }
+    if (!c)
+        return false;
     bool doubled = strchr("-&~|", c) && r->at[1] == c; /* set operations of either engine */
-    if (!c || c == '[' || (doubled && c != '-') || (doubled && r->at[2] != ']'))
+    if (c == '[' || (doubled && c != '-') || (doubled && r->at[2] != ']'))
         return false;
     *ret_char = (unsigned char)c;
     r->at++;

@@ -13,7 +13,8 @@
 static const char defs[] =
     "{\"Node\":{\"type\":\"object\",\"properties\":{\"next\":{\"$ref\":\"#/$defs/Node\"}}},"
     "\"Color\":{\"enum\":[\"red\",\"green\"]},\"Name\":{\"type\":\"string\",\"minLength\":1},"
-    "\"P\":{\"$anchor\":\"here\",\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}},"
+    "\"P\":{\"$anchor\":\"here\","
+    "\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}},"
     "\"a/b c\":{\"type\":\"object\",\"properties\":{\"y\":{}}},"
     "\"Loop\":{\"$ref\":\"#/$defs/Loop\"},\"V\":{\"v\":{}},\"L\":[{\"type\":\"integer\"}]}";
 
@@ -238,10 +239,13 @@ static void defaults_are_written_for_the_type(void)
         "{\"properties\":{\"a\":{\"type\":\"string\",\"default\":\"x\\\"\"},"
         "\"b\":{\"type\":\"integer\",\"default\":3},\"c\":{\"type\":\"array\",\"default\":[]},"
         "\"d\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[\"x\"]},"
-        "\"e\":{\"enum\":[\"p\",\"q\"],\"default\":\"q\"},\"f\":{\"type\":\"integer\",\"default\":\"x\"},"
+        "\"e\":{\"enum\":[\"p\",\"q\"],\"default\":\"q\"},"
+        "\"f\":{\"type\":\"integer\",\"default\":\"x\"},"
         "\"g\":{\"type\":\"boolean\",\"default\":null},\"h\":{\"type\":\"object\",\"default\":{}},"
-        "\"i\":{\"properties\":{\"x\":{}},\"default\":{\"x\":1}},\"j\":{\"const\":\"k\",\"default\":\"k\"},"
-        "\"k\":{\"type\":\"string\",\"default\":\"x\"},\"l\":{\"type\":\"integer\",\"default\":1e30}},"
+        "\"i\":{\"properties\":{\"x\":{}},\"default\":{\"x\":1}},"
+        "\"j\":{\"const\":\"k\",\"default\":\"k\"},"
+        "\"k\":{\"type\":\"string\",\"default\":\"x\"},"
+        "\"l\":{\"type\":\"integer\",\"default\":1e30}},"
         "\"required\":[\"k\"]}";
     static const char *const lines[] = {
         "    a: str | None = \"x\\\"\"",
@@ -264,7 +268,8 @@ static void names_that_mean_something_else_are_changed(void)
 {
     static const char schema[] =
         "{\"properties\":{\"class\":{\"type\":\"integer\"},\"model_dump\":{\"type\":\"integer\"},"
-        "\"int\":{\"type\":\"integer\"},\"str\":{\"type\":\"integer\"},\"Field\":{\"type\":\"integer\"},"
+        "\"int\":{\"type\":\"integer\"},\"str\":{\"type\":\"integer\"},"
+        "\"Field\":{\"type\":\"integer\"},"
         "\"Any\":{},\"_x\":{\"type\":\"integer\"},\"params\":{\"properties\":{\"y\":{}}},"
         "\"base_model\":{\"enum\":[\"a\"]},\"none\":{\"enum\":[\"a\"]}}}";
     static const char *const lines[] = {
