@@ -160,6 +160,8 @@ static void choices_are_unions(void)
         {"{\"anyOf\":[{\"const\":\"a\"},{\"type\":\"integer\"}]}", "value: Literal[\"a\"] | int"},
         {"{\"type\":\"integer\",\"anyOf\":[{\"minimum\":5},{\"maximum\":1}]}",
          "value: Annotated[int, Field(ge=5)] | Annotated[int, Field(le=1)]"},
+        {"{\"anyOf\":[{\"type\":[\"string\",\"null\"]},{\"type\":[\"integer\",\"null\"]}]}",
+         "value: str | int | None"},
         {"{\"const\":\"a\"}", "value: Literal[\"a\"]"},
         {"{\"const\":1.5}", "value: float"},
         {"{\"const\":null}", "value: None"},
