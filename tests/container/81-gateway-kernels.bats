@@ -130,6 +130,41 @@ prints("x", 1)
 PY
 }
 
+@test "kernels that crashed, stand still, are being started again or have children are deleted, and nothing is left of them" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("1", 1)
+note(there("""
+    times = []
+    for what in (
+        "import os; os._exit(3)",
+        "import os; os.kill(os.getpid(), 19)",
+        "import subprocess; p = subprocess.Popen(['sleep', '1000'])",
+        "import os, time; print(1, flush=True); time.sleep(1000)",
+    ):
+        id = (await act("POST", "/api/kernels"))[1]["id"]
+        channels = await Channels.open(id)
+        await channels.run("1")
+        await channels.send(what)
+        status, _, took = await act("DELETE", f"/api/kernels/{id}")
+        assert status == 204, (what, status)
+        times.append(f"{took:.0f} ms")
+    # jupyter_client looks every 3 s whether a kernel still runs, and starts one anew that does not.
+    for wait in (2.97, 2.99, 3.0, 3.01, 3.03):
+        status, model, _ = await act("POST", "/api/kernels")
+        begin = time.monotonic()
+        channels = await Channels.open(model["id"])
+        await channels.send("import os; os._exit(3)")
+        await asyncio.sleep(begin + wait - time.monotonic())
+        status, text, _ = await act("DELETE", f"/api/kernels/{model['id']}")
+        assert status == 204, (wait, status, text)
+    assert len(ask("GET", "/api/kernels")[1]) == 1
+    print("crashed, stopped, with a child, busy:", ", ".join(times))
+"""))
+wait_for("their end", lambda: not [p for p in processes() if "sleep" in p.words])
+prints("2", 2)
+PY
+}
+
 @test "a gateway that is killed is started again, and its kernels are still there" {
     talk "${with_gateway[@]}" <<'PY'
 prints("x = 1; x", 1)

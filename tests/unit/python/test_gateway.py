@@ -206,6 +206,7 @@ def test_a_kernel_ends_after_the_restart_that_has_begun_and_is_not_restarted_aga
 def test_the_gateways_kernels_are_of_this_class() -> None:
     async def test() -> None:
         kernels = manager.KernelsOfServer()
-        assert kernels.kernel_manager_factory.__name__ == "KernelOfServer"
+        kernel = kernels.kernel_manager_factory(parent=kernels)
+        assert isinstance(kernel, KernelOfServer)
 
     run(test)
