@@ -177,9 +177,7 @@ def results():
     return seen
 PY
     { cat "$BATS_TEST_TMPDIR/cells"; cat <<'PY'
-install("numpy")
-install("pandas")
-install("matplotlib")
+runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", seconds=200, timeout=200)
 tool("reset")
 print(json.dumps(results()), file=open("/dev/fd/4", "w"))
 PY

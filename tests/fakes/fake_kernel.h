@@ -11,8 +11,8 @@ struct fake_kernel {
     int starts, interrupts, kills, retires, resumes; /* calls so far */
     bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
     bool finish_first;                               /* of the last kernel_rebind() */
-    bool hold_retired; /* a retired kernel stays until fake_kernel_gone() */
-    char code[256];    /* of the last cell */
+    bool hold_retired;      /* a retired kernel stays until fake_kernel_gone() */
+    char code[256];         /* of the last cell */
     struct kernel *current; /* the last that was started; a test may set another */
     struct kernel *first;
 };

@@ -128,9 +128,7 @@ class Kernel:
             start_new_session=True,
         )
 
-    def send(
-        self, kind: str, content: dict[str, Any], channel: str = "shell", **more: str
-    ) -> str:
+    def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **more: str) -> str:
         """Send a request, with more in its header; returns its id."""
         ident = uuid.uuid4().hex
         header = {

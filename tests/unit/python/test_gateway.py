@@ -108,7 +108,7 @@ def test_a_kernel_is_launched_and_its_end_is_noticed(tmp_path: Path) -> None:
         async with server(tmp_path) as playing:
             playing.answers = {"launch": {"conn": dict(CONNECTION)}, "poll": {"rc": None}}
             assert not kernel.has_process
-            info = await kernel.launch_kernel([], env={"KERNEL_A": "1", "B": "2"}, cwd="/w")
+            info: Any = await kernel.launch_kernel([], env={"KERNEL_A": "1", "B": "2"}, cwd="/w")
             assert info["key"] == b"secret" and kernel.has_process
             expected = {"op": "launch", "id": "a1", "env": {"KERNEL_A": "1"}, "cwd": "/w"}
             assert playing.asked == [expected]

@@ -323,11 +323,13 @@ def test_a_subshell_works_beside_a_busy_cell(brief: ForkedKernel) -> None:
     assert control(brief, "list_subshell", {})["subshell_id"] == [subshell]
     busy = brief.start("gate.wait(60)")
     beside = brief.start("print('beside'); gate.set()", subshell_id=subshell)
-    printed, replies, idle = "", {}, set()
+    printed = ""
+    replies: dict[str, str] = {}
+    idle: set[str] = set()
     while not {busy, beside} <= idle or len(replies) < 2:
-        for socket in (brief.shell, brief.iopub):
-            while socket.poll(10):
-                message = brief.receive(socket)
+        for channel in (brief.shell, brief.iopub):
+            while channel.poll(10):
+                message = brief.receive(channel)
                 if message.kind == "stream":
                     assert message.parent == beside
                     printed += message.content["text"]

@@ -104,8 +104,7 @@ static void session_id(char ret[KERNELS_ID_MAX + 1])
 static void a_kernel_is_ready_when_it_has_taken_its_variables_and_directory(void)
 {
     open_kernels();
-    TEST_CHECK(launch_with("a1",
-                           "{\"KERNEL_A\":\"it's \\\"x\\\"\",\"PATH\":\"no\",\"KERNEL_B\":7}",
+    TEST_CHECK(launch_with("a1", "{\"KERNEL_A\":\"it's \\\"x\\\"\",\"PATH\":\"no\",\"KERNEL_B\":7}",
                            "/tmp/it's") == 0);
     TEST_CHECK(look("a1").state == KERNELS_STARTING && kernels_running(kernels) == 1);
     fake_kernel_ready();
@@ -215,7 +214,8 @@ static void a_restart_gives_another_kernel_with_the_same_variables(void)
     int starts = fake.starts;
     fake.code[0] = '\0';
     TEST_CHECK(kernels_restart(kernels, "a1", &e) == 0);
-    TEST_CHECK(fake.starts == starts + 1 && fake.kills == 1 && look("a1").state == KERNELS_STARTING);
+    TEST_CHECK(fake.starts == starts + 1 && fake.kills == 1 &&
+               look("a1").state == KERNELS_STARTING);
     come_up();
     TEST_CHECK(strcmp(fake.code, "__import__('os').environ.update({\"KERNEL_A\":\"x\"})\n") == 0);
     TEST_CHECK(look("a1").state == KERNELS_READY && strcmp(told, "a1;a1;") == 0);
@@ -265,7 +265,7 @@ static void the_sessions_kernel_has_one_id_whatever_kernel_it_has(void)
     TEST_CHECK(strlen(id) == 36 && look(id).state == KERNELS_READY);
     TEST_CHECK(kernels_running(kernels) == 0);
     int starts = fake.starts;
-    TEST_CHECK(kernels_kill(kernels, id, &e) == 0); /* which is a reset */
+    TEST_CHECK(kernels_kill(kernels, id, &e) == 0);    /* which is a reset */
     TEST_CHECK(kernels_restart(kernels, id, &e) == 0); /* that has been asked for already */
     TEST_CHECK(look(id).state == KERNELS_STARTING);
     turn();
