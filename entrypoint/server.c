@@ -137,12 +137,25 @@ static int64_t grace_ms(const struct server *s)
     return grace > 0 ? grace : 0;
 }
 
+/* What goes on without an MCP client; NULL: nothing. */
+static const char *other_service(const struct server *s)
+{
+    const struct options *o = s->options;
+    if (s->api)
+        return "HTTP";
+    if (s->relay)
+        return "the kernel gateway";
+    if (o->tool_server_port != 0 && o->tool_server_token)
+        return "the tool server";
+    return NULL;
+}
+
 static void on_input_ended(void *ctx, bool heard)
 {
     struct server *s = ctx;
-    if (!heard && (s->relay || s->api)) {
-        log_info("server", "standard input is at its end; serving %s alone",
-                 s->api ? "HTTP" : "the kernel gateway");
+    const char *other = other_service(s);
+    if (!heard && other) {
+        log_info("server", "standard input is at its end; serving %s alone", other);
         return;
     }
     if (!heard)
