@@ -135,9 +135,7 @@ static const struct api_routes api_core_routes = {core_routes,
 
 /* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
 const struct api_routes *const api_tables[] = {
-    &api_core_routes,
-    &api_session_routes,
-    NULL,
+    &api_core_routes, &api_session_routes, &api_approval_routes, &api_server_routes, NULL,
 };
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -164,6 +162,8 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .config = &core->config,
                         .core = core};
     api->sessions = api_sessions_open(api);
+    api->approvals = api_approvals_open(api);
+    api->servers = api_servers_open(api);
     int r = http_open(&(struct http_config){.loop = config->loop,
                                             .host = config->host,
                                             .port = config->port,
@@ -188,6 +188,8 @@ struct api *api_close(struct api *api)
     struct api_core *core = api->core;
     api->http = http_close(api->http);
     api->sessions = api_sessions_close(api->sessions);
+    api->approvals = api_approvals_close(api->approvals);
+    api->servers = api_servers_close(api->servers);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
     xfree(core->routes);
