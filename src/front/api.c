@@ -10,6 +10,7 @@
 #include "front/api_metrics.h"
 #include "front/api_parts.h"
 #include "front/http_auth.h"
+#include "front/openapi.h"
 
 enum { DRAIN_STEP_MS = 10 };
 
@@ -123,7 +124,15 @@ static void get_readyz(void *ctx, struct http_request *r)
                   api->stopping ? "stopping" : "starting");
 }
 
+static void get_openapi(void *ctx, struct http_request *r)
+{
+    static const struct http_header type = {"Content-Type", API_TYPE};
+    (void)ctx;
+    http_answer(r, 200, &type, 1, (const char *)openapi, openapi_size);
+}
+
 static const struct http_route core_routes[] = {
+    {"GET", "/openapi.json", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_openapi},
     {"GET", "/livez", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_livez},
     {"GET", "/readyz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_readyz},
     {"GET", "/startupz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_startupz},
