@@ -144,7 +144,12 @@ static const struct api_routes api_core_routes = {core_routes,
 
 /* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
 const struct api_routes *const api_tables[] = {
-    &api_core_routes, &api_session_routes, &api_approval_routes, &api_server_routes, NULL,
+    &api_core_routes,     /* health, metrics, the document */
+    &api_session_routes,  /* /v1/sessions */
+    &api_approval_routes, /* /v1/approvals */
+    &api_server_routes,   /* /v1/mcp-servers */
+    &api_package_routes,  /* /v1/packages */
+    NULL,
 };
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -173,6 +178,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     api->sessions = api_sessions_open(api);
     api->approvals = api_approvals_open(api);
     api->servers = api_servers_open(api);
+    api->packages = api_packages_open(api);
     int r = http_open(&(struct http_config){.loop = config->loop,
                                             .host = config->host,
                                             .port = config->port,
@@ -199,6 +205,7 @@ struct api *api_close(struct api *api)
     api->sessions = api_sessions_close(api->sessions);
     api->approvals = api_approvals_close(api->approvals);
     api->servers = api_servers_close(api->servers);
+    api->packages = api_packages_close(api->packages);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
     xfree(core->routes);

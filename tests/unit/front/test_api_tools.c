@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apitest.h"
 
+#include "fakes/fake_packages.h"
 #include "fakes/fake_toolplane.h"
 
 #define APPROVER "Authorization: Bearer p\r\n"
@@ -182,7 +183,58 @@ static void a_client_that_leaves_ends_its_registration(void)
     close_api();
 }
 
+static void a_package_is_installed_whole_or_as_a_stream(void)
+{
+    fake_packages = (struct fake_packages){0};
+    open_with_tokens(true);
+    int fd = send_with("POST /v1/packages", EXECUTOR, "{\"package\":\"requests\"}");
+    TEST_CHECK(strcmp(fake_packages.package, "requests") == 0);
+    fake_packages_text("Collecting");
+    fake_packages_finish("Collecting requests", NULL);
+    finish(fd);
+    check_head("HTTP/1.1 200 ");
+    check_has("\r\n\r\n{\"status\":\"ok\",\"output\":\"Collecting requests\"}");
+    fd = send_with("POST /v1/packages", EXECUTOR "Accept: text/event-stream\r\n",
+                   "{\"package\":\"none\"}");
+    fake_packages_text("Looking");
+    (void)hear(fd);
+    check_has("event: text\ndata: {\"text\":\"Looking\"}\n\n");
+    fake_packages_finish("Looking", "pip ended with status 1");
+    finish(fd);
+    check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\"");
+    call_with("POST /v1/packages", EXECUTOR, "{\"package\":\"--index-url\"}");
+    check_head("HTTP/1.1 400 ");
+    call_with("POST /v1/packages", APPROVER, "{\"package\":\"x\"}");
+    check_head("HTTP/1.1 403 ");
+    TEST_CHECK(fake_packages.starts == 2);
+    close_api();
+}
+
+static void only_so_many_packages_at_once_and_who_leaves_ends_his(void)
+{
+    int fds[4];
+    fake_packages = (struct fake_packages){0};
+    open_with_tokens(true);
+    for (size_t i = 0; i < 4; i++)
+        fds[i] = send_with("POST /v1/packages", EXECUTOR, "{\"package\":\"x\"}");
+    call_with("POST /v1/packages", EXECUTOR, "{\"package\":\"x\"}");
+    check_head("HTTP/1.1 429 ");
+    check_has("4 packages are being installed");
+    (void)fd_close(fds[0]);
+    turn();
+    TEST_CHECK(fake_packages.cancels == 1);
+    fds[0] = send_with("POST /v1/packages", EXECUTOR, "{\"package\":\"x\"}");
+    TEST_CHECK(fake_packages.starts == 5);
+    close_api();
+    TEST_CHECK(fake_packages.cancels == 5);
+    for (size_t i = 0; i < 4; i++)
+        (void)fd_close(fds[i]);
+}
+
 TEST_LIST = {
+    {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
+    {"only_so_many_packages_at_once_and_who_leaves_ends_his",
+     only_so_many_packages_at_once_and_who_leaves_ends_his},
     {"a_question_is_listed_and_decided", a_question_is_listed_and_decided},
     {"a_question_is_an_event_of_the_cell_that_waits",
      a_question_is_an_event_of_the_cell_that_waits},
