@@ -113,6 +113,8 @@ static void put_gauges(struct buf *out, const struct api *api)
     put_one(out, "process_resident_memory_bytes", "gauge", "Memory of the server itself.",
             read_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
     uint64_t container = read_number("/sys/fs/cgroup/memory.current", 0);
+    if (container == 0) /* cgroup v1 */
+        container = read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0);
     if (container > 0)
         put_one(out, "ipybox_container_memory_bytes", "gauge",
                 "Memory of the container, kernels and caches among it.", container);

@@ -39,6 +39,7 @@ struct api {
     const struct api_config *config;
     struct api_core *core;
     bool stopping;
+    size_t pending; /* bytes of code that waits or runs */
 };
 
 struct api_routes {

@@ -3,19 +3,17 @@ load helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 
-# talk [ENV=VALUE]... <<'PY' - a conversation with the API of the container $id, from inside it.
+# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
 talk()
 {
-    local given=()
-    for word in "$@"; do given+=(-e "$word"); done
-    { cat "$here/http_client.py" -; } > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "${given[@]}" "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
+    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
 }
 
-@test "sessions, executions, streams, approvals and an ordered end over HTTP" {
-    start_box "${tokens[@]}" -v "$here/tool_server.py:/tools/tool_server.py:ro" \
-        -- serve --approve-tool-calls --max-sessions 12
-    talk <<'PY'
+# Cells, their streams and what becomes of them.
+cells()
+{
+    cat <<'PY'
 wait_for("the server", ready)
 equal(call("GET", EXECUTIONS, token=None).status, 401)
 equal(call("GET", EXECUTIONS, token="approve").status, 403)
@@ -49,14 +47,14 @@ equal(run("print(n)")["stdout"], "1\n")
 seen = stream("import time\nfor i in range(3):\n    print(i, flush=True)\n    time.sleep(0.1)",
               on_disconnect="detach")
 place = next(seen)
-number = next(event for event in seen if event["event"] == "stdout")["id"]
+number = next(event for event in seen if event["event"] == "stdout")["number"]
 path = f"{EXECUTIONS}/{place['id']}/events"
 rest = list(events(start("GET", path, headers={"Last-Event-ID": number})))
 equal("".join(e["text"] for e in rest if e["event"] == "stdout"), "1\n2\n")
 equal((rest[-1]["event"], rest[-1]["status"]), ("end", "ok"))
 whole = list(events(start("GET", path)))
 equal([e["event"] for e in whole][:2], ["execution", "begin"])
-numbers = [int(e["id"]) for e in whole if "id" in e]
+numbers = [int(e["number"]) for e in whole if "number" in e]
 equal(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
 
 # who leaves, cancels
@@ -65,8 +63,12 @@ next(left)
 left.close()
 equal(run("'here'")["status"], "ok")
 PY
-    talk <<'PY'
-# sessions of their own
+}
+
+# Sessions of their own, and a tool call that waits for the approver.
+sessions_and_tools()
+{
+    cat <<'PY'
 os.makedirs("/app/workspace/sub", exist_ok=True)
 for n in range(10):
     equal(call("POST", "/v1/sessions", {"id": f"s{n}", "env": {"N": str(n)}, "cwd": "sub"}).status, 201)
@@ -106,8 +108,12 @@ has(metrics, '\nipybox_tool_calls_total{outcome="ok"} 1\n')
 has(metrics, '\nipybox_approvals_total{verdict="accepted"} 1\n')
 has(metrics, '\nipybox_cells_total{status="timeout"} 1\n')
 PY
-    # the end: not ready, no new work, the running cell ends in its grace, streams have a last event
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py" <<'PY'
+}
+
+# Not ready, no new work; the running cell ends in its grace; streams have a last event.
+the_end()
+{
+    cat <<'PY'
 seen = stream("import time\nprint('begun', flush=True)\ntime.sleep(2)\nprint('done')")
 next(event for event in seen if event["event"] == "stdout")
 everything = start("GET", "/v1/sessions/default/events?after=1000000")
@@ -120,9 +126,18 @@ equal((rest[-1]["event"], rest[-1]["status"]), ("end", "ok"))
 equal([event["event"] for event in events(everything)][-1], "closed")
 print("well")
 PY
+}
+
+@test "sessions, executions, streams, approvals and an ordered end over HTTP" {
+    start_box "${tokens[@]}" -v "$here/tool_server.py:/tools/tool_server.py:ro" \
+        -- serve --approve-tool-calls --max-sessions 12
+    talk < <(cells)
+    talk < <(sessions_and_tools)
+
     # from a container of its own: what is inside ends with the server
+    cat "$here/http_client.py" <(the_end) > "$BATS_TEST_TMPDIR/end.py"
     timeout -k 5 200 docker run -i --rm --network "container:$id" --name "$name-client" --label "ipybox.test=$name" \
-        --entrypoint python3 "$image" - < "$BATS_TEST_TMPDIR/talk.py" > "$BATS_TEST_TMPDIR/end" &
+        --entrypoint python3 "$image" - < "$BATS_TEST_TMPDIR/end.py" > "$BATS_TEST_TMPDIR/end" &
     local talking=$!
     wait_for 60 grep -q running "$BATS_TEST_TMPDIR/end"
     box kill -s TERM "$id"

@@ -62,12 +62,12 @@ def run(code: str, session: str = "default", **more: object) -> Answer:
 
 
 def events(connection: http.client.HTTPConnection) -> Iterator[dict[str, Any]]:
-    """The events of a stream as they come, without comments."""
+    """The events of a stream as they come, without comments; `number` is the id."""
     event: dict[str, Any] = {}
     for raw in connection.getresponse():
         name, _, value = raw.decode().rstrip("\n").partition(": ")
         if name in ("id", "event"):
-            event[name] = value
+            event["number" if name == "id" else name] = value
         elif name == "data":
             event.update(json.loads(value))
         elif not name and event:
