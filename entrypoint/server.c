@@ -64,6 +64,7 @@ struct server {
     size_t gateway_connections;
     struct control *control;
     struct mcp_config mcp_config;
+    struct packages_config packages;
     struct stdio *stdio;
     struct loop_timer deadline;
     bool stopping, sessions_closed, stdio_ended, api_drained;
@@ -426,6 +427,10 @@ static int open_tools(struct server *s, struct err *e)
         .sessions = s->sessions,
         .metrics = &s->metrics,
     };
+    s->packages = (struct packages_config){.spawner = s->spawner,
+                                           .python = s->options->python,
+                                           .envp = (const char *const *)s->env.pip,
+                                           .cwd = s->workspace};
     return server_tools_open(&config, &s->tools, e);
 }
 
@@ -473,6 +478,7 @@ static int open_api(struct server *s, struct err *e)
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .metrics = &s->metrics,
+        .packages = &s->packages,
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
@@ -488,10 +494,7 @@ static int open_stdio(struct server *s, struct err *e)
     s->mcp_config = (struct mcp_config){
         .loop = s->loop,
         .session = s->session,
-        .packages = {.spawner = s->spawner,
-                     .python = s->options->python,
-                     .envp = (const char *const *)s->env.pip,
-                     .cwd = s->workspace},
+        .packages = s->packages,
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .session_id = SERVER_SESSION,
