@@ -65,18 +65,33 @@ static int session_for(void *ctx, const char *name, struct api_mcp_session *ret,
     return r;
 }
 
-static void on_closed(void *ctx)
+struct closing {
+    struct session *session;
+    struct loop_defer defer;
+};
+
+static void free_closed(void *ctx)
 {
-    (void)session_free(ctx);
+    struct closing *c = ctx;
+    (void)session_free(c->session);
+    xfree(c);
     program.closing--;
     if (program.closing == 0 && !program.session)
         loop_quit(program.loop);
 }
 
+static void on_closed(void *ctx) /* maybe inside session_close() */
+{
+    struct closing *c = ctx;
+    loop_defer(program.loop, &c->defer, free_closed, c);
+}
+
 static void close_session(struct session *session)
 {
+    struct closing *c = NEW(struct closing);
+    c->session = session;
     program.closing++;
-    session_close(session, 0, on_closed, session);
+    session_close(session, 0, on_closed, c);
 }
 
 static void session_done(void *ctx, void *handle)
