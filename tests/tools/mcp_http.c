@@ -32,6 +32,8 @@ struct program {
     struct environment env;
     struct tokens tokens;
     struct server_tools *tools;
+    struct template_config template_config;
+    struct template *template;
     struct session_config session_config;
     struct session *session; /* "default" */
     struct mcp_config mcp_config;
@@ -136,19 +138,34 @@ static void log_session(enum log_level level, const char *text)
     log_write(level, "session", "%s", text);
 }
 
-static void open_sessions(struct err *e)
+static void open_loop(struct err *e)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGCHLD};
     struct program *p = &program;
-    check(identity_runtime_dir(p->runtime_dir, e), e);
-    drop_str char *socket = server_tools_socket(p->runtime_dir);
-    struct environment_config environment = {.workspace = p->options.workspace,
-                                             .tool_socket = socket};
-    check(environment_make(&environment, &p->env, e), e);
     check(loop_new(&p->loop, e), e);
     check(loop_signals(p->loop, signals, 3, on_signal, NULL, e), e);
     check(spawner_new(p->loop, &p->spawner, e), e);
     check(zctx_new(&p->zctx, e), e);
+}
+
+static void open_sessions(struct err *e)
+{
+    struct program *p = &program;
+    check(identity_runtime_dir(p->runtime_dir, e), e);
+    drop_str char *socket = server_tools_socket(p->runtime_dir);
+    struct environment_config environment = {.workspace = p->options.workspace,
+                                             .tool_socket = socket,
+                                             .approve_shell_cmds = p->options.approve_shell_cmds};
+    check(environment_make(&environment, &p->env, e), e);
+    p->template_config = (struct template_config){
+        .loop = p->loop,
+        .spawner = p->spawner,
+        .python = p->options.python,
+        .envp = (const char *const *)p->env.template,
+        .cwd = p->options.workspace,
+        .log = log_session,
+    };
+    p->template = template_open(&p->template_config);
     p->session_config = (struct session_config){
         .kernel = {.loop = p->loop,
                    .spawner = p->spawner,
@@ -158,6 +175,7 @@ static void open_sessions(struct err *e)
                    .envp = (const char *const *)p->env.kernel,
                    .cwd = p->options.workspace,
                    .start_timeout_ms = (int64_t)p->options.kernel_start_timeout * 1000,
+                   .template = p->template,
                    .tokens = &p->tokens},
         .workspace = p->options.workspace,
         .interrupt_grace_ms = (int64_t)p->options.interrupt_grace * 1000,
@@ -212,6 +230,7 @@ static void open_door(int port, bool fixtures, struct err *e)
 static void close_all(void)
 {
     struct program *p = &program;
+    p->template = template_close(p->template);
     p->spawner = spawner_free(p->spawner, KILL_WAIT_MS);
     p->zctx = zctx_free(p->zctx);
     p->loop = loop_free(p->loop);
@@ -232,6 +251,7 @@ int main(int argc, char **argv)
     check(options_parse(ROLE_SERVER, argc - 3, argv + 3, &program.options, &e), &e);
     log_set_level(program.options.log_level);
     mcp_fixtures_open();
+    open_loop(&e);
     open_sessions(&e);
     open_door((int)strtol(argv[1], NULL, 10), strcmp(argv[2], "fixtures") == 0, &e);
     (void)fprintf(stdout, "%d\n", http_port(program.api.http));
