@@ -26,8 +26,7 @@ HEADERS = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
-    with serving(tmp_path_factory.mktemp("workspace"), *asks) as url:
+    with serving(tmp_path_factory.mktemp("workspace")) as url:
         yield url
 
 
@@ -117,15 +116,17 @@ async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
         assert time.monotonic() - start < 10
 
 
-async def test_an_approval_is_asked_for_within_the_call(url: str) -> None:
+async def test_an_approval_is_asked_for_within_the_call(tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def elicit(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"decision": "approve"})
 
-    async with connected(url, elicit) as session:
-        assert await cell(session, "!echo approved") == "approved"
+    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
+    with serving(tmp_path, *asks) as url:
+        async with connected(url, elicit) as session:
+            assert await cell(session, "!echo approved") == "approved"
     assert len(asked) == 1
     assert "echo approved" in asked[0]
 
@@ -192,7 +193,7 @@ async def test_a_lost_stream_is_resumed(url: str) -> None:
         await client.delete(url, headers=session)
 
 
-async def test_a_page_of_another_site_is_refused(url: str, tmp_path: Path) -> None:
+async def test_a_page_of_another_site_is_refused(url: str) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     async with httpx.AsyncClient(headers=HEADERS) as client:
         for header, status in (("Origin", 403), ("Host", 421)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -23,8 +24,7 @@ modern_only = pytest.mark.parametrize("client", ["auto", "2026-07-28"], indirect
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
-    with serving(tmp_path_factory.mktemp("workspace"), *asks) as url:
+    with serving(tmp_path_factory.mktemp("workspace")) as url:
         yield url
 
 
@@ -108,7 +108,7 @@ async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
 
 
 @pytest.mark.parametrize("mode", list(VERSIONS))
-async def test_an_approval_is_asked_for(url: str, mode: str) -> None:
+async def test_an_approval_is_asked_for(tmp_path: Path, mode: str) -> None:
     """Within the call, or by a result that the SDK answers with the call's repetition."""
     asked: list[str] = []
 
@@ -116,8 +116,10 @@ async def test_an_approval_is_asked_for(url: str, mode: str) -> None:
         asked.append(params.message)
         return ElicitResult(action="accept", content={"decision": "approve"})
 
-    async with Client(url, mode=mode, elicitation_callback=elicit) as client:
-        assert await cell(client, "!echo approved") == "approved"
+    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
+    with serving(tmp_path, *asks) as url:
+        async with Client(url, mode=mode, elicitation_callback=elicit) as client:
+            assert await cell(client, "!echo approved") == "approved"
     assert len(asked) == 1
     assert "echo approved" in asked[0]
 
