@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bare_client.c - the least that a Jupyter client can be: what limits.sh measures the server against.
+ * bare_client.c - the least that a Jupyter client can be; limits.sh measures the server beside it.
  *
  *     bare_client IP KEY < requests      IP and KEY as in the kernel's connection file; ipc only
  *
- * A request is one line: how often, and the content of an execute_request as JSON. For each time it prints one
- * line: seconds from the request until reply and idle status were read, bytes of stream messages' contents, their
- * number. It signs, as it must, but verifies nothing, parses nothing and keeps nothing: a server that does all of
- * that has to come near it. */
+ * A request is one line: how often, and the content of an execute_request as JSON. For each time it
+ * prints one line: seconds from the request until reply and idle status were read, bytes of stream
+ * messages' contents, their number. It signs, as it must, but verifies nothing, parses nothing and
+ * keeps nothing: a server that does all of that has to come near it. */
 #define _GNU_SOURCE
 #include <mbedtls/md.h>
 #include <poll.h>
@@ -67,8 +67,8 @@ static void request(const char *type, const char *content, char id[64])
     (void)snprintf(id, 64, "%s-%d", session, ++count);
     (void)snprintf(
         header, sizeof header,
-        "{\"msg_id\":\"%s\",\"session\":\"%s\",\"username\":\"bare\",\"date\":\"2026-01-01T00:00:00Z\","
-        "\"msg_type\":\"%s\",\"version\":\"5.4\"}",
+        "{\"msg_id\":\"%s\",\"session\":\"%s\",\"username\":\"bare\","
+        "\"date\":\"2026-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.4\"}",
         id, session, type);
     const char *const json[] = {header, "{}", "{}", content};
     mbedtls_md_context_t md;

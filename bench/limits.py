@@ -34,6 +34,8 @@ STARTS, ROUNDS, CELLS = 7, 10, 200
 RESETS, FURTHER = 40, 5
 FLOODS = 3  # of each kind, in turns
 SETTLE = 0.7  # seconds in which the next spare comes up; nobody can see that from outside
+# What may be on its way: 64 messages of 64 Ki characters, twice; it does not depend on the output.
+GROWTH_KIB = 16 << 10
 PRINTS, LINES, LINE = 1_000_000, 1_000_000, 999
 SMALL = f"for i in range({PRINTS}): print(i)"
 LARGE = f"line = 'x' * {LINE}\nfor _ in range({LINES}): print(line)"
@@ -193,20 +195,20 @@ def at_most(value: float, limit: float, shown: Callable[[float], str]) -> tuple[
 
 
 def warm_cells(program: str, workspace: Path) -> list[Row]:
-    """print(1), by turns on the session's kernel, and on a kernel that the bare client has alone."""
+    """print(1), by turns on the session's kernel and on one that the bare client has alone."""
     ours: list[float] = []
     same: list[float] = []
     alone: list[float] = []
-    with box(workspace, "--kernel-gateway-port", str(PORT)) as server:
-        with own_kernel(program, workspace) as own:
-            connection = server.connection()
-            for _ in range(ROUNDS):
-                bare = Bare(program, connection)
-                same += [seconds for seconds, _ in bare.run("print(1)", CELLS)]
-                bare.close()
-                for _ in range(CELLS):
-                    ours.append(timed(lambda: server.cell("print(1)")))
-                alone += [seconds for seconds, _ in own.run("print(1)", CELLS)]
+    gateway = ("--kernel-gateway-port", str(PORT))
+    with box(workspace, *gateway) as server, own_kernel(program, workspace) as own:
+        connection = server.connection()
+        for _ in range(ROUNDS):
+            bare = Bare(program, connection)
+            same += [seconds for seconds, _ in bare.run("print(1)", CELLS)]
+            bare.close()
+            for _ in range(CELLS):
+                ours.append(timed(lambda: server.cell("print(1)")))
+            alone += [seconds for seconds, _ in own.run("print(1)", CELLS)]
     rows = []
     for title, theirs in (("the same kernel", same), ("a kernel of its own", alone)):
         more = statistics.median(ours) - statistics.median(theirs)
@@ -242,6 +244,11 @@ class Watch(threading.Thread):
         self.after = pss_kib(self.pid)
 
 
+def cpu_seconds(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def all_there(server: Box, answer: str, expected: int) -> bool:
     """Whether the file that the answer names has every byte; it is removed."""
     found = re.search(r"outputs/[\w.-]+\.txt", answer)
@@ -254,16 +261,18 @@ def all_there(server: Box, answer: str, expected: int) -> bool:
 
 
 def flood(program: str, workspace: Path, title: str, code: str, expected: int) -> list[Row]:
-    theirs, ours, lost = [], [], 0
+    theirs, ours, lost, spent = [], [], 0, 0.0
     with box(workspace) as server, own_kernel(program, workspace) as bare:
         server.cell(SMALL.replace(str(PRINTS), "100000"))
         watch = Watch(server.process.pid)
         watch.start()
         for _ in range(FLOODS):
             theirs.append(bare.run(code)[0][0])
+            spent -= cpu_seconds(server.process.pid)
             begin = time.perf_counter()
             answer = server.cell(code)
             ours.append(time.perf_counter() - begin)
+            spent += cpu_seconds(server.process.pid)
             lost += not all_there(server, answer, expected)
         watch.stop()
     ratio = statistics.median(theirs) / statistics.median(ours)
@@ -277,12 +286,13 @@ def flood(program: str, workspace: Path, title: str, code: str, expected: int) -
             "\N{GREATER-THAN OR EQUAL TO} 80 %, nothing lost",
             ratio >= 0.8 and lost == 0,
         ),
+        Row(f"{title}: processor time of the server", "", f"{spent / FLOODS:.2f} s", "", "", None),
         Row(
             f"{title}: the server's PSS before, at most, after",
             "",
             ", ".join(mib(size) for size in (watch.before, watch.most, watch.after)),
             f"{grown / 1024:+.1f} MiB",
-            *at_most(grown, 4096, mib),
+            *at_most(grown, GROWTH_KIB, mib),
         ),
     ]
 
@@ -332,7 +342,12 @@ def fresh_kernels(workspace: Path) -> list[Row]:
         restart = resets(server)
     return [
         one_row("`reset` to the next cell's answer, p50", reset, 0.015, ms),
-        one_row("a further kernel that has run its first cell, p50", statistics.median(created), 0.015, ms),
+        one_row(
+            "a further kernel that has run its first cell, p50",
+            statistics.median(created),
+            0.015,
+            ms,
+        ),
         one_row("`reset` without a spare kernel, p50", restart, 0.030, ms),
         one_row("PSS of each further kernel", each, 15 * 1024, mib),
     ]
@@ -345,10 +360,10 @@ def table(rows: list[Row]) -> bool:
     print("| | bare client | ipybox | | goal |")
     print("|---|---:|---:|---:|---|")
     for row in rows:
-        verdict = "reached" if row.reached else "**missed**"
+        verdict = {None: "", True: "reached", False: "**missed**"}[row.reached]
         cells = f"{row.title} | {row.bare} | {row.ours} | {row.compared} | {row.goal} {verdict}"
         print(f"| {cells} |", flush=True)
-    return all(row.reached for row in rows)
+    return all(row.reached is not False for row in rows)
 
 
 def main(argv: list[str]) -> int:

@@ -65,6 +65,7 @@ struct server {
     size_t gateway_connections;
     struct control *control;
     struct mcp_config mcp_config;
+    struct packages_config packages;
     struct stdio *stdio;
     struct loop_timer deadline;
     bool stopping, sessions_closed, stdio_ended, api_drained;
@@ -138,12 +139,25 @@ static int64_t grace_ms(const struct server *s)
     return grace > 0 ? grace : 0;
 }
 
+/* What goes on without an MCP client; NULL: nothing. */
+static const char *other_service(const struct server *s)
+{
+    const struct options *o = s->options;
+    if (s->api)
+        return "HTTP";
+    if (s->relay)
+        return "the kernel gateway";
+    if (o->tool_server_port != 0 && o->tool_server_token)
+        return "the tool server";
+    return NULL;
+}
+
 static void on_input_ended(void *ctx, bool heard)
 {
     struct server *s = ctx;
-    if (!heard && (s->relay || s->api)) {
-        log_info("server", "standard input is at its end; serving %s alone",
-                 s->api ? "HTTP" : "the kernel gateway");
+    const char *other = other_service(s);
+    if (!heard && other) {
+        log_info("server", "standard input is at its end; serving %s alone", other);
         return;
     }
     if (!heard)
@@ -430,6 +444,10 @@ static int open_tools(struct server *s, struct err *e)
         .metrics = &s->metrics,
         .audit = s->audit,
     };
+    s->packages = (struct packages_config){.spawner = s->spawner,
+                                           .python = s->options->python,
+                                           .envp = (const char *const *)s->env.pip,
+                                           .cwd = s->workspace};
     return server_tools_open(&config, &s->tools, e);
 }
 
@@ -478,6 +496,7 @@ static int open_api(struct server *s, struct err *e)
         .approvals = server_tools_approvals(s->tools),
         .metrics = &s->metrics,
         .audit = s->audit,
+        .packages = &s->packages,
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
@@ -493,10 +512,7 @@ static int open_stdio(struct server *s, struct err *e)
     s->mcp_config = (struct mcp_config){
         .loop = s->loop,
         .session = s->session,
-        .packages = {.spawner = s->spawner,
-                     .python = s->options->python,
-                     .envp = (const char *const *)s->env.pip,
-                     .cwd = s->workspace},
+        .packages = s->packages,
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .session_id = SERVER_SESSION,

@@ -28,7 +28,7 @@ static char *usable_name(struct arena *a, const char *tool)
     return name_is_keyword(name) || dunder ? arena_textf(a, "%s_tool", name) : name;
 }
 
-/* Tools whose name needs no change have it, whatever else the list holds; then the others in order. */
+/* Tools whose name needs no change have it, whatever else the list holds; then come the others. */
 static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n,
                          const char **names)
 {
@@ -57,8 +57,8 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
                    tool->output ? "result" : "result: ToolOutput | None", async ? "await " : "",
                    async ? "run" : "run_sync");
     put_text(out, tool->name);
-    (void)buf_adds(out, ",\n        tool_args=params.model_dump(\n            "
-                        "by_alias=True, exclude_none=True, warnings=False\n        ),\n    )\n");
+    (void)buf_adds(out, ",\n        tool_args=params.model_dump("
+                        "by_alias=True, exclude_none=True, warnings=False),\n    )\n");
     (void)buf_adds(out, tool->output ? "    return Result.model_validate(result)\n"
                                      : "    return result\n");
 }
@@ -70,7 +70,8 @@ static void put_head(struct buf *out, const struct apigen_tool *tool, const char
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
     put_text(&quoted, tool->name);
-    (void)buf_adds(out, "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
+    (void)buf_adds(out,
+                   "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
     put_comment(out, buf_text(&quoted));
     (void)buf_addc(out, '\n');
     if (strcmp(name_module(&a, tool->name), module) != 0)

@@ -5,7 +5,6 @@
 
 #include "apigen/defaults.h"
 #include "apigen/names.h"
-#include "apigen/regex.h"
 #include "apigen/types.h"
 
 enum { NESTING_MAX = 100 }; /* of classes: deeper ones stand behind the class that uses them */
@@ -19,12 +18,6 @@ static void put_enum(struct buf *out, const struct model *model)
         put_json(out, member->value);
         (void)buf_addc(out, '\n');
     }
-}
-
-static void need_python_re(void *ctx, struct type *t)
-{
-    bool *needed = ctx;
-    *needed |= t->pattern && regex_kind(t->pattern) == REGEX_PYTHON;
 }
 
 /* Fields may be given by their Python names, unless such a name is another's name in JSON. */
@@ -57,8 +50,6 @@ static bool has_protected(const struct model *model)
 
 static void put_config(struct making *m, struct buf *out, const struct model *model)
 {
-    bool python_re = false;
-    visit_model(model, need_python_re, &python_re);
     (void)buf_adds(out, "    model_config = ConfigDict(use_enum_values=True");
     if (model->extra)
         (void)buf_addf(out, ", extra=\"%s\"", json_is_false(model->extra) ? "forbid" : "allow");
@@ -66,7 +57,7 @@ static void put_config(struct making *m, struct buf *out, const struct model *mo
         (void)buf_adds(out, ", populate_by_name=True");
     if (has_protected(model))
         (void)buf_adds(out, ", protected_namespaces=()");
-    if (python_re)
+    if (model_needs_python_re(model))
         (void)buf_adds(out, ", regex_engine=\"python-re\"");
     (void)buf_adds(out, ")\n");
 }
@@ -140,10 +131,8 @@ static void put_object(struct making *m, struct buf *out, const struct model *mo
 
 static void put_root(struct buf *out, const struct model *model)
 {
-    bool python_re = false;
-    visit_model(model, need_python_re, &python_re);
     (void)buf_addf(out, "\n\nclass %s(RootModel[Any]):\n", model->name);
-    if (python_re)
+    if (model_needs_python_re(model))
         (void)buf_adds(out, "    model_config = {\"regex_engine\": \"python-re\"}\n");
     (void)buf_adds(out, "    root: ");
     put_type(out, model->root);

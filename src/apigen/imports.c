@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "apigen/defaults.h"
+#include "apigen/regex.h"
 #include "apigen/types.h"
 
 enum { IMPORT_WIDTH = 88 }; /* over it import sorters want lines of their own */
@@ -75,6 +76,8 @@ static void need_model(struct needs *n, const struct model *model)
         need(n, "BaseModel", "pydantic");
         need(n, "ConfigDict", "pydantic");
         if (model->extra_type) {
+            need(n, "dict", NULL);
+            need(n, "str", NULL);
             visit_types(model->extra_type, need_type, n);
         }
         for (size_t i = 0; i < model->fields.n; i++)
@@ -185,8 +188,19 @@ static void free_names(struct making *m, struct model *model)
         continue;
 }
 
+static void drop_rust(void *ctx, struct type *t)
+{
+    (void)ctx;
+    if (t->pattern && regex_kind(t->pattern) == REGEX_RUST)
+        t->pattern = NULL;
+}
+
 void imports_prepare(struct making *m)
 {
-    for (size_t i = 0; i < m->models.n; i++)
-        free_names(m, m->models.at[i]);
+    for (size_t i = 0; i < m->models.n; i++) {
+        struct model *model = m->models.at[i];
+        if (model_needs_python_re(model))
+            visit_model(model, drop_rust, NULL);
+        free_names(m, model);
+    }
 }

@@ -7,7 +7,8 @@
 #include "apigen/model.h"
 #include "base/buf.h"
 
-/* Gives fields whose name an annotation of their class needs another one; before emit_model(). */
+/* Before emit_model(): gives fields whose name an annotation of their class needs another one, and
+ * takes out patterns that do not go with others of their class. */
 void imports_prepare(struct making *m);
 
 /* What the written classes and the functions use; `output`: ToolOutput too. */

@@ -160,9 +160,7 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     const struct json *types = view_get(v, "type");
     bool typed = json_text(types) || json_is_array(types);
     bool properties = has_properties(v);
-    if (view_type(v, "object",
-                  !typed && (properties || view_get(v, "additionalProperties") ||
-                             view_get(v, "patternProperties")))) {
+    if (view_type(v, "object", !typed && (properties || view_get(v, "patternProperties")))) {
         if (properties)
             union_add(m, u, type_of(m, make_object(m, v, key, hint)));
         else
@@ -189,12 +187,12 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
 static struct type *scalar_of(struct making *m, const struct json *value)
 {
     double n = json_number(value);
-    return type_new(m, json_text(value)                       ? T_STR
-                       : json_is_bool(value)                  ? T_BOOL
+    return type_new(m, json_text(value)                         ? T_STR
+                       : json_is_bool(value)                    ? T_BOOL
                        : json_is_number(value) && n == floor(n) ? T_INT
-                       : json_is_number(value)                ? T_FLOAT
-                       : json_is_null(value)                  ? T_NONE
-                                                              : T_ANY);
+                       : json_is_number(value)                  ? T_FLOAT
+                       : json_is_null(value)                    ? T_NONE
+                                                                : T_ANY);
 }
 
 static struct type *make_constant(struct making *m, const struct json *value, enum type_kind kind)

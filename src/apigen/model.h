@@ -18,7 +18,7 @@
 #include "apigen/schema.h"
 
 enum { APIGEN_WORK_MAX = 20000, APIGEN_UNION_MAX = 256 };
-enum { APIGEN_PACKAGE_WORK_MAX = 400000 }; /* of all modules together; later ones are Any */
+enum { APIGEN_PACKAGE_WORK_MAX = 200000 }; /* of all modules together; later ones are Any */
 
 enum type_kind {
     T_ANY,

@@ -133,7 +133,7 @@ static uint32_t next(const char **s)
 {
     const char *at = *s;
     uint32_t c = 0xFFFD;
-    size_t n = utf8_char(at, strlen(at) < 4 ? strlen(at) : 4, &c);
+    size_t n = utf8_char(at, strnlen(at, 4), &c);
     if (n == 0 && (unsigned char)at[0] == 0xC0 && (unsigned char)at[1] == 0x80) {
         *s += 2;
         return 0;
@@ -213,8 +213,8 @@ char *name_singular(struct arena *a, const char *name, const char *suffix)
     } rules[] = {
         {"hildren", 3, ""}, {"eople", 5, "erson"}, {"Data", 1, "um"}, {"data", 1, "um"},
         {"eries", 0, ""},   {"ovies", 1, ""},      {"ookies", 1, ""}, {"ies", 3, "y"},
-        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},     {"eaves", 3, "f"},   {"News", 0, ""},
-        {"zzes", 2, ""},
+        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},
+        {"eaves", 3, "f"},  {"News", 0, ""},       {"zzes", 2, ""},
     };
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof(rules) / sizeof *rules; i++) {

@@ -22,7 +22,7 @@ bool name_is_model_attribute(const char *name);
 /* A module's name as it was always made: lower case, '_' for all but letters, digits, '_'. */
 char *name_module(struct arena *a, const char *tool);
 
-/* The characters of an identifier that does not begin with a digit or '_': "field" is put before. */
+/* The characters of an identifier; "field" is put before a digit or '_' at its begin. */
 char *name_field(struct arena *a, const char *wire);
 char *name_class(struct arena *a, const char *wire); /* UpperCamelCase of it */
 char *name_singular(struct arena *a, const char *class_name, const char *suffix);

@@ -3,7 +3,7 @@
  * apigen/schema.h - what a JSON Schema says at one place, its references and allOf taken together.
  * Source:  JSON Schema 2020-12 and draft-07; the draft-04 form of exclusiveMinimum too.
  * Refs:    inside the document only ("#", "#/…", "#anchor"); nothing is ever fetched.
- * Limits:  VIEW_PARTS schemas that hold at one place; of more, `over` says that some are missing. */
+ * Limits:  VIEW_PARTS schemas that hold at one place; with more, `over` says that some miss. */
 #ifndef APIGEN_SCHEMA_H
 #define APIGEN_SCHEMA_H
 

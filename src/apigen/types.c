@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apigen/types.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "apigen/names.h"
+#include "apigen/regex.h"
 
 static const char *const bound_names[B__COUNT] = {
     [B_GE] = "ge",
@@ -69,11 +73,15 @@ static void put_bare(struct buf *out, const struct type *t)
     }
 }
 
-/* A double has no 2^63 - 1 and no 2^64 - 1; as a maximum these are meant. */
+/* Beyond 2^53 a double may be off by some: the bound is then wider, except that of all 64-bit
+ * integers, which is known. */
 static void put_integer_bound(struct buf *out, int bound, double value)
 {
-    if (bound == B_LE && (value == 0x1p63 || value == 0x1p64))
-        (void)buf_addf(out, "%llu", value == 0x1p63 ? (unsigned long long)INT64_MAX : UINT64_MAX);
+    bool inexact = fabs(value) >= 0x1p53 && value != -0x1p63;
+    if (bound == B_LE && value == 0x1p63)
+        (void)buf_addf(out, "%lld", (long long)INT64_MAX);
+    else if (inexact && bound <= B_LT)
+        (void)buf_addf(out, "%.0f", nextafter(value, bound <= B_GT ? -DBL_MAX : DBL_MAX));
     else
         (void)buf_addf(out, "%.0f", value == 0 ? 0.0 : value);
 }
@@ -128,4 +136,17 @@ void visit_model(const struct model *model, visit_fn *fn, void *ctx)
         visit_types(model->root, fn, ctx);
     if (model->extra_type)
         visit_types(model->extra_type, fn, ctx);
+}
+
+static void need_python_re(void *ctx, struct type *t)
+{
+    bool *needed = ctx;
+    *needed |= t->pattern && regex_kind(t->pattern) == REGEX_PYTHON;
+}
+
+bool model_needs_python_re(const struct model *model)
+{
+    bool needed = false;
+    visit_model(model, need_python_re, &needed);
+    return needed;
 }

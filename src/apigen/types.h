@@ -15,4 +15,7 @@ typedef void visit_fn(void *ctx, struct type *t);
 void visit_types(struct type *t, visit_fn *fn, void *ctx);
 void visit_model(const struct model *model, visit_fn *fn, void *ctx);
 
+/* One engine is for a whole class: with such a pattern, those for Rust's alone cannot be kept. */
+bool model_needs_python_re(const struct model *model);
+
 #endif

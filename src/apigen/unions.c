@@ -41,6 +41,12 @@ void union_add(struct making *m, struct type *u, struct type *t)
             union_add(m, u, t->args.at[i]);
         return;
     }
+    if (t->nullable) { /* the union says it, once */
+        struct type *bare = type_new(m, T_ANY);
+        *bare = *t;
+        bare->nullable = false;
+        t = bare;
+    }
     for (size_t i = 0; i < u->args.n; i++) {
         struct type *member = u->args.at[i];
         if (same_type(member, t)) {

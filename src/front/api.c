@@ -6,10 +6,12 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "front/api_files.h"
 #include "front/api_json.h"
 #include "front/api_metrics.h"
 #include "front/api_parts.h"
 #include "front/http_auth.h"
+#include "front/openapi.h"
 
 enum { DRAIN_STEP_MS = 10 };
 
@@ -131,7 +133,15 @@ static void get_readyz(void *ctx, struct http_request *r)
                   api->stopping ? "stopping" : "starting");
 }
 
+static void get_openapi(void *ctx, struct http_request *r)
+{
+    static const struct http_header type = {"Content-Type", API_TYPE};
+    (void)ctx;
+    http_answer(r, 200, &type, 1, (const char *)openapi, openapi_size);
+}
+
 static const struct http_route core_routes[] = {
+    {"GET", "/openapi.json", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_openapi},
     {"GET", "/livez", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_livez},
     {"GET", "/readyz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_readyz},
     {"GET", "/startupz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_startupz},
@@ -143,8 +153,12 @@ static const struct api_routes api_core_routes = {core_routes,
 
 /* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
 const struct api_routes *const api_tables[] = {
-    &api_core_routes,
-    &api_session_routes,
+    &api_core_routes,     /* health, metrics, the document */
+    &api_session_routes,  /* /v1/sessions */
+    &api_approval_routes, /* /v1/approvals */
+    &api_server_routes,   /* /v1/mcp-servers */
+    &api_package_routes,  /* /v1/packages */
+    &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
     NULL,
 };
 
@@ -160,6 +174,19 @@ static void join_routes(struct api_core *core)
     }
 }
 
+static int open_port(struct api *api, struct err *e)
+{
+    const struct http_config http = {.loop = api->loop,
+                                     .host = api->config->host,
+                                     .port = api->config->port,
+                                     .routes = api->core->routes,
+                                     .n_routes = api->core->n_routes,
+                                     .admit = admit,
+                                     .ctx = api};
+    api->files = api_files_open(api->loop, api->workspace, e);
+    return api->files ? http_open(&http, &api->http, e) : -EIO;
+}
+
 int api_open(const struct api_config *config, struct api **ret, struct err *e)
 {
     struct api_core *core = NEW(struct api_core);
@@ -173,14 +200,10 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .config = &core->config,
                         .core = core};
     api->sessions = api_sessions_open(api);
-    int r = http_open(&(struct http_config){.loop = config->loop,
-                                            .host = config->host,
-                                            .port = config->port,
-                                            .routes = core->routes,
-                                            .n_routes = core->n_routes,
-                                            .admit = admit,
-                                            .ctx = api},
-                      &api->http, e);
+    api->approvals = api_approvals_open(api);
+    api->servers = api_servers_open(api);
+    api->packages = api_packages_open(api);
+    int r = open_port(api, e);
     if (r < 0) {
         (void)api_close(api);
         return err_wrap(e, "the HTTP API");
@@ -196,7 +219,11 @@ struct api *api_close(struct api *api)
         return NULL;
     struct api_core *core = api->core;
     api->http = http_close(api->http);
+    api->files = api_files_close(api->files);
     api->sessions = api_sessions_close(api->sessions);
+    api->approvals = api_approvals_close(api->approvals);
+    api->servers = api_servers_close(api->servers);
+    api->packages = api_packages_close(api->packages);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
     xfree(core->routes);

@@ -12,6 +12,7 @@
 #include "loop/loop.h"
 #include "session/approvals.h"
 #include "session/metrics.h"
+#include "session/packages.h"
 #include "session/sessions.h"
 #include "session/toolplane.h"
 
@@ -27,6 +28,7 @@ struct api_config { /* copied; what it points to is borrowed */
     struct approvals *approvals;
     const struct metrics *metrics;
     struct audit *audit; /* NULL: there is none */
+    const struct packages_config *packages;
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 

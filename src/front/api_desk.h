@@ -23,6 +23,7 @@
 #define EXECUTION_STREAM_MAX ((size_t)1 << 20) /* bytes of each of stdout and stderr in a result */
 #define EXECUTION_OUTPUTS_MAX ((size_t)16 << 20) /* of all displays in a result, as JSON */
 #define IDEMPOTENCY_KEY_MAX 255
+#define PENDING_CODE_MAX ((size_t)256 << 20) /* of all cells that wait or run */
 
 struct desk;
 struct execution;
@@ -52,9 +53,10 @@ struct execution {
     struct execution *prev, *next; /* oldest first */
     struct desk *desk;
     char id[2 * EXECUTION_ID_BYTES + 1];
-    char *key;                                /* Idempotency-Key, or NULL */
-    char digest[HMAC_HEX + 1];                /* of the request that brought it */
-    struct cell *cell;                        /* NULL: it has ended */
+    char *key;                 /* Idempotency-Key, or NULL */
+    char digest[HMAC_HEX + 1]; /* of the request that brought it */
+    struct cell *cell;         /* NULL: it has ended */
+    size_t code_bytes;
     uint64_t number, first_event, last_event; /* in the log; 0: it has not begun */
     int64_t created_ms;                       /* since 1970 */
     int64_t begun_ms;                         /* loop time */
@@ -75,7 +77,6 @@ struct desk {
     struct execution *first, *last;
     size_t count, bytes; /* of executions that have ended, and their results */
     struct stream *streams;
-    bool ending;
 };
 
 /* --- api_sessions.c --------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ static void free_execution(struct execution *x)
     *(x->next ? &x->next->prev : &desk->last) = x->prev;
     if (x->cell)
         cell_forget(x->cell);
+    desk->api->pending -= x->code_bytes;
     buf_done(&x->out);
     buf_done(&x->err);
     buf_done(&x->outputs);
@@ -148,6 +149,8 @@ static void on_finished(void *ctx, const struct cell_result *result)
     struct desk *desk = x->desk;
     const struct eventlog *log = session_events(desk->session);
     x->cell = NULL;
+    desk->api->pending -= x->code_bytes;
+    x->code_bytes = 0;
     x->status = result->status;
     x->last_event = log && x->number > 0 ? eventlog_last(log) : 0;
     execution_finish(x, result);
@@ -222,13 +225,20 @@ static int start(struct execution *x, const struct order *order, struct err *e)
 {
     static const struct cell_events events = {
         .begun = on_begun, .message = on_message, .finished = on_finished};
+    struct api *api = x->desk->api;
+    size_t n = strlen(order->code);
+    if (api->pending + n > PENDING_CODE_MAX)
+        return err_set(e, -EAGAIN, "%zu MiB of code are waiting already, which is the limit",
+                       PENDING_CODE_MAX >> 20);
     drop_str char *code = xstrdup(order->code);
-    struct cell_request request = {.code = {code, strlen(code)},
-                                   .timeout_ms = order->timeout_ms,
-                                   .max_chars = (size_t)order->max_chars};
+    struct cell_request request = {
+        .code = {code, n}, .timeout_ms = order->timeout_ms, .max_chars = (size_t)order->max_chars};
     x->cancel_when_gone =
         order->on_disconnect ? strcmp(order->on_disconnect, "cancel") == 0 : !x->key && order->wait;
-    return session_execute(x->desk->session, &request, &events, x, &x->cell, e);
+    int r = session_execute(x->desk->session, &request, &events, x, &x->cell, e);
+    if (r == 0)
+        api->pending += x->code_bytes = n;
+    return r;
 }
 
 static void attend(struct execution *x, struct http_request *r, bool wait, bool first)
@@ -355,7 +365,9 @@ void execution_cancel(void *ctx, struct http_request *r)
     struct execution *x = execution_of(ctx, r);
     if (!x)
         return;
+    x->refs++; /* its end may come at once, and make room for others */
     if (x->cell)
         cell_cancel(x->cell);
+    x->refs--;
     answer(r, 200, x, false);
 }

@@ -86,7 +86,9 @@ static uint64_t read_number(const char *path, int field)
     const char *at = text;
     while (field-- > 0)
         at += strcspn(at, " ") + 1 > strlen(at) ? strlen(at) : strcspn(at, " ") + 1;
-    return strtoull(at, NULL, 10);
+    char *end;
+    unsigned long long value = strtoull(at, &end, 10);
+    return end > at ? value : 0;
 }
 
 static void put_gauges(struct buf *out, const struct api *api)
@@ -111,6 +113,8 @@ static void put_gauges(struct buf *out, const struct api *api)
     put_one(out, "process_resident_memory_bytes", "gauge", "Memory of the server itself.",
             read_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
     uint64_t container = read_number("/sys/fs/cgroup/memory.current", 0);
+    if (container == 0) /* cgroup v1 */
+        container = read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0);
     if (container > 0)
         put_one(out, "ipybox_container_memory_bytes", "gauge",
                 "Memory of the container, kernels and caches among it.", container);

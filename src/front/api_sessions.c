@@ -57,7 +57,6 @@ static void free_desk(struct api_sessions *all, struct desk *desk)
     while (*at != desk)
         at = &(*at)->next;
     *at = desk->next;
-    desk->ending = true;
     streams_end(desk, "the session has ended");
     executions_free(desk);
     xfree(desk);

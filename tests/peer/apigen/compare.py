@@ -46,6 +46,7 @@ class Comparison:
     instances: int = 0
     accepted: int = 0  # by both
     rejected: int = 0
+    unfilled: list[str] = field(default_factory=list)  # the oracle accepts none of the instances
 
 
 def compare_case(case: Case, module: Any, oracle: Any, total: Comparison) -> Iterator[Difference]:
@@ -62,16 +63,20 @@ def compare_case(case: Case, module: Any, oracle: Any, total: Comparison) -> Ite
             yield Difference(where, "broken", "no class", None, "", "")
             continue
         yield from compare_shapes(where, vars(oracle)[name], vars(module)[name])
+        filled = False
         for label, value in instances(schema).items():
             theirs, plain = try_oracle(oracle, name, value)
             ours = try_ours(module, name, value)
             total.instances += 1
+            filled = filled or theirs[0] == "accepted"
             total.accepted += theirs[0] == ours[0] == "accepted"
             total.rejected += theirs[0] == ours[0] == "rejected"
             kind = kind_of(theirs, ours, plain)
             if kind:
                 oracle_text = plain if kind == "alias" else " ".join(theirs)
                 yield Difference(where, kind, label, value, oracle_text, " ".join(ours))
+        if not filled:
+            total.unfilled.append(where)
 
 
 def kind_of(theirs: tuple[str, str], ours: tuple[str, str], plain: str) -> str:
@@ -147,9 +152,10 @@ def entries() -> list[Entry]:
     return found
 
 
-def judge(differences: list[Difference]) -> tuple[list[Difference], list[str], Counter[str]]:
+def judge(
+    differences: list[Difference], table: list[Entry]
+) -> tuple[list[Difference], list[str], Counter[str]]:
     """Those that no entry has; what of the entries has none; how many each entry has, by reason."""
-    table = entries()
     used: list[set[str]] = [set() for _ in table]
     count: Counter[str] = Counter()
     unlisted = []
@@ -176,7 +182,7 @@ def main() -> int:
     verbose = "-v" in sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         total = compare_all(Path(folder), words[0] if words else "*")
-    unlisted, stale, count = judge(total.differences)
+    unlisted, stale, count = judge(total.differences, entries())
     for it in unlisted if verbose else unlisted[:40]:
         print(
             f"{it}\n    {it.value!r:.300}\n    oracle {it.oracle:.300}\n    ours   {it.ours:.300}"

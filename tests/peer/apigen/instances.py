@@ -8,14 +8,17 @@ a schema. What counts is that each keyword has values on both sides of its borde
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-DEPTH_MAX = 5
+DEPTH_MAX = 5  # below it only what is required
+END = 16  # below it nothing
 PER_PLACE_MAX = 30
 PER_SCHEMA_MAX = 140
 
+T = TypeVar("T")
 Variant = tuple[str, Any]  # what is special about it; the value
 
 OTHER_TYPES: list[Variant] = [
@@ -44,6 +47,7 @@ TRIAL = [
     *("main", "#fff", "#ffffff", "0x1F", "user@example.com", "2024-02-29", "12:30", "aa", "aab"),
     *("é", "日本", "+49123", "(x)", "\t", "a\n", "I'm", '"', "\\", "$", "^", "aaaaaaaaaaaa"),
     *("AB-12", "ab-12", "0123456789abcdef0123456789abcdef01234567", "-1", "S_x", "I_x", "💡"),
+    *("https://example.com/a", "2024", "/a", "${abc}", "ab"),
 ]
 
 FORMATS: dict[str, list[str]] = {
@@ -123,6 +127,8 @@ class Derivation:
 
     def target(self, ref: str) -> Any:
         at = self.root
+        if ref[1:2] not in ("/", ""):  # a name, not a path
+            return anchored(self.root, ref.lstrip("#"))
         for part in ref.lstrip("#").split("/")[1:]:
             key = part.replace("%25", "%").replace("%22", '"').replace("~1", "/").replace("~0", "~")
             if isinstance(at, list):
@@ -150,7 +156,7 @@ class Derivation:
         if isinstance(given, str):
             return [given]
         if isinstance(given, list):
-            return [t for t in given if isinstance(t, str)]
+            return sorted((t for t in given if isinstance(t, str)), key=lambda t: t == "null")
         return [t for t, words in KEYWORD_TYPES.items() if any(word in schema for word in words)]
 
     # --- values ---
@@ -199,35 +205,32 @@ class Derivation:
         yield from self.of_number(schema, depth)
 
     def of_number(self, schema: dict[str, Any], depth: int) -> Iterator[Variant]:
-        borders = [
-            schema[key]
-            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-            if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool)
-        ]
+        low, high = lower(schema), upper(schema)
         step = schema.get("multipleOf", 1)
-        if borders:
-            for low in borders:
-                for value in (low, low + step, low - step, low + 0.5, low - 0.5):
-                    yield f"number {value!r}", value
-        elif "multipleOf" in schema:
-            for value in (step * 2, step, step * 3, step / 2, 0, -step, step * 1.1):
-                yield f"number {value!r}", value
-        for value in NUMBERS:
+        values: list[Any] = []
+        for border in (low, high):
+            if border is not None:
+                values += [border + step, border - step, border, border + 0.5, border - 0.5]
+        if low is not None and high is not None:
+            values.append((low + high) / 2)
+        if "multipleOf" in schema:
+            start = 0 if low is None else math.ceil(low / step) * step
+            values += [start + step, start, start + 2 * step, step / 2, -step, step * 1.1]
+        for value in fitting_first([*values, *NUMBERS], lambda v: number_fits(schema, v)):
             yield f"number {value!r}", value
 
     def of_string(self, schema: dict[str, Any], depth: int) -> Iterator[Variant]:
         pattern, form = schema.get("pattern"), schema.get("format")
-        if isinstance(pattern, str):
-            yield from by_pattern(pattern)
+        found: list[Variant] = by_pattern(pattern) if isinstance(pattern, str) else []
         for value in FORMATS.get(form, []) if isinstance(form, str) else []:
-            yield f"format {form} {value[:40]!r}", value
+            found.append((f"format {form} {value[:40]!r}", value))
         lengths = [schema.get("minLength"), schema.get("maxLength")]
-        for n in [n for n in lengths if isinstance(n, int | float) and n < 10000]:
-            for length in (int(n), int(n) + 1, max(0, int(n) - 1)):
-                yield f"length {length}", "a" * length
-                yield f"length {length} of wide characters", "💡" * length
-        for text in STRINGS:
-            yield f"text {text!r}", text
+        for n in [int(n) for n in lengths if isinstance(n, int | float) and n < 10000]:
+            for length in (n, n + 1, max(0, n - 1)):
+                found.append((f"length {length}", "a" * length))
+                found.append((f"length {length} of wide characters", "💡" * length))
+        found += [(f"text {text!r}", text) for text in STRINGS]
+        yield from fitting_first(found, lambda it: string_fits(schema, it[1]))
 
     def of_array(self, schema: dict[str, Any], depth: int) -> Iterator[Variant]:
         first = schema.get("prefixItems")
@@ -236,17 +239,20 @@ class Derivation:
         if not isinstance(first, list):
             first = items if isinstance(items, list) else []
             rest = schema.get("additionalItems") if isinstance(items, list) else items
-        if depth > DEPTH_MAX:
+        least = int(schema.get("minItems", 0) or 0)
+        most = int(schema.get("maxItems", 99)) if rest is not False else len(first)
+        wanted = min(max(least, len(first) or 1 if depth <= DEPTH_MAX else 0), most)
+        if depth > END:
             yield "empty list", []
             return
         head = [self.variants(s, depth + 1) for s in first]
-        tail = self.variants({} if rest is None or rest is True else rest, depth + 1)
-        least = int(schema.get("minItems", 0) or 0)
-        base = [h[0][1] for h in head]
+        tail = self.variants({} if rest in (None, True, False) else rest, depth + 1)
+        base = [column[0][1] for column in head][:wanted]
         fill = tail[0][1]
-        n = max(1, len(base), least) if not head else max(len(base), least)
-        base = base + [fill] * (n - len(base))
+        base = base + [fill] * (wanted - len(base))
         yield "full list", base
+        if depth > DEPTH_MAX:
+            return
         for length in sorted({0, 1, len(head), len(head) + 1, *bounds(schema, "Items")}):
             more = base[:length] + [fill] * max(0, length - len(base))
             yield f"{length} items", more
@@ -260,7 +266,7 @@ class Derivation:
     def of_object(self, schema: dict[str, Any], depth: int) -> Iterator[Variant]:
         properties = schema.get("properties") or {}
         required = [r for r in schema.get("required") or [] if isinstance(r, str)]
-        if depth > DEPTH_MAX:
+        if depth > END:
             yield "empty object", {}
             return
         columns = {
@@ -271,7 +277,11 @@ class Derivation:
         base = {name: column[0][1] for name, column in columns.items()}
         for name in required:
             base.setdefault(name, "anything")
+        for i in range(len(base), int(schema.get("minProperties", 0) or 0)):
+            base[f"k{i}"] = filling(schema.get("additionalProperties"))
         yield "all properties", base
+        if depth > DEPTH_MAX:
+            return
         yield "required properties", {k: v for k, v in base.items() if k in required}
         for name in required:
             yield f"without {name}", {k: v for k, v in base.items() if k != name}
@@ -294,12 +304,64 @@ class Derivation:
             for label, value in spread(self.variants(sub, depth + 1), PER_PLACE_MAX // 2):
                 yield place(f"+{name}", label or "base"), {**base, name: value}
         for length in bounds(schema, "Properties"):
-            yield f"{length} keys", {f"k{i}": fill(extra) for i in range(length)}
+            yield f"{length} keys", {f"k{i}": filling(extra) for i in range(length)}
 
 
-def fill(schema: Any) -> Any:
+def filling(schema: Any) -> Any:
     kind = schema.get("type") if isinstance(schema, dict) else None
     return 1 if kind in ("integer", "number") else "x"
+
+
+def limits(schema: dict[str, Any], *names: str) -> list[Any]:
+    values = [schema.get(name) for name in names]
+    return [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+
+
+def lower(schema: dict[str, Any]) -> Any:
+    return max(limits(schema, "minimum", "exclusiveMinimum"), default=None)
+
+
+def upper(schema: dict[str, Any]) -> Any:
+    return min(limits(schema, "maximum", "exclusiveMaximum"), default=None)
+
+
+def number_fits(schema: dict[str, Any], value: Any) -> bool:
+    if isinstance(value, str | bool) or (schema.get("type") == "integer" and value % 1):
+        return False
+    low, high = lower(schema), upper(schema)
+    step = schema.get("multipleOf")
+    return (
+        (low is None or value > low or (value == low and "minimum" in schema))
+        and (high is None or value < high or (value == high and "maximum" in schema))
+        and (value != low or schema.get("exclusiveMinimum") in (None, False))
+        and (value != high or schema.get("exclusiveMaximum") in (None, False))
+        and (step is None or abs(value / step - round(value / step)) < 1e-9)
+    )
+
+
+def string_fits(schema: dict[str, Any], value: str) -> bool:
+    length = len(value)
+    if not int(schema.get("minLength", 0)) <= length <= int(schema.get("maxLength", length)):
+        return False
+    compiled = compile_pattern(schema.get("pattern", ""))
+    return compiled is None or compiled.search(value) is not None
+
+
+def fitting_first(values: list[T], fits: Callable[[T], bool]) -> list[T]:
+    """The first that fits before the others."""
+    for i, value in enumerate(values):
+        if fits(value):
+            return [value, *values[:i], *values[i + 1 :]]
+    return values
+
+
+def anchored(schema: Any, name: str) -> Any:
+    if isinstance(schema, dict) and schema.get("$anchor") == name:
+        return schema
+    inner = schema.values() if isinstance(schema, dict) else schema
+    if not isinstance(schema, dict | list):
+        return {}
+    return next((found for found in (anchored(each, name) for each in inner) if found), {})
 
 
 def bounds(schema: dict[str, Any], what: str) -> list[int]:
@@ -339,16 +401,21 @@ def near(value: Any) -> Iterator[Variant]:
         yield f"{value!r} and more", {**value, "more": 1}
 
 
-def by_pattern(pattern: str) -> list[Variant]:
+def compile_pattern(pattern: Any) -> re.Pattern[str] | None:
     try:
-        compiled = re.compile(pattern)
-    except re.error:
+        return re.compile(re.sub(r"\(\?<(?=\w)", "(?P<", pattern))
+    except (re.error, TypeError):
+        return None
+
+
+def by_pattern(pattern: str) -> list[Variant]:
+    compiled = compile_pattern(pattern)
+    if compiled is None:
         return [(f"trial {t!r}", t) for t in TRIAL[:10]]
     good = [t for t in TRIAL if compiled.search(t)]
     bad = [t for t in TRIAL if not compiled.search(t)]
-    return [(f"match {t[:40]!r}", t) for t in good[:8]] + [
-        (f"no match {t[:40]!r}", t) for t in bad[:8]
-    ]
+    found = [(f"match {t[:40]!r}", t) for t in good[:8]]
+    return found + [(f"no match {t[:40]!r}", t) for t in bad[:8]]
 
 
 def combine(key: str, a: Any, b: Any) -> Any:
@@ -362,6 +429,8 @@ def combine(key: str, a: Any, b: Any) -> Any:
         return max(a, b)
     if key in ("maximum", "exclusiveMaximum", "maxLength", "maxItems"):
         return min(a, b)
+    if key == "pattern":
+        return f"(?=[\\s\\S]*?(?:{a}))(?=[\\s\\S]*?(?:{b}))"
     if key == "enum":
         return [v for v in a if v in b]
     return a

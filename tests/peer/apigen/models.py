@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 import types
+import typing
 import warnings
+from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from pathlib import Path
@@ -109,6 +111,8 @@ def import_oracle(name: str, code: str) -> types.ModuleType | str:
         return f"generate: {code.removeprefix(FAILED).split(':')[0]}"
     module = types.ModuleType(name)
     sys.modules[name] = module
+    for forget in vars(typing)["_cleanups"]:  # Union[int, bool] may be another's Union[bool, int]
+        forget()
     try:
         warnings.simplefilter("ignore")
         exec(compile(code, name, "exec"), module.__dict__)
@@ -130,6 +134,16 @@ def dump(model: BaseModel, **options: Any) -> str:
     return text_of(to_jsonable_python(model.model_dump(warnings=False, **options)))
 
 
+def sent(arguments: Any) -> Outcome:
+    """As the runtime writes them."""
+    from ipybox_tools.jsonable import to_json
+
+    try:
+        return "accepted", text_of(json.loads(to_json(arguments)))
+    except Exception as failure:
+        return f"{type(failure).__name__} in run()", ""
+
+
 def validate(model: type[BaseModel], value: Any) -> BaseModel | str:
     try:
         return model.model_validate(deepcopy(value))
@@ -148,11 +162,9 @@ def try_ours(module: types.ModuleType, name: str, value: Any) -> Outcome:
         return "accepted", dump(model, by_alias=True)
     recorder = Recorder()
     module.__dict__["CLIENT"] = recorder
-    try:
+    with suppress(ValidationError):  # a Result of nothing
         vars(module)["run"](model)
-    except ValidationError:
-        pass  # a Result of nothing
-    return "accepted", text_of(to_jsonable_python(recorder.sent))
+    return sent(recorder.sent)
 
 
 def try_oracle(module: types.ModuleType, name: str, value: Any) -> tuple[Outcome, str]:
