@@ -158,6 +158,7 @@ const struct api_routes *const api_tables[] = {
     &api_approval_routes, /* /v1/approvals */
     &api_server_routes,   /* /v1/mcp-servers */
     &api_package_routes,  /* /v1/packages */
+    &api_console_routes,  /* / */
     &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
     NULL,
 };
