@@ -40,7 +40,7 @@ struct program {
     struct api api;
     struct loop_io *input;
     const char *origins[3]; /* its own */
-    size_t closing; /* sessions */
+    size_t closing;         /* sessions */
     char runtime_dir[IDENTITY_PATH_MAX];
 };
 
@@ -212,8 +212,8 @@ static void open_door(int port, bool fixtures, struct err *e)
                                  .idle_ms = IDLE_MS,
                                  .session_for = session_for,
                                  .session_done = session_done};
-    p->api = (struct api){
-        .loop = p->loop, .workspace = p->options.workspace, .mcp = api_mcp_open(&mcp)};
+    p->api =
+        (struct api){.loop = p->loop, .workspace = p->options.workspace, .mcp = api_mcp_open(&mcp)};
     struct http_config door = {.loop = p->loop,
                                .host = "localhost",
                                .port = port,
