@@ -16,6 +16,10 @@ enum { STEP_MS = 50, ANSWER_MAX = 1 << 20, STEPS = 3, ROUNDS = 2 };
 #define WAV "\"UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=\""
 #define IMAGE "{\"type\":\"image\",\"data\":" PNG ",\"mimeType\":\"image/png\"}"
 #define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define MIXED                                                                                      \
+    TEXT("Multiple content types test:")                                                           \
+    "," IMAGE ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed\","                    \
+    "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":1}\"}}"
 #define FORM(message, properties, required)                                                        \
     "{\"mode\":\"form\",\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\","     \
     "\"properties\":{" properties "},\"required\":[" required "]}}"
@@ -61,11 +65,7 @@ static const struct tool tools[] = {
     {"test_embedded_resource", BOTH,
      .content = "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\","
                 "\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}"},
-    {"test_multiple_content_types", BOTH,
-     .content = TEXT(
-         "Multiple content types test:") "," IMAGE
-                                         ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-                                         "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":1}\"}}"},
+    {"test_multiple_content_types", BOTH, .content = MIXED},
     {"test_error_handling", BOTH,
      .content = TEXT("This tool intentionally returns an error for testing"), .is_error = true},
     {"test_tool_with_progress", BOTH, .content = TEXT("done"),
@@ -515,6 +515,15 @@ static void get_prompt(const struct mcp_request *r)
     "{\"name\":\"" name "\",\"description\":\"A fixture\",\"arguments\":[" arguments "]}"
 #define ARGUMENT(name) "{\"name\":\"" name "\",\"description\":\"An argument\",\"required\":true}"
 
+/* The formatter cannot break concatenated macros sensibly: one of them a line. */
+#define PROMPT_LIST                                                                                \
+    PROMPT("test_simple_prompt", "")                                                               \
+    "," PROMPT("test_prompt_with_image", "") "," PROMPT(                                           \
+        "test_input_required_result_prompt",                                                       \
+        "") "," PROMPT("test_prompt_with_embedded_resource",                                       \
+                       ARGUMENT("resourceUri")) "," PROMPT("test_prompt_with_arguments",           \
+                                                           ARGUMENT("arg1") "," ARGUMENT("arg2"))
+
 static const struct {
     const char *method;
     unsigned eras;
@@ -534,16 +543,7 @@ static const struct {
     {"resources/subscribe", HANDSHAKE, "", false, NULL},
     {"resources/unsubscribe", HANDSHAKE, "", false, NULL},
     {"logging/setLevel", HANDSHAKE, "", false, NULL},
-    {"prompts/list", BOTH,
-     "\"prompts\":[" PROMPT("test_simple_prompt", "") "," PROMPT(
-         "test_prompt_with_arguments",
-         ARGUMENT("arg1") "," ARGUMENT(
-             "arg2")) "," PROMPT("test_prompt_with_embedded_resource",
-                                 ARGUMENT(
-                                     "resourceUri")) "," PROMPT("test_prompt_with_image",
-                                                                "") "," PROMPT("test_input_required_result_prompt",
-                                                                               "") "]",
-     true, NULL},
+    {"prompts/list", BOTH, "\"prompts\":[" PROMPT_LIST "]", true, NULL},
     {"prompts/get", BOTH, NULL, false, get_prompt},
     {"completion/complete", BOTH, "\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}",
      false, NULL},

@@ -54,7 +54,7 @@ static void open_api(void)
     port = api_port(api);
 }
 
-static void open_ready(void)
+static __attribute__((unused)) void open_ready(void)
 {
     open_api();
     fake_kernel_ready();
@@ -92,7 +92,7 @@ static void call_with(const char *line, const char *more, const char *body)
     finish(send_with(line, more, body));
 }
 
-static void call(const char *line, const char *body)
+static __attribute__((unused)) void call(const char *line, const char *body)
 {
     call_with(line, "", body);
 }
