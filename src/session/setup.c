@@ -22,7 +22,8 @@ int setup_code(const struct json *env, const char *prefix, const char *cwd, char
     jsonw_end(&w);
     (void)buf_adds(&code, ")\n");
     if (cwd && *cwd) {
-        (void)buf_adds(&code, "__import__('os').chdir(");
+        (void)buf_adds(&code, "__import__('sys').path.append(__import__('os').getcwd())\n"
+                              "__import__('os').chdir(");
         struct jsonw directory = JSONW(&code);
         jsonw_text(&directory, cwd);
         (void)buf_adds(&code, ")\n");

@@ -110,6 +110,7 @@ static void a_kernel_is_ready_when_it_has_taken_its_variables_and_directory(void
     fake_kernel_ready();
     TEST_CHECK(strcmp(fake.code, "__import__('os').environ.update("
                                  "{\"KERNEL_A\":\"it's \\\"x\\\"\"})\n"
+                                 "__import__('sys').path.append(__import__('os').getcwd())\n"
                                  "__import__('os').chdir(\"/tmp/it's\")\n") == 0);
     TEST_MSG("%s", fake.code);
     TEST_CHECK(look("a1").state == KERNELS_STARTING && strcmp(told, "") == 0);
