@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "apigen/emit.h"
+#include "apigen/imports.h"
 #include "apigen/model.h"
 #include "apigen/names.h"
 #include "base/alloc.h"
@@ -27,20 +28,17 @@ static char *usable_name(struct arena *a, const char *tool)
     return name_is_keyword(name) || dunder ? arena_textf(a, "%s_tool", name) : name;
 }
 
-/* Tools whose name needs no change have it, whatever else the list holds; then the others in order. */
-static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n, char **names)
+/* Tools whose name needs no change have it, whatever else the list holds; then come the others. */
+static void name_modules(struct arena *a, const struct apigen_tool *tools, size_t n,
+                         const char **names)
 {
-    struct set taken = {0};
+    struct naming naming = {0};
     for (int changed = 0; changed < 2; changed++) {
         for (size_t i = 0; i < n; i++) {
-            char *name = usable_name(a, tools[i].name), *free_name = name;
-            bool exact = strcmp(name, tools[i].name) == 0 && !set_has(&taken, name);
-            if (names[i] || (!exact && !changed))
-                continue;
-            for (int k = 2; set_has(&taken, free_name); k++)
-                free_name = arena_textf(a, "%s_%d", name, k);
-            set_put(a, &taken, free_name, free_name);
-            names[i] = free_name;
+            const char *name = usable_name(a, tools[i].name);
+            bool exact = strcmp(name, tools[i].name) == 0 && !naming_has(&naming, name);
+            if (!names[i] && (exact || changed))
+                names[i] = naming_new(a, &naming, name, "_", 2);
         }
     }
 }
@@ -56,25 +54,29 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
         (void)buf_addc(out, '\n');
     }
     (void)buf_addf(out, "    %s = %sCLIENT.%s(\n        tool_name=",
-                   tool->output ? "result" : "result: ToolOutput | None",
-                   async ? "await " : "", async ? "run" : "run_sync");
+                   tool->output ? "result" : "result: ToolOutput | None", async ? "await " : "",
+                   async ? "run" : "run_sync");
     put_text(out, tool->name);
-    (void)buf_adds(out, ",\n        tool_args=params.model_dump(\n            mode=\"json\", "
-                        "by_alias=True, exclude_none=True, warnings=False\n        ),\n    )\n");
+    (void)buf_adds(out, ",\n        tool_args=params.model_dump("
+                        "by_alias=True, exclude_none=True, warnings=False),\n    )\n");
     (void)buf_adds(out, tool->output ? "    return Result.model_validate(result)\n"
                                      : "    return result\n");
 }
 
+/* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
+ * a stranger's may stand there. */
 static void put_head(struct buf *out, const struct apigen_tool *tool, const char *module, bool cut)
 {
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
     put_text(&quoted, tool->name);
-    (void)buf_adds(out, "# The tool ");
+    (void)buf_adds(out,
+                   "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
     put_comment(out, buf_text(&quoted));
-    (void)buf_adds(out, " of an MCP server. Generated: a change here is lost.\n");
+    (void)buf_addc(out, '\n');
     if (strcmp(name_module(&a, tool->name), module) != 0)
-        (void)buf_addf(out, "# The module is called %s: the plain name is taken or no name in Python.\n",
+        (void)buf_addf(out,
+                       "# The module is called %s: the plain name is taken or no name in Python.\n",
                        module);
     if (cut)
         (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any.\n");
@@ -86,56 +88,58 @@ static void put_head(struct buf *out, const struct apigen_tool *tool, const char
 /* Names of classes that the module needs for something else. */
 static void reserve_names(struct making *m, bool result)
 {
-    static const char *const imported[] = {
-        "CLIENT", "ToolOutput", "BaseModel", "Field", "Enum", "IntEnum", "ConfigDict", "RootModel",
-        "Any",    "Literal",    "Annotated", "Optional"};
+    static const char *const imported[] = {"CLIENT", "ToolOutput", "BaseModel",  "Field",
+                                           "Enum",   "IntEnum",    "ConfigDict", "RootModel",
+                                           "Any",    "Literal",    "Annotated",  "Optional"};
     for (size_t i = 0; i < sizeof(imported) / sizeof *imported; i++)
-        set_put(&m->arena, &m->names, imported[i], NAME_OF_LIBRARY);
-    set_put(&m->arena, &m->names, "Params", NULL);
+        set_put(&m->arena, &m->library, imported[i], NULL);
+    naming_take(&m->arena, &m->names, "Params");
     if (result)
-        set_put(&m->arena, &m->names, "Result", NULL);
+        naming_take(&m->arena, &m->names, "Result");
 }
 
 /* Sticky in the buffer when it is too large. */
-static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module)
+static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module,
+                       size_t *budget)
 {
-    struct making m = {.cut = false};
+    struct making m = {.work_max = *budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
     reserve_names(&m, tool->output);
     struct model *params = model_make(&m, tool->input, "Params");
     struct model *result = tool->output ? model_make(&m, tool->output, "Result") : NULL;
-    emit_prepare(&m);
+    imports_prepare(&m);
     emit_model(&m, &body, params);
     if (result)
         emit_model(&m, &body, result);
     put_head(out, tool, module, m.cut);
-    emit_imports(&m, out, !result);
+    put_imports(&m, out, !result);
     if (body.failed)
         out->failed = body.failed;
     (void)buf_adds(out, buf_text(&body));
     emit_rebuilds(&m, out);
     put_call(out, tool, false);
     put_call(out, tool, true);
+    *budget -= m.work < *budget ? m.work : *budget;
     buf_done(&body);
     arena_done(&m.arena);
 }
 
 /* A tool whose module would be too large gets one without types. */
-static int make_module(const struct apigen_tool *tool, const char *module, char **ret,
-                       struct err *e)
+static int make_module(const struct apigen_tool *tool, const char *module, size_t *budget,
+                       char **ret, struct err *e)
 {
     static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
     drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
     struct apigen_tool plain = *tool;
     plain.input = tool->input ? tool->input : any;
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
-    put_module(&text, &plain, module);
+    put_module(&text, &plain, module, budget);
     if (text.failed == -EMSGSIZE) {
         buf_done(&text);
         text = BUF_INIT(MODULE_BYTES_MAX);
         plain = (struct apigen_tool){.name = tool->name, .input = any};
         plain.output = tool->output ? any : NULL;
-        put_module(&text, &plain, module);
+        put_module(&text, &plain, module, budget);
     }
     if (text.failed)
         return err_set(e, text.failed, "module %s: %s", module, strerror(-text.failed));
@@ -160,7 +164,7 @@ static char *init_text(const char *server_name)
 static int make_files(const char *server_name, const struct apigen_tool *tools, size_t n,
                       struct apigen_package *p, struct err *e)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, budget = APIGEN_PACKAGE_WORK_MAX;
     p->files[0].name = xstrdup("__init__.py");
     p->files[0].text = init_text(server_name);
     p->n_files = 1;
@@ -169,7 +173,7 @@ static int make_files(const char *server_name, const struct apigen_tool *tools, 
     for (size_t i = 0; i < n; i++) {
         struct apigen_file *file = &p->files[p->n_files++];
         file->name = xasprintf("%s.py", p->modules[i]);
-        int r = make_module(&tools[i], p->modules[i], &file->text, e);
+        int r = make_module(&tools[i], p->modules[i], &budget, &file->text, e);
         if (r < 0)
             return r;
         bytes += strlen(file->text);
@@ -186,9 +190,10 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
     struct apigen_package p = {.n_modules = n};
     p.modules = xcalloc(n + 1, sizeof(*p.modules));
     p.files = xcalloc(n + 1, sizeof(*p.files));
-    name_modules(&a, tools, n, p.modules);
+    const char **names = arena_get(&a, n * sizeof(*names));
+    name_modules(&a, tools, n, names);
     for (size_t i = 0; i < n; i++)
-        p.modules[i] = xstrdup(p.modules[i]);
+        p.modules[i] = xstrdup(names[i]);
     arena_done(&a);
     int r = make_files(server_name, tools, n, &p, e);
     if (r < 0)

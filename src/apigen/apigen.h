@@ -10,7 +10,7 @@
  *          datamodel-code-generator do (docs/apigen.md lists the differences). What cannot be
  *          typed becomes Any with a comment, never an error: one odd tool costs no other.
  * Names:   a module's is the tool's in lower case with '_' for every character that is no
- *          letter, digit or '_'; keywords and collisions get a suffix, with a comment in the module.
+ *          letter, digit or '_'; keywords and collisions get a suffix, and a comment says so.
  * Limits:  APIGEN_DEPTH_MAX levels of a schema, then Any; a package over APIGEN_BYTES_MAX is
  *          -EMSGSIZE. */
 #ifndef APIGEN_APIGEN_H

@@ -73,6 +73,8 @@ void list_add(struct arena *a, struct list *list, void *item)
     list->at[list->n++] = item;
 }
 
+/* --- texts ----------------------------------------------------------------------------------- */
+
 static struct set_slot *slot_of(const struct set *set, const char *key)
 {
     uint32_t hash = 2166136261U; /* FNV-1a */
@@ -112,4 +114,60 @@ void set_put(struct arena *a, struct set *set, const char *key, void *value)
     struct set_slot *slot = slot_of(set, key);
     set->n += !slot->key;
     *slot = (struct set_slot){key, value};
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+bool naming_has(const struct naming *n, const char *name)
+{
+    return set_has(&n->taken, name);
+}
+
+void naming_take(struct arena *a, struct naming *n, const char *name)
+{
+    set_put(a, &n->taken, name, NULL);
+}
+
+const char *naming_new(struct arena *a, struct naming *n, const char *name, const char *between,
+                       int from)
+{
+    const char *free_name = name;
+    uintptr_t k = (uintptr_t)set_get(&n->counted, name);
+    for (k = k ? k : (uintptr_t)from; naming_has(n, free_name); k++)
+        free_name = arena_textf(a, "%s%s%u", name, between, (unsigned)k);
+    if (free_name != name)
+        set_put(a, &n->counted, name, (void *)k);
+    naming_take(a, n, free_name);
+    return free_name;
+}
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static struct map_slot *place_of(const struct map *map, const void *key)
+{
+    size_t i = ((uintptr_t)key / ALIGN * 2654435761U) & (map->size - 1);
+    while (map->slots[i].key && map->slots[i].key != key)
+        i = (i + 1) & (map->size - 1);
+    return &map->slots[i];
+}
+
+void *map_get(const struct map *map, const void *key)
+{
+    return map->size ? place_of(map, key)->value : NULL;
+}
+
+void map_put(struct arena *a, struct map *map, const void *key, void *value)
+{
+    if (map->n * 2 >= map->size) {
+        struct map old = *map;
+        map->size = old.size ? old.size * 2 : 32;
+        map->slots = arena_get(a, map->size * sizeof(*map->slots));
+        for (size_t i = 0; i < old.size; i++) {
+            if (old.slots[i].key)
+                *place_of(map, old.slots[i].key) = old.slots[i];
+        }
+    }
+    struct map_slot *slot = place_of(map, key);
+    map->n += !slot->key;
+    *slot = (struct map_slot){key, value};
 }

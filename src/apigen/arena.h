@@ -42,4 +42,30 @@ void *set_get(const struct set *set, const char *key); /* NULL: not in it */
 bool set_has(const struct set *set, const char *key);
 void set_put(struct arena *a, struct set *set, const char *key, void *value);
 
+/* Names of which each is handed out once. */
+struct naming {
+    struct set taken;
+    struct set counted; /* how far the numbers behind a name are used up */
+};
+
+bool naming_has(const struct naming *n, const char *name);
+void naming_take(struct arena *a, struct naming *n, const char *name);
+
+/* The name when it is free, else with `between` and the first number from `from` behind it that
+ * makes it so. It is taken then. */
+const char *naming_new(struct arena *a, struct naming *n, const char *name, const char *between,
+                       int from);
+
+/* What was found out about a place in memory. */
+struct map {
+    struct map_slot {
+        const void *key;
+        void *value;
+    } *slots;
+    size_t n, size;
+};
+
+void *map_get(const struct map *map, const void *key); /* NULL: nothing */
+void map_put(struct arena *a, struct map *map, const void *key, void *value);
+
 #endif

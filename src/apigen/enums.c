@@ -2,11 +2,12 @@
 #include "apigen/enums.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "apigen/names.h"
 
-enum { SEARCHED = 256 };
+enum { KEY_SIZE = 40, NAME_MAX_BYTES = 400 };
 
 bool json_same(const struct json *a, const struct json *b)
 {
@@ -30,89 +31,115 @@ static bool all_constant(const struct json *choice)
     return n > 1;
 }
 
-/* Each value once; long lists are not searched for the sake of that. */
-static void add_value(struct making *m, struct list *values, const struct json *value)
+/* Of what is no text; NULL: no scalar either. */
+static const char *other_key(const struct json *value, char key[static KEY_SIZE])
 {
-    for (size_t i = 0; i < values->n && i < SEARCHED; i++) {
-        if (json_same(values->at[i], value))
-            return;
-    }
-    list_add(&m->arena, values, (void *)(uintptr_t)value);
+    if (json_is_number(value))
+        (void)snprintf(key, KEY_SIZE, "%.17g", json_number(value));
+    else if (json_is_bool(value))
+        return json_true(value) ? "True" : "False";
+    return json_is_number(value) ? key : NULL;
+}
+
+void *values_get(const struct values *values, const struct json *value)
+{
+    char buffer[KEY_SIZE];
+    if (json_text(value))
+        return set_get(&values->texts, json_text(value));
+    const char *key = other_key(value, buffer);
+    return key ? set_get(&values->others, key) : NULL;
+}
+
+static void values_put(struct arena *a, struct values *values, const struct json *value, void *with)
+{
+    char buffer[KEY_SIZE];
+    const char *key = other_key(value, buffer);
+    if (json_text(value))
+        set_put(a, &values->texts, json_text(value), with);
+    else if (key)
+        set_put(a, &values->others, arena_text(a, key, strlen(key)), with);
+}
+
+/* As a member, called `name` if that is a text. */
+static void add_value(struct making *m, struct list *list, const struct json *value,
+                      const struct json *name)
+{
+    if (!making_goes_on(m))
+        return;
+    struct member *member = arena_get(&m->arena, sizeof(*member));
+    *member = (struct member){.value = value, .name = json_text(name)};
+    list_add(&m->arena, list, member);
 }
 
 struct list enum_values(struct making *m, const struct view *v)
 {
     struct list values = {0};
     const struct json *listed = view_get(v, "enum"), *choice = view_choice(v);
+    const struct json *name = json_first(view_get(v, "x-enum-varnames"));
     for (const struct json *j = json_is_array(listed) ? json_first(listed) : NULL; j;
          j = json_next(j)) {
-        if (!json_is_null(j))
-            add_value(m, &values, j);
+        add_value(m, &values, j, name);
+        name = json_next(name);
     }
     if (values.n == 0 && all_constant(choice)) {
         for (const struct json *j = json_first(choice); j; j = json_next(j))
-            add_value(m, &values, json_get(j, "const"));
+            add_value(m, &values, json_get(j, "const"), json_get(j, "title"));
     }
     return values;
 }
 
-bool enum_is_compound(const struct list *values)
+bool enum_has_null(const struct list *values)
 {
     for (size_t i = 0; i < values->n; i++) {
-        if (json_is_array(values->at[i]) || json_is_object(values->at[i]))
+        if (json_is_null(((struct member *)values->at[i])->value))
             return true;
     }
     return false;
 }
 
-bool enum_has_null(const struct view *v)
+/* What stands before a value that is no text: its type in the schema or, without one, in Python. */
+static const char *kind_of(const struct view *v, const struct json *value)
 {
-    const struct json *listed = view_get(v, "enum");
-    for (const struct json *j = json_is_array(listed) ? json_first(listed) : NULL; j;
-         j = json_next(j)) {
-        if (json_is_null(j))
-            return true;
-    }
-    return false;
+    const char *type = json_text(view_get(v, "type"));
+    double n = json_number(value);
+    if (type)
+        return strcmp(type, "string") == 0 ? "" : type;
+    if (!view_get(v, "enum"))
+        return "";
+    if (json_is_number(value))
+        return n == floor(n) ? "int" : "float";
+    return json_is_bool(value) ? "bool" : json_is_null(value) ? "NoneType" : "list";
 }
 
-static const char *member_name(struct making *m, const struct json *value, bool integers)
+static const char *member_name(struct making *m, const struct view *v, const struct member *member,
+                               size_t i)
 {
-    const char *text = json_text(value);
+    const char *text = member->name ? member->name : json_text(member->value);
     if (text)
         return name_field(&m->arena, text);
-    if (json_is_bool(value))
-        return json_true(value) ? "bool_True" : "bool_False";
-    struct buf number = BUF_INIT(512);
-    put_number(&number, json_number(value));
-    bool whole = json_number(value) == floor(json_number(value));
-    const char *kind = integers ? "integer" : whole ? "int" : "float";
-    const char *name = arena_textf(&m->arena, "%s_%s", kind, buf_text(&number));
-    buf_done(&number);
-    return name_field(&m->arena, name);
+    if (json_is_object(member->value))
+        return arena_textf(&m->arena, "value_%zu", i);
+    const char *kind = kind_of(v, member->value);
+    drop_buf struct buf value = BUF_INIT(NAME_MAX_BYTES);
+    put_json(&value, member->value);
+    return name_field(&m->arena,
+                      arena_textf(&m->arena, "%s%s%s", kind, *kind ? "_" : "", buf_text(&value)));
 }
 
 void enum_members(struct making *m, struct model *model, const struct view *v,
                   const struct list *values)
 {
-    struct set taken = {0};
+    struct naming names = {0};
+    model->members = *values;
     model->integers = view_type(v, "integer", false);
     model->description = view_text(v, "description");
     for (size_t i = 0; i < values->n; i++) {
-        const struct json *value = values->at[i];
-        model->integers &= json_is_number(value);
-    }
-    set_put(&m->arena, &taken, "mro", model);
-    for (size_t i = 0; i < values->n; i++) {
-        struct member *member = arena_get(&m->arena, sizeof(*member));
-        member->value = values->at[i];
-        const char *name = member_name(m, member->value, model->integers);
-        if (strcmp(name, "mro") == 0)
-            name = "mro_";
-        member->name = name;
-        for (int k = 1; set_has(&taken, member->name); k++)
-            member->name = arena_textf(&m->arena, "%s_%d", name, k);
-        set_put(&m->arena, &taken, member->name, member);
-        list_add(&m->arena, &model->members, member);
+        struct member *member = values->at[i];
+        const char *name = member_name(m, v, member, i);
+        model->integers &= json_is_number(member->value);
+        name = strcmp(name, "mro") == 0 ? "mro_" : name;
+        member->name = naming_new(&m->arena, &names, name, "_", 1);
+        if (!values_get(&model->values, member->value))
+            values_put(&m->arena, &model->values, member->value, member);
     }
 }

@@ -6,13 +6,15 @@
 
 #include "apigen/model.h"
 
-/* The values that are not null (struct json); none: it is no enumeration. */
+/* Its values (struct member, of which the names are not final); none: it is no enumeration. */
 struct list enum_values(struct making *m, const struct view *v);
-bool enum_is_compound(const struct list *values); /* an array or an object among them */
-bool enum_has_null(const struct view *v);
+bool enum_has_null(const struct list *values);
 
+/* Makes the values the members of a class. */
 void enum_members(struct making *m, struct model *model, const struct view *v,
                   const struct list *values);
+
+void *values_get(const struct values *values, const struct json *value); /* NULL: not in it */
 
 bool json_same(const struct json *a, const struct json *b); /* of scalars */
 

@@ -5,8 +5,9 @@
  *          singular), a referenced one after the last part of its pointer; who comes first has the
  *          name, the next gets a number.
  * Owns:    nothing; everything lies in the arena and borrows from the schemas.
- * Limits:  APIGEN_WORK_MAX places of a schema are looked at and APIGEN_DEPTH_MAX levels of it;
- *          what lies beyond is Any, and `cut` is set. */
+ * Limits:  APIGEN_WORK_MAX places of a schema are looked at and APIGEN_DEPTH_MAX levels of it, a
+ *          union has APIGEN_UNION_MAX members; what lies beyond is Any, and `cut` is set. What a
+ *          place costs does not grow with the schema, so the work is bounded as a whole. */
 #ifndef APIGEN_MODEL_H
 #define APIGEN_MODEL_H
 
@@ -16,7 +17,8 @@
 #include "apigen/arena.h"
 #include "apigen/schema.h"
 
-enum { APIGEN_WORK_MAX = 20000 };
+enum { APIGEN_WORK_MAX = 20000, APIGEN_UNION_MAX = 256 };
+enum { APIGEN_PACKAGE_WORK_MAX = 200000 }; /* of all modules together; later ones are Any */
 
 enum type_kind {
     T_ANY,
@@ -46,10 +48,9 @@ struct type {
     double bound[B__COUNT];
     const char *pattern;
     const struct format *format;
-    struct list values;       /* struct json, of T_LITERAL */
-    const char *generic;      /* of T_LIST and T_TUPLE when a field hides the usual word */
-    struct model *model;      /* of T_CLASS */
-    struct list args;         /* struct type */
+    struct list values;  /* struct json, of T_LITERAL */
+    struct model *model; /* of T_CLASS */
+    struct list args;    /* struct type */
 };
 
 struct format { /* how a format of strings is called in Python and where it comes from */
@@ -69,6 +70,11 @@ struct member { /* of an enum */
     const struct json *value;
 };
 
+/* A set of scalars, each with a pointer of the caller's. */
+struct values {
+    struct set texts, others;
+};
+
 enum model_kind { M_OBJECT, M_ENUM, M_ROOT };
 
 struct model {
@@ -77,27 +83,31 @@ struct model {
     const struct json *key;   /* where it stands; NULL: at no place of its own */
     struct list fields;       /* struct field, of M_OBJECT */
     struct list members;      /* struct member, of M_ENUM */
+    struct values values;     /* struct member by its value */
     bool integers;            /* M_ENUM: of integers only */
     struct type *root;        /* of M_ROOT */
     const struct json *extra; /* additionalProperties as it stands */
     struct type *extra_type;
     const char *description;
-    bool rebuild;             /* it uses a class that stands behind it */
-    int state;      /* of emit.c: how far its text is */
+    bool rebuild; /* it uses a class that stands behind it */
+    enum { MODEL_NOT_BEGUN, MODEL_BEGUN, MODEL_WRITTEN } state; /* how far its text is */
 };
 
 struct making { /* one module */
     struct arena arena;
-    struct set names;        /* of classes */
-    struct list models;      /* struct model, in the order in which they were named */
-    const struct json *root; /* the document that is being read */
-    size_t work;
+    struct naming names;      /* of classes */
+    struct set library;       /* names that the module imports: such a class is called …Model */
+    struct map places;        /* struct model by `key` */
+    struct list models;       /* struct model, in the order in which they were named */
+    struct document document; /* that is being read */
+    size_t work, work_max;
     int depth;
+    struct list late; /* struct model, whose text comes after those that use it */
     bool cut;
 };
 
-/* Stands in `names` for what the module imports: a class of that name is called …Model. */
-#define NAME_OF_LIBRARY ((void *)(uintptr_t)"library")
+/* Counts a piece of work; false, and `cut`, when it is one too many. */
+bool making_goes_on(struct making *m);
 
 /* The class for a whole schema, called `name` (which must be free). */
 struct model *model_make(struct making *m, const struct json *schema, const char *name);

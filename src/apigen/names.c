@@ -24,17 +24,11 @@ static bool listed(const char *name, const char *const *names, size_t n)
 bool name_is_keyword(const char *name)
 {
     static const char *const keywords[] = {
-        "False",  "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class",  "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",   "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",     "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
     return LISTED(name, keywords);
-}
-
-bool name_is_builtin_type(const char *name)
-{
-    static const char *const types[] = {"str", "int", "float", "bool", "bytes"};
-    return LISTED(name, types);
 }
 
 /* Attributes of pydantic's BaseModel: a field of such a name would hide what the model needs. */
@@ -124,11 +118,11 @@ static uint32_t capital(uint32_t c)
 static bool is_plain(uint32_t c)
 {
     static const struct range hidden[] = {
-        {0, 0x1F},          {0x7F, 0xA0},       {0xAD, 0xAD},       {0x61C, 0x61C},
-        {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},
-        {0x2028, 0x202F},   {0x205F, 0x206F},   {0x3164, 0x3164},   {0xD800, 0xF8FF},
-        {0xFDD0, 0xFDEF},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
-        {0xFFF0, 0xFFFB},   {0xFFFE, 0xFFFF},   {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+        {0, 0x1F},           {0x7F, 0xA0},     {0xAD, 0xAD},       {0x61C, 0x61C},
+        {0x115F, 0x1160},    {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x200B, 0x200F},
+        {0x2028, 0x202F},    {0x205F, 0x206F}, {0x3164, 0x3164},   {0xD800, 0xF8FF},
+        {0xFDD0, 0xFDEF},    {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+        {0xFFF0, 0xFFFB},    {0xFFFE, 0xFFFF}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
         {0xE0000, 0x10FFFF},
     };
     return !INSIDE(c, hidden) && (c & 0xFFFE) != 0xFFFE;
@@ -139,7 +133,7 @@ static uint32_t next(const char **s)
 {
     const char *at = *s;
     uint32_t c = 0xFFFD;
-    size_t n = utf8_char(at, strlen(at) < 4 ? strlen(at) : 4, &c);
+    size_t n = utf8_char(at, strnlen(at, 4), &c);
     if (n == 0 && (unsigned char)at[0] == 0xC0 && (unsigned char)at[1] == 0x80) {
         *s += 2;
         return 0;
@@ -217,10 +211,10 @@ char *name_singular(struct arena *a, const char *name, const char *suffix)
         size_t cut;
         const char *put;
     } rules[] = {
-        {"hildren", 3, ""}, {"eople", 5, "erson"}, {"Data", 1, "um"},  {"data", 1, "um"},
+        {"hildren", 3, ""}, {"eople", 5, "erson"}, {"Data", 1, "um"}, {"data", 1, "um"},
         {"eries", 0, ""},   {"ovies", 1, ""},      {"ookies", 1, ""}, {"ies", 3, "y"},
-        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},    {"xes", 2, ""},
-        {"zzes", 2, ""},
+        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},
+        {"eaves", 3, "f"},  {"News", 0, ""},       {"zzes", 2, ""},
     };
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof(rules) / sizeof *rules; i++) {

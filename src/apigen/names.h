@@ -17,21 +17,20 @@
 #include "base/json.h"
 
 bool name_is_keyword(const char *name);
-bool name_is_builtin_type(const char *name); /* str, int and the others that annotations use */
 bool name_is_model_attribute(const char *name);
 
 /* A module's name as it was always made: lower case, '_' for all but letters, digits, '_'. */
 char *name_module(struct arena *a, const char *tool);
 
-/* The characters of an identifier that does not begin with a digit or '_': "field" is put before. */
+/* The characters of an identifier; "field" is put before a digit or '_' at its begin. */
 char *name_field(struct arena *a, const char *wire);
 char *name_class(struct arena *a, const char *wire); /* UpperCamelCase of it */
 char *name_singular(struct arena *a, const char *class_name, const char *suffix);
 
-void put_text(struct buf *out, const char *text);      /* "…" */
-void put_comment(struct buf *out, const char *text);   /* on one line, cut when long */
-void put_number(struct buf *out, double value);        /* an int when it is one */
-void put_json(struct buf *out, const struct json *j);  /* a literal: list, dict, None … */
+void put_text(struct buf *out, const char *text);     /* "…" */
+void put_comment(struct buf *out, const char *text);  /* on one line, cut when long */
+void put_number(struct buf *out, double value);       /* an int when it is one */
+void put_json(struct buf *out, const struct json *j); /* a literal: list, dict, None … */
 /* """…""" at `indent` spaces, without a line end behind */
 void put_docstring(struct buf *out, const char *text, int indent);
 

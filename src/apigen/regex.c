@@ -5,15 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERN_MAX = 4096, DEPTH_MAX = 32, REPEAT_MAX = 1000 };
+enum { PATTERN_MAX = 4096, DEPTH_MAX = 32, REPEAT_MAX = 1000, NAMES_MAX = 16 };
 
 struct reader {
     const char *at;
     int depth;
-    int groups;        /* closed so far: what a back reference may name */
-    long size;         /* a bound on what the repeats unfold to */
-    bool python;       /* look-around or a back reference was seen */
-    bool look_behind;  /* inside one: Python's wants a fixed width */
+    int groups;                   /* closed so far: what a back reference may name */
+    long size;                    /* a bound on what the repeats unfold to */
+    bool python;                  /* look-around or a back reference was seen */
+    bool rust;                    /* what only Rust's engine takes */
+    const char *names[NAMES_MAX]; /* of groups */
+    int n_names;
+    bool look_behind; /* inside one: Python's wants a fixed width */
 };
 
 static bool alternatives(struct reader *r);
@@ -21,6 +24,11 @@ static bool alternatives(struct reader *r);
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+
+static bool in_name(char c, const char *letters)
+{
+    return is_digit(c) || (c && strchr(letters, c));
 }
 
 static bool hex_digits(struct reader *r, int n)
@@ -32,11 +40,34 @@ static bool hex_digits(struct reader *r, int n)
     return true;
 }
 
-/* Behind a backslash; `*ret_class` says that it stands for several characters (no end of a range). */
+/* {L}: a property of characters in Unicode. */
+static bool property(struct reader *r)
+{
+    static const char *const known[] = {
+        "L",        "Lu",       "Ll",     "Lt",     "Lm",     "Lo",       "M",
+        "Mn",       "Mc",       "N",      "Nd",     "Nl",     "No",       "P",
+        "Pc",       "Pd",       "Ps",     "Pe",     "Po",     "S",        "Sm",
+        "Sc",       "Sk",       "So",     "Z",      "Zs",     "Zl",       "Zp",
+        "C",        "Cc",       "Cf",     "Latin",  "Greek",  "Cyrillic", "Han",
+        "Hiragana", "Katakana", "Arabic", "Hebrew", "Hangul", "Thai",     "Alphabetic"};
+    size_t n = r->at[0] == '{' ? strcspn(r->at + 1, "}") : 0;
+    for (size_t i = 0; n > 0 && r->at[n + 1] && i < sizeof(known) / sizeof *known; i++) {
+        if (strlen(known[i]) == n && strncmp(known[i], r->at + 1, n) == 0) {
+            r->at += n + 2;
+            r->rust = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind a backslash; `*ret_class`: it stands for several characters, so it ends no range. */
 static bool escape(struct reader *r, bool in_set, bool *ret_class)
 {
     char c = *r->at++;
-    *ret_class = c && strchr("dDwWsS", c);
+    *ret_class = c && strchr("dDwWsSpP", c);
+    if (c == 'p' || c == 'P')
+        return property(r);
     if (c == 'x')
         return hex_digits(r, 2);
     if (c == 'u') { /* a surrogate is no character */
@@ -62,12 +93,14 @@ static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
     if (c == '\\') {
         r->at++;
         *ret_char = (unsigned char)*r->at;
-        if (strchr("tnrfvxu", (char)*ret_char))
+        if (!*ret_char || strchr("tnrfvxu", (char)*ret_char))
             *ret_char = -1;
         return escape(r, true, ret_class);
     }
+    if (!c)
+        return false;
     bool doubled = strchr("-&~|", c) && r->at[1] == c; /* set operations of either engine */
-    if (!c || c == '[' || (doubled && c != '-') || (doubled && r->at[2] != ']'))
+    if (c == '[' || (doubled && c != '-') || (doubled && r->at[2] != ']'))
         return false;
     *ret_char = (unsigned char)c;
     r->at++;
@@ -98,21 +131,45 @@ static bool set(struct reader *r)
     return true;
 }
 
+/* name>, which no other group has. */
+static bool group_name(struct reader *r)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const char *name = r->at;
+    r->at += strspn(r->at, letters);
+    bool begins = r->at > name;
+    while (in_name(*r->at, letters))
+        r->at++;
+    size_t n = (size_t)(r->at - name) + 1;
+    for (int i = 0; i < r->n_names; i++)
+        begins &= strncmp(r->names[i], name, n) != 0;
+    if (!begins || *r->at++ != '>' || r->n_names == NAMES_MAX)
+        return false;
+    r->names[r->n_names++] = name;
+    return true;
+}
+
 static bool group(struct reader *r)
 {
     bool capture = true, behind = r->look_behind;
     if (*r->at == '?') {
         capture = false;
         r->at++;
-        bool look = *r->at == '=' || *r->at == '!';
+        bool look = *r->at == '=' || *r->at == '!', named = false;
         if (r->at[0] == '<' && (r->at[1] == '=' || r->at[1] == '!')) {
             look = r->look_behind = true;
             r->at++;
+        } else if (*r->at == '<' || (r->at[0] == 'P' && r->at[1] == '<')) {
+            r->rust |= *r->at == '<';
+            r->at += *r->at == '<' ? 1 : 2;
+            named = capture = group_name(r);
+            if (!named)
+                return false;
         }
-        if (!look && *r->at != ':')
+        if (!look && !named && *r->at != ':')
             return false;
         r->python |= look;
-        r->at++;
+        r->at += !named;
     }
     if (++r->depth > DEPTH_MAX || !alternatives(r) || *r->at != ')')
         return false;
@@ -156,8 +213,12 @@ static bool repeat(struct reader *r, bool repeatable, long size)
         if (*r->at++ != '}' || most < least)
             return false;
     }
-    if (*r->at == '?')
+    if (*r->at == '?') {
         r->at++;
+    } else if (*r->at == '+') { /* to Rust's engine a repeat of the repeat */
+        r->rust = true;
+        r->at++;
+    }
     r->size += size * most;
     return r->size <= REPEAT_MAX * 10 && !(*r->at && strchr("*+?{", *r->at));
 }
@@ -186,7 +247,7 @@ static bool atom(struct reader *r, bool *ret_repeatable)
     default:
         while ((*r->at & 0xC0) == 0x80) /* the rest of a character */
             r->at++;
-        return (unsigned char)c >= 0x20 && (unsigned char)c != 0xC0;
+        return (unsigned char)c != 0xC0; /* NUL */
     }
 }
 
@@ -212,5 +273,7 @@ enum regex_kind regex_kind(const char *pattern)
     struct reader r = {.at = pattern};
     if (strlen(pattern) > PATTERN_MAX || !alternatives(&r) || *r.at)
         return REGEX_NONE;
-    return r.python ? REGEX_PYTHON : REGEX_PLAIN;
+    if (r.python)
+        return r.rust ? REGEX_NONE : REGEX_PYTHON;
+    return r.rust ? REGEX_RUST : REGEX_PLAIN;
 }

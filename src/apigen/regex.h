@@ -10,7 +10,8 @@
 
 enum regex_kind {
     REGEX_NONE,   /* neither engine is known to take it */
-    REGEX_PLAIN,  /* Rust's takes it, and Python's */
+    REGEX_PLAIN,  /* both take it */
+    REGEX_RUST,   /* only Rust's, which models use unless they say otherwise */
     REGEX_PYTHON, /* look-around or back references: only Python's */
 };
 

@@ -6,7 +6,7 @@
 
 #include "apigen/regex.h"
 
-static const double LENGTH_MAX = 9e15; /* beyond it a double is no count any more */
+static const double COUNT_MAX = 9e15; /* beyond it a double is no count any more */
 
 struct type *type_new(struct making *m, enum type_kind kind)
 {
@@ -24,9 +24,9 @@ void type_bound(struct type *t, enum bound bound, double value)
 void type_length(struct type *t, const struct view *v, const char *least, const char *most)
 {
     double n;
-    if (view_least(v, least, &n) && n > 0 && n < LENGTH_MAX && n == floor(n))
+    if (view_least(v, least, &n) && n > 0 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MIN_LENGTH, n);
-    if (view_most(v, most, &n) && n >= 0 && n < LENGTH_MAX && n == floor(n))
+    if (view_most(v, most, &n) && n >= 0 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MAX_LENGTH, n);
 }
 
@@ -71,19 +71,17 @@ static const struct format *find_format(const char *name)
 
 struct type *type_string(struct making *m, const struct view *v)
 {
-    static const char hostname[] =
-        "^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])\\.)*"
-        "([A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\\-]{0,61}[A-Za-z0-9])$";
+    static const char hostname[] = "^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])\\.)*"
+                                   "([A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\\-]{0,61}[A-Za-z0-9])$";
     const char *name = view_text(v, "format");
     const struct format *format = find_format(name);
     struct type *t = type_new(m, format ? T_FORMAT : T_STR);
+    bool bytes = name && strcmp(name, "binary") == 0, host = name && strcmp(name, "hostname") == 0;
     t->format = format;
-    if (format)
-        return t;
-    t->pattern = type_pattern(view_text(v, "pattern"));
-    if (name && strcmp(name, "hostname") == 0)
-        t->pattern = hostname;
-    type_length(t, v, "minLength", "maxLength");
+    if (!format)
+        t->pattern = host ? hostname : type_pattern(view_text(v, "pattern"));
+    if (bytes || (!format && !host))
+        type_length(t, v, "minLength", "maxLength");
     return t;
 }
 
@@ -105,7 +103,7 @@ struct type *type_integer(struct making *m, const struct view *v)
         type_bound(t, B_GT, floor(n));
     if (view_most(v, "exclusiveMaximum", &n))
         type_bound(t, B_LT, ceil(n));
-    if (view_least(v, "multipleOf", &n) && n >= 1 && n == floor(n))
+    if (view_least(v, "multipleOf", &n) && n >= 1 && n < COUNT_MAX && n == floor(n))
         type_bound(t, B_MULTIPLE, n);
     return t;
 }

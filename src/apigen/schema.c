@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REF_HOPS = 32, ANCHOR_DEPTH = 16 };
+enum { REF_HOPS = 32, ANCHOR_DEPTH = 16, LARGE = 32 };
 
 /* --- references ------------------------------------------------------------------------------ */
 
@@ -40,10 +40,30 @@ static char *token(struct arena *a, const char *from, size_t n)
     return text;
 }
 
-static const struct json *step(const struct json *at, const char *name)
+struct target { /* of a reference, and what it is called there */
+    const struct json *schema;
+    const char *name;
+};
+
+/* Pointers into large objects would else be a way to make much work of little text. */
+static const struct json *member(struct document *d, const struct json *object, const char *name)
+{
+    struct set *names = map_get(&d->members, object);
+    if (!names) {
+        if (!json_is_object(object) || json_count(object) < LARGE)
+            return json_get(object, name);
+        names = arena_get(d->arena, sizeof(*names));
+        for (const struct json *v = json_first(object); v; v = json_next(v))
+            set_put(d->arena, names, json_name(v), (void *)(uintptr_t)v);
+        map_put(d->arena, &d->members, object, names);
+    }
+    return set_get(names, name);
+}
+
+static const struct json *step(struct document *d, const struct json *at, const char *name)
 {
     if (!json_is_array(at))
-        return json_get(at, name);
+        return member(d, at, name);
     char *end = NULL;
     unsigned long i = strtoul(name, &end, 10);
     const struct json *item = *name && !*end ? json_first(at) : NULL;
@@ -52,42 +72,60 @@ static const struct json *step(const struct json *at, const char *name)
     return item;
 }
 
-static const struct json *anchored(const struct json *at, const char *anchor, int depth)
+/* The first of equal names counts. */
+static void read_anchors(struct document *d, const struct json *at, int depth)
 {
-    const char *here = json_get_text(at, "$anchor");
     const char *id = json_get_text(at, "$id");
-    if ((here && strcmp(here, anchor) == 0) || (id && id[0] == '#' && !strcmp(id + 1, anchor)))
-        return at;
-    const struct json *found = NULL;
-    for (const struct json *v = json_first(at); v && !found && depth > 0; v = json_next(v))
-        found = anchored(v, anchor, depth - 1);
-    return found;
+    const char *names[] = {json_get_text(at, "$anchor"), id && id[0] == '#' ? id + 1 : NULL};
+    for (int i = 0; i < 2; i++) {
+        if (names[i] && !set_has(&d->anchors, names[i]))
+            set_put(d->arena, &d->anchors, names[i], (void *)(uintptr_t)at);
+    }
+    for (const struct json *v = json_first(at); v && depth > 0; v = json_next(v))
+        read_anchors(d, v, depth - 1);
 }
 
-const struct json *schema_target(struct arena *a, const struct json *root, const char *ref,
-                                 const char **ret_name)
+static struct target anchored(struct document *d, const char *anchor)
 {
-    const char *id = json_get_text(root, "$id");
+    if (!d->anchors_read)
+        read_anchors(d, d->root, ANCHOR_DEPTH);
+    d->anchors_read = true;
+    const struct json *at = set_get(&d->anchors, anchor);
+    return (struct target){at, json_name(at) ? json_name(at) : anchor};
+}
+
+static struct target find_target(struct document *d, const char *ref)
+{
+    const char *id = json_get_text(d->root, "$id");
     size_t base = id ? strcspn(id, "#") : 0;
     if (base > 0 && strncmp(ref, id, base) == 0 && (ref[base] == '#' || ref[base] == '\0'))
         ref += base;
-    *ret_name = "";
     if (ref[0] == '#')
         ref++;
     else if (*ref)
-        return NULL;
-    if (*ref && *ref != '/') {
-        *ret_name = arena_text(a, ref, strlen(ref));
-        return anchored(root, ref, ANCHOR_DEPTH);
-    }
-    const struct json *at = root;
-    while (*ref == '/' && at) {
+        return (struct target){NULL, ""};
+    if (*ref && *ref != '/')
+        return anchored(d, ref);
+    struct target t = {d->root, ""};
+    while (*ref == '/' && t.schema) {
         size_t n = strcspn(++ref, "/");
-        *ret_name = token(a, ref, n);
-        at = step(at, *ret_name);
+        t.name = token(d->arena, ref, n);
+        t.schema = step(d, t.schema, t.name);
         ref += n;
     }
-    return at;
+    return t;
+}
+
+const struct json *schema_target(struct document *d, const char *ref, const char **ret_name)
+{
+    struct target *known = set_get(&d->targets, ref);
+    if (!known) {
+        known = arena_get(d->arena, sizeof(*known));
+        *known = find_target(d, ref);
+        set_put(d->arena, &d->targets, ref, known);
+    }
+    *ret_name = known->name;
+    return known->schema;
 }
 
 /* --- what a schema says ---------------------------------------------------------------------- */
@@ -95,13 +133,34 @@ const struct json *schema_target(struct arena *a, const struct json *root, const
 bool schema_says_more(const struct json *schema, const char *except)
 {
     static const char *const keywords[] = {
-        "$ref",          "type",          "properties",        "required",
-        "allOf",         "anyOf",         "oneOf",             "additionalProperties",
-        "enum",          "const",         "patternProperties", "unevaluatedProperties",
-        "items",         "prefixItems",   "minimum",           "maximum",
-        "minLength",     "maxLength",     "exclusiveMinimum",  "exclusiveMaximum",
-        "pattern",       "multipleOf",    "minItems",          "maxItems",
-        "propertyNames", "minProperties", "maxProperties",     "format",
+        "$ref",
+        "type",
+        "properties",
+        "required",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "additionalProperties",
+        "enum",
+        "const",
+        "patternProperties",
+        "unevaluatedProperties",
+        "items",
+        "prefixItems",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "pattern",
+        "multipleOf",
+        "minItems",
+        "maxItems",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "format",
     };
     for (size_t i = 0; i < sizeof(keywords) / sizeof *keywords; i++) {
         if (strcmp(keywords[i], except) != 0 && json_get(schema, keywords[i]))
@@ -110,8 +169,7 @@ bool schema_says_more(const struct json *schema, const char *except)
     return false;
 }
 
-static void add(struct arena *a, const struct json *root, struct view *v, const struct json *schema,
-                int hops)
+static void add(struct document *d, struct view *v, const struct json *schema, int hops)
 {
     for (int i = 0; i < v->n; i++) {
         if (v->part[i] == schema)
@@ -126,14 +184,15 @@ static void add(struct arena *a, const struct json *root, struct view *v, const 
     v->part[v->n++] = schema;
     const char *ref = json_get_text(schema, "$ref"), *name;
     if (ref)
-        add(a, root, v, schema_target(a, root, ref, &name), hops - 1);
-    for (const struct json *s = json_first(json_get(schema, "allOf")); s; s = json_next(s))
-        add(a, root, v, s, hops - 1);
+        add(d, v, schema_target(d, ref, &name), hops - 1);
+    for (const struct json *s = json_first(json_get(schema, "allOf")); s && !v->over;
+         s = json_next(s))
+        add(d, v, s, hops - 1);
 }
 
-void view_add(struct arena *a, const struct json *root, struct view *v, const struct json *schema)
+void view_add(struct document *d, struct view *v, const struct json *schema)
 {
-    add(a, root, v, schema, REF_HOPS);
+    add(d, v, schema, REF_HOPS);
 }
 
 const struct json *view_get(const struct view *v, const char *keyword)
@@ -189,18 +248,6 @@ const struct json *view_choice(const struct view *v)
             return choice;
     }
     return NULL;
-}
-
-bool view_requires(const struct view *v, const char *property)
-{
-    for (int i = 0; i < v->n; i++) {
-        const struct json *names = json_get(v->part[i], "required");
-        for (const struct json *name = json_first(names); name; name = json_next(name)) {
-            if (json_text(name) && strcmp(json_text(name), property) == 0)
-                return true;
-        }
-    }
-    return false;
 }
 
 bool json_is_false(const struct json *j)
