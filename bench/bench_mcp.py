@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times any ipybox-compatible MCP server on stdio, whatever it is written in.
 
-    bench_mcp.py run LABEL [--container NAME] -- COMMAND...    all measurements, as JSON
+    bench_mcp.py run LABEL [--container NAME] --tool SERVER -- COMMAND...
+                                                               all measurements, as JSON
     bench_mcp.py start LABEL -- COMMAND...                     the start alone, as JSON
     bench_mcp.py table PEER.json OURS.json [AFTER_EXEC.json]   side by side, with the goals
 
 It speaks plain JSON-RPC lines and needs nothing but Python 3.10, so it can run inside a container
 too. A start is timed from just before the process is created to the arrival of the answer.
 --container reads the memory of the container of that name (its process tree as the host sees it,
-which takes root) and not that of the `docker` command. BENCH_LOG names a file for what the server
-writes to standard error.
+which takes root) and not that of the `docker` command. SERVER is echo_server.py, as the measured
+server and its cells see the file: its tool is registered, imported and called. BENCH_LOG names a
+file for what the server writes to standard error.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 LIMIT_S = 600  # a server that hangs ends the run
-CELLS, BIG_CELLS, RESETS, STARTS = 300, 7, 5, 5
+CELLS, BIG_CELLS, RESETS, STARTS, CALLS = 300, 7, 5, 5, 300
 BIG = 1_000_000
 
 
@@ -159,7 +161,61 @@ def measure_resets(server: Server) -> dict[str, Any]:
     return {"reset_s": statistics.median(times)}
 
 
-def measure_all(command: list[str], container: str | None) -> dict[str, Any]:
+FIRST_CALL = """
+from mcptools.bench import echo
+print(echo.run(echo.Params(text="first")))
+"""
+
+CALLS_FROM_CODE = """
+import json, time
+times = []
+for n in range({calls}):
+    begin = time.perf_counter()
+    answer = echo.run(echo.Params(text=str(n)))
+    times.append(time.perf_counter() - begin)
+    assert answer == str(n), answer
+print(json.dumps(times))
+"""
+
+# The same request to a server of the cell's own: what a call costs without anything in between.
+BARE_CALLS = """
+import json, subprocess, time
+server = subprocess.Popen({command!r}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+times = []
+for n in range({calls}):
+    begin = time.perf_counter()
+    call = {{"name": "echo", "arguments": {{"text": str(n)}}}}
+    request = {{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": call}}
+    server.stdin.write(json.dumps(request).encode() + b"\\n")
+    server.stdin.flush()
+    answer = json.loads(server.stdout.readline())["result"]["content"][0]["text"]
+    times.append(time.perf_counter() - begin)
+    assert answer == str(n), answer
+server.stdin.close()
+server.wait()
+print(json.dumps(times))
+"""
+
+
+def measure_tools(server: Server, tool: str) -> dict[str, Any]:
+    """Registration, first import with the first call, and calls of a tool from code."""
+    command = ["python3", tool]
+    params = {"command": command[0], "args": command[1:]}
+    begin = time.perf_counter()
+    server.tool("register_mcp_server", server_name="bench", server_params=params)
+    registered = time.perf_counter()
+    server.cell(FIRST_CALL)
+    called = time.perf_counter()
+    middle = {}
+    for name, code in (("tool_call_s", CALLS_FROM_CODE), ("tool_bare_s", BARE_CALLS)):
+        text = ""
+        while not text:  # a server that loses output is asked again
+            text = server.cell(code.format(calls=CALLS, command=command), max_output_chars=BIG)
+        middle[name] = statistics.median(json.loads(text))
+    return {"register_s": registered - begin, "first_call_s": called - registered, **middle}
+
+
+def measure_all(command: list[str], container: str | None, tool: str) -> dict[str, Any]:
     server, figures = measure_starts(command)
     figures |= measure_cells(server) | measure_big_cells(server)
     root = server.process.pid
@@ -168,6 +224,7 @@ def measure_all(command: list[str], container: str | None) -> dict[str, Any]:
         root = int(subprocess.check_output(inspect))
     figures |= measure_memory(root)
     figures |= measure_resets(server)
+    figures |= measure_tools(server, tool)
     begin = time.perf_counter()
     figures["exit_status"] = server.close()
     figures["shutdown_s"] = time.perf_counter() - begin
@@ -224,6 +281,10 @@ ROWS = [
     ("warm cell, p99", "cell_p99_s", "ms", 1000, 0),
     ("cell with 1 MB of output", "big_cell_s", "ms", 1000, 0),
     ("reset to the next cell's answer", "reset_s", "ms", 1000, 0),
+    ("`register_mcp_server`", "register_s", "ms", 1000, 8),
+    ("first import and call of a tool", "first_call_s", "ms", 1000, 0),
+    ("tool call from code, p50", "tool_call_s", "ms", 1000, 6),
+    ("the same call without ipybox, p50", "tool_bare_s", "ms", 1000, 0),
     ("shutdown", "shutdown_s", "ms", 1000, 0),
     ("memory of the process tree (PSS)", "pss_mib", "MiB", 1, 3),
 ]
@@ -285,6 +346,7 @@ def main() -> int:
         sub.add_argument("label")
         if name == "run":
             sub.add_argument("--container")
+            sub.add_argument("--tool", required=True, metavar="SERVER")
         sub.add_argument("command", nargs="+", metavar="COMMAND")
     sub = commands.add_parser("table")
     sub.add_argument("files", nargs="+", type=Path, metavar="FILE.json")
@@ -295,7 +357,7 @@ def main() -> int:
         return 0 if table(peer, ours, rest[0] if rest else None) else 1
     signal.alarm(LIMIT_S)
     if options.action == "run":
-        figures = measure_all(options.command, options.container)
+        figures = measure_all(options.command, options.container, options.tool)
     else:
         server, figures = measure_starts(options.command)
         server.close()

@@ -29,10 +29,10 @@ main()
     fi
     say "the machine: $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
     say "the peer, about 1 minute"
-    bench run "ipybox 0.9.2" -- "$peer/bin/ipybox" --workspace "$work/peer" --log-level ERROR > "$work/peer.json"
+    bench run "ipybox 0.9.2" --tool "$here/echo_server.py" -- "$peer/bin/ipybox" --workspace "$work/peer" --log-level ERROR > "$work/peer.json"
     say "the container"
-    bench run "container" --container "$name" -- \
-        docker run -i --rm --name "$name" -v "$work/ours:/app/workspace" ipybox > "$work/ours.json"
+    bench run "container" --container "$name" --tool /bench/echo_server.py -- \
+        docker run -i --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" ipybox > "$work/ours.json"
     say "its server after exec"
     after_exec > "$work/exec.json"
     say "load at the end: $(cut -d' ' -f1 /proc/loadavg)"

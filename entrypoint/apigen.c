@@ -35,8 +35,9 @@ struct work {
 static int print_modules(char *const *modules, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        (void)printf("%s\n", modules[i]);
-    return fflush(stdout) == 0 ? 0 : -errno;
+        if (dprintf(STDOUT_FILENO, "%s\n", modules[i]) < 0)
+            return -errno;
+    return 0;
 }
 
 /* --- from a file ----------------------------------------------------------------------------- */

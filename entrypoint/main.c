@@ -35,6 +35,11 @@ static void put_version(struct buf *out)
     (void)buf_addf(out, "%s\n", options_version());
 }
 
+static bool is_server(const char *word)
+{
+    return strcmp(word, "server") == 0 || strcmp(word, "serve") == 0;
+}
+
 /* The server, or apigen. */
 static int serve(enum role role, int argc, char **argv)
 {
@@ -72,9 +77,10 @@ static int init(int argc, char **argv)
     struct options options;
     struct err e = ERR_NONE;
     init_plan_words(argc, argv, &plan);
-    bool server = plan.self && strcmp(plan.argv[1], "server") == 0;
-    bool named = argc > 0 && strcmp(argv[0], "server") == 0;
-    int r = options_parse(ROLE_SERVER, server ? argc - named : 0, argv + (server && named), &options, &e);
+    bool server = plan.self && is_server(plan.argv[1]);
+    bool named = argc > 0 && is_server(argv[0]);
+    enum role role = named && strcmp(argv[0], "serve") == 0 ? ROLE_SERVE : ROLE_SERVER;
+    int r = options_parse(role, server ? argc - named : 0, argv + (server && named), &options, &e);
     bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
     if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
@@ -104,6 +110,7 @@ int main(int argc, char **argv)
     argv += skip;
     switch (role) {
     case ROLE_SERVER:
+    case ROLE_SERVE:
     case ROLE_APIGEN:
         return serve_alone(role, argc, argv);
     case ROLE_INIT:

@@ -17,6 +17,7 @@ enum {
     SECONDS_MAX = 86400,
     PORT_MAX = 65535,
     COUNT_MAX = 16,
+    SESSIONS_MOST = 1000,
     NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
     HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
 };
@@ -31,8 +32,8 @@ static const struct options_row rows[] = {
      NULL, 0, 0,
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
      "client by elicitation. Without it calls are approved, unless the policy says otherwise."},
-    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout),
-     "SECONDS", "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
+    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout), "SECONDS",
+     "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
     {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
      "JSON file with rules which tools may be called, are asked for, or are denied."},
     {"approve-shell-cmds", "IPYBOX_APPROVE_SHELL_CMDS", OPTION_FLAG, AT(approve_shell_cmds), NULL,
@@ -58,8 +59,19 @@ static const struct options_row rows[] = {
      "Other processes can read command lines: prefer the variable or its _FILE form."},
     {"approver-token", "IPYBOX_APPROVER_TOKEN", OPTION_TEXT, AT(approver_token), "TOKEN", NULL,
      OPTION_SECRET, 0,
-     "Token of the approval channel's client; without it nobody can take that seat. Prefer the "
-     "variable or its _FILE form."},
+     "Token of the approval channel's client, and of who approves over the HTTP API; without it "
+     "nobody can take that seat. Prefer the variable or its _FILE form."},
+    {"http", "IPYBOX_HTTP", OPTION_ADDRESS, AT(http), "[HOST:]PORT", NULL, 0, 0,
+     "Serve the HTTP API there, beside standard input and output; `ipybox serve` does so alone. "
+     "Without HOST it is every address when there is a token, else localhost."},
+    {"token", "IPYBOX_TOKEN", OPTION_TEXT, AT(token), "TOKEN", NULL, OPTION_SECRET, 0,
+     "Token of the HTTP API that may do everything. Prefer the variable or its _FILE form."},
+    {"execute-token", "IPYBOX_EXECUTE_TOKEN", OPTION_TEXT, AT(execute_token), "TOKEN", NULL,
+     OPTION_SECRET, 0,
+     "Token of the HTTP API that may do everything but approve tool calls and register MCP "
+     "servers. Prefer the variable or its _FILE form."},
+    {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_SESSIONS, AT(max_sessions), "N", "100", 0, 0,
+     "Most sessions at once, the default one among them."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address that the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
@@ -107,6 +119,9 @@ static const struct options_row rows[] = {
 static const struct options_command commands[] = {
     {"server", ROLE_SERVER, false,
      "Serve MCP on standard input and output; what runs when no command is given."},
+    {"serve", ROLE_SERVE, false,
+     "Serve the HTTP API alone, on port 8080 unless --http says otherwise; standard input is not "
+     "needed."},
     {"apigen", ROLE_APIGEN, false,
      "Write the Python package for the tools of an MCP server, and print the names of its "
      "modules."},
@@ -277,6 +292,31 @@ static bool parse_bounded(const char *text, uint64_t least, uint64_t most, int *
     return true;
 }
 
+bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    const char *port = colon ? colon + 1 : text;
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    bool bracketed = n > 2 && text[0] == '[' && text[n - 1] == ']';
+    bool strange = strpbrk(text, "[]") || (colon && memchr(text, ':', n));
+    if ((colon && n == 0) || (strange && !bracketed))
+        return false;
+    text += bracketed;
+    n -= bracketed ? 2 : 0;
+    if (n > OPTIONS_HOST_MAX || !parse_bounded(port, 0, PORT_MAX, ret_port))
+        return false;
+    memcpy(ret_host, text, n);
+    ret_host[n] = '\0';
+    return true;
+}
+
+static bool is_address(const char *text)
+{
+    char host[OPTIONS_HOST_MAX + 1];
+    int port;
+    return options_address(text, host, &port);
+}
+
 static bool parse_size(const char *text, uint64_t *ret)
 {
     static const char units[] = "KMG";
@@ -329,12 +369,19 @@ static const char *set_field(const struct options_row *row, const char *value, s
         return parse_bool(value, field) ? NULL : "1, true, yes, on, 0, false, no or off is needed";
     case OPTION_PORT:
         return parse_bounded(value, 0, PORT_MAX, field) ? NULL : "a port, 0 to 65535, is needed";
+    case OPTION_ADDRESS:
+        *(const char **)field = value;
+        return is_address(value) ? NULL : "a port, or HOST:PORT, is needed";
     case OPTION_SECONDS:
         if (parse_bounded(value, (uint64_t)row->least, SECONDS_MAX, field))
             return NULL;
         return row->least ? "seconds, 1 to 86400, are needed" : "seconds, 0 to 86400, are needed";
     case OPTION_COUNT:
         return parse_bounded(value, 0, COUNT_MAX, field) ? NULL : "a number, 0 to 16, is needed";
+    case OPTION_SESSIONS:
+        if (parse_bounded(value, 1, SESSIONS_MOST, field))
+            return NULL;
+        return "a number, 1 to 1000, is needed";
     case OPTION_SIZE:
         return parse_size(value, field) ? NULL : "a number of bytes, with K, M or G, is needed";
     case OPTION_LEVEL:
@@ -393,7 +440,8 @@ static int unknown_option(const char *word, int length, struct err *e)
 static const struct options_row *find_row(enum role role, const char *name, size_t length)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
-        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) && strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) &&
+            strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
             return &rows[i];
     return NULL;
 }
@@ -446,12 +494,20 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, -EINVAL,
                        "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
                        "tools could approve the calls");
+    const char *const tokens[] = {o->token, o->execute_token, o->approver_token};
+    for (size_t i = 0; i < COUNT(tokens); i++)
+        for (size_t j = 0; j < i; j++)
+            if (tokens[i] && tokens[j] && strcmp(tokens[i], tokens[j]) == 0)
+                return err_set(e, -EINVAL,
+                               "two of IPYBOX_TOKEN, IPYBOX_EXECUTE_TOKEN and "
+                               "IPYBOX_APPROVER_TOKEN are the same: one role would have another's "
+                               "rights");
     return 0;
 }
 
 int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
-    struct options parsed = {.want = OPTIONS_RUN};
+    struct options parsed = {.want = OPTIONS_RUN, .serve = role == ROLE_SERVE};
     for (int i = 0; i < argc; i++) {
         if (wants_text(argv[i], &parsed.want)) {
             *ret = parsed;
@@ -461,6 +517,8 @@ int options_parse(enum role role, int argc, char **argv, struct options *ret, st
     int r = set_defaults_and_environment(&parsed, e);
     for (int i = 0; r >= 0 && i < argc; i += r)
         r = parse_option(role, argc - i, argv + i, &parsed, e);
+    if (parsed.serve && !parsed.http)
+        parsed.http = "8080";
     if (r >= 0)
         r = check_together(&parsed, e);
     if (r < 0)

@@ -29,20 +29,25 @@ struct options {
     enum options_want want; /* --help and --version end the parsing: nothing else is valid then */
     const char *workspace;
     const char *tool_server_host;
-    int tool_server_port;             /* 0: off */
-    const char *tool_server_token;    /* NULL: none */
-    const char *approver_token;       /* likewise */
+    int tool_server_port;          /* 0: off */
+    const char *tool_server_token; /* NULL: none */
+    const char *approver_token;    /* likewise */
     bool approve_tool_calls;
-    int approval_timeout;             /* seconds, 0: none */
-    const char *tool_policy;          /* NULL: none */
-    const char *mcp_servers;          /* likewise */
-    const char *mcp_root;             /* likewise */
-    int connect_timeout;              /* seconds */
+    int approval_timeout;    /* seconds, 0: none */
+    const char *tool_policy; /* NULL: none */
+    const char *mcp_servers; /* likewise */
+    const char *mcp_root;    /* likewise */
+    int connect_timeout;     /* seconds */
     bool approve_shell_cmds;
     bool require_shell_escape;
     const char *kernel_gateway_host;
     int kernel_gateway_port;          /* 0: off */
     const char *kernel_gateway_token; /* NULL: none */
+    bool serve;                       /* HTTP alone: `ipybox serve` */
+    const char *http;                 /* [HOST:]PORT (options_address()); NULL: off */
+    const char *token;                /* NULL: none, as the next */
+    const char *execute_token;
+    int max_sessions;
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
     enum log_level log_level;
@@ -61,6 +66,7 @@ struct options {
 
 enum role {
     ROLE_SERVER,
+    ROLE_SERVE,
     ROLE_APIGEN,
     ROLE_INIT,
     ROLE_SHIM,
@@ -77,10 +83,15 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 /* Is it the first word of a role, and not a program of the image? */
 bool options_is_command(const char *word);
 
-/* Parses the words behind the role, of ROLE_SERVER or ROLE_APIGEN, and the environment. -EINVAL:
- * unknown or bad; -ENOTSUP: given, but not available in this version. */
+/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment.
+ * -EINVAL: unknown or bad; -ENOTSUP: given, but not available in this version. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
+
+#define OPTIONS_HOST_MAX 255
+/* ret_host is "" when the text names none, and without the brackets of an IPv6 address. False: it
+ * is no address. */
+bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int *ret_port);
 
 /* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
 const char *options_secret(size_t i);
@@ -96,9 +107,11 @@ enum options_kind {
     OPTION_TEXT,
     OPTION_FLAG,
     OPTION_PORT,
+    OPTION_ADDRESS, /* [HOST:]PORT */
     OPTION_SECONDS,
     OPTION_SIZE,
     OPTION_COUNT,
+    OPTION_SESSIONS,
     OPTION_LEVEL,
     OPTION_FORMAT,
 };

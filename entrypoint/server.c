@@ -16,13 +16,14 @@
 #include "entrypoint/identity.h"
 #include "entrypoint/server_tools.h"
 #include "entrypoint/version.h"
+#include "front/api.h"
 #include "front/control.h"
 #include "front/relay.h"
 #include "front/stdio.h"
 #include "front/supervise.h"
 #include "jupyter/gateway.h"
 #include "session/kernels.h"
-#include "session/session.h"
+#include "session/sessions.h"
 
 enum {
     KILL_WAIT_MS = 1000, /* for the last process trees, at the very end */
@@ -30,7 +31,9 @@ enum {
         2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
     GATEWAY_IDLE_MAX_S = 86400,
-    EVENT_MEMORY = 1 << 20, /* bytes of the session's event log */
+    EVENT_MEMORY = 1 << 20, /* bytes of a session's event log */
+    EVENT_DATA = 8 << 20,   /* of one event, with the HTTP API: a picture, say */
+    EVENT_SPILL = 32 << 20, /* of its file, likewise */
 };
 
 struct server {
@@ -46,7 +49,11 @@ struct server {
     struct template *template;
     struct pool *pool;
     struct session_config session_config;
-    struct session *session;
+    struct metrics metrics;
+    struct sessions *sessions;
+    struct session *session; /* the default one */
+    struct api *api;         /* NULL: none */
+    char http_host[OPTIONS_HOST_MAX + 1];
     char *gateway_socket;
     struct supervise *supervise;
     struct kernels *kernels;
@@ -57,23 +64,35 @@ struct server {
     size_t gateway_connections;
     struct control *control;
     struct mcp_config mcp_config;
+    struct packages_config packages;
     struct stdio *stdio;
     struct loop_timer deadline;
-    bool stopping, session_closed, stdio_ended;
+    bool stopping, sessions_closed, stdio_ended, api_drained;
 };
 
 /* --- stopping ------------------------------------------------------------------------------- */
 
 static void quit_when_done(struct server *s)
 {
-    if (s->session_closed && s->stdio_ended)
+    if (s->sessions_closed && s->stdio_ended && s->api_drained)
         loop_quit(s->loop);
 }
 
-static void on_session_closed(void *ctx)
+static void on_api_drained(void *ctx)
 {
     struct server *s = ctx;
-    s->session_closed = true;
+    s->api_drained = true;
+    quit_when_done(s);
+}
+
+static void on_sessions_closed(void *ctx)
+{
+    struct server *s = ctx;
+    s->sessions_closed = true;
+    if (s->api)
+        api_drain(s->api, on_api_drained, s);
+    else
+        s->api_drained = true;
     quit_when_done(s);
 }
 
@@ -92,9 +111,14 @@ static void stop(struct server *s, int64_t grace_ms)
     s->stopping = true;
     control_set_stopping(s->control);
     loop_timer_set(s->loop, &s->deadline, grace_ms + INIT_MARGIN_MS, on_deadline, s);
-    if (!s->session_closed)
-        session_close(s->session, grace_ms, on_session_closed, s);
-    stdio_stop(s->stdio);
+    if (s->api)
+        api_stop(s->api);
+    if (!s->sessions_closed)
+        sessions_stop(s->sessions, grace_ms, on_sessions_closed, s);
+    if (s->stdio)
+        stdio_stop(s->stdio);
+    else
+        s->stdio_ended = true;
 }
 
 static void on_stdio_ended(void *ctx)
@@ -114,11 +138,25 @@ static int64_t grace_ms(const struct server *s)
     return grace > 0 ? grace : 0;
 }
 
+/* What goes on without an MCP client; NULL: nothing. */
+static const char *other_service(const struct server *s)
+{
+    const struct options *o = s->options;
+    if (s->api)
+        return "HTTP";
+    if (s->relay)
+        return "the kernel gateway";
+    if (o->tool_server_port != 0 && o->tool_server_token)
+        return "the tool server";
+    return NULL;
+}
+
 static void on_input_ended(void *ctx, bool heard)
 {
     struct server *s = ctx;
-    if (!heard && s->relay) {
-        log_info("server", "standard input is at its end; serving the kernel gateway alone");
+    const char *other = other_service(s);
+    if (!heard && other) {
+        log_info("server", "standard input is at its end; serving %s alone", other);
         return;
     }
     if (!heard)
@@ -241,12 +279,21 @@ static int open_session(struct server *s, struct err *e)
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
+        .metrics = &s->metrics,
         .event_memory = EVENT_MEMORY,
+        .event_data = o->http ? EVENT_DATA : 0,
+        .event_dir = o->http ? s->workspace : NULL,
+        .event_spill = EVENT_SPILL,
         .log = log_session,
     };
     s->pool = s->session_config.pool =
         pool_open(&s->session_config.kernel, s->template ? o->spare_kernels : 0);
-    return session_open(&s->session_config, &s->session, e);
+    struct sessions_config config = {.base = &s->session_config, .max = (size_t)o->max_sessions};
+    struct sessions_view view;
+    int r = sessions_open(&config, &s->sessions, e);
+    if (r == 0 && sessions_find(s->sessions, SESSIONS_DEFAULT, &view))
+        s->session = view.session;
+    return r;
 }
 
 /* --- the kernel gateway --------------------------------------------------------------------- */
@@ -377,9 +424,67 @@ static int open_tools(struct server *s, struct err *e)
         .runtime_dir = s->runtime_dir,
         .envp = (const char *const *)s->env.pip,
         .tokens = &s->tokens,
-        .session = s->session,
+        .sessions = s->sessions,
+        .metrics = &s->metrics,
     };
+    s->packages = (struct packages_config){.spawner = s->spawner,
+                                           .python = s->options->python,
+                                           .envp = (const char *const *)s->env.pip,
+                                           .cwd = s->workspace};
     return server_tools_open(&config, &s->tools, e);
+}
+
+/* --- the HTTP API --------------------------------------------------------------------------- */
+
+/* Without HOST: where everybody is, when a token tells who may; else only this machine. */
+static int choose_address(struct server *s, int *ret_port, struct err *e)
+{
+    const struct options *o = s->options;
+    bool guarded = o->token || o->execute_token;
+    if (!options_address(o->http, s->http_host, ret_port))
+        return err_set(e, -EINVAL, "--http: not an address: %s", o->http);
+    if (!*s->http_host)
+        (void)snprintf(s->http_host, sizeof s->http_host, guarded ? "0.0.0.0" : "localhost");
+    if (!guarded && !is_loopback(s->http_host))
+        return err_set(e, -EPERM,
+                       "the HTTP API runs code for everyone who reaches %s: give IPYBOX_TOKEN or "
+                       "IPYBOX_EXECUTE_TOKEN (or …_FILE), or keep it on localhost",
+                       s->http_host);
+    if (!guarded)
+        log_warning("http", "no IPYBOX_TOKEN: only this machine, or container, can connect, and "
+                            "whoever does may run code. With a token all addresses are served");
+    return 0;
+}
+
+static int open_api(struct server *s, struct err *e)
+{
+    const struct options *o = s->options;
+    int port = 0;
+    if (!o->http)
+        return 0;
+    int r = choose_address(s, &port, e);
+    if (r < 0)
+        return r;
+    struct api_config config = {
+        .loop = s->loop,
+        .host = s->http_host,
+        .port = port,
+        .workspace = s->workspace,
+        .version = IPYBOX_VERSION,
+        .admin_token = o->token,
+        .execute_token = o->execute_token,
+        .approver_token = o->approver_token,
+        .sessions = s->sessions,
+        .toolplane = server_tools_plane(s->tools),
+        .approvals = server_tools_approvals(s->tools),
+        .metrics = &s->metrics,
+        .packages = &s->packages,
+        .alone = o->serve,
+    };
+    r = api_open(&config, &s->api, e);
+    if (r == 0)
+        log_info("http", "the HTTP API is at http://%s:%d", s->http_host, api_port(s->api));
+    return r;
 }
 
 static int open_stdio(struct server *s, struct err *e)
@@ -389,10 +494,7 @@ static int open_stdio(struct server *s, struct err *e)
     s->mcp_config = (struct mcp_config){
         .loop = s->loop,
         .session = s->session,
-        .packages = {.spawner = s->spawner,
-                     .python = s->options->python,
-                     .envp = (const char *const *)s->env.pip,
-                     .cwd = s->workspace},
+        .packages = s->packages,
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .session_id = SERVER_SESSION,
@@ -434,16 +536,19 @@ static int open_all(struct server *s, struct err *e)
     if (r == 0)
         r = open_gateway(s, e);
     if (r == 0)
+        r = open_api(s, e);
+    if (r == 0 && !s->options->serve)
         r = open_stdio(s, e);
     return r;
 }
 
 static void close_all(struct server *s)
 {
+    s->api = api_close(s->api);
     s->stdio = stdio_free(s->stdio);
     close_gateway(s);
     s->tools = server_tools_close(s->tools);
-    s->session = session_free(s->session);
+    s->sessions = sessions_close(s->sessions);
     s->pool = pool_close(s->pool);
     s->template = template_close(s->template);
     if (s->loop)
@@ -469,8 +574,8 @@ int server_main(const struct options *options)
     log_set_json(options->log_format == OPTIONS_LOG_JSON);
     int r = open_all(&s, &e);
     if (r == 0) {
-        log_info("server", "ipybox %s serves MCP on standard input and output; workspace %s",
-                 IPYBOX_VERSION, s.workspace);
+        log_info("server", "ipybox %s serves %s; workspace %s", IPYBOX_VERSION,
+                 options->serve ? "HTTP" : "MCP on standard input and output", s.workspace);
         loop_run(s.loop);
     } else {
         log_error("server", "%s", e.msg);

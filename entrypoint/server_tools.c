@@ -51,16 +51,19 @@ static bool can_elicit(void *ctx)
 static bool know_kernel(void *ctx, const char *token, const char **ret_session)
 {
     struct server_tools *t = ctx;
-    *ret_session = SERVER_SESSION;
-    return tokens_know(t->config.tokens, token);
+    const char *owner = "";
+    bool known = tokens_know(t->config.tokens, token, &owner);
+    *ret_session = *owner ? owner : SERVER_SESSION;
+    return known;
 }
 
 /* A human who thinks does not use up the time of the cell that waits for the answer. */
 static void on_waiting(void *ctx, const char *session, bool waiting)
 {
     struct server_tools *t = ctx;
-    (void)session;
-    session_hold(t->config.session, waiting);
+    struct sessions_view view;
+    if (sessions_find(t->config.sessions, session, &view))
+        session_hold(view.session, waiting);
 }
 
 /* --- the servers that the operator gave ------------------------------------------------------ */
@@ -137,7 +140,10 @@ static int open_plane(struct server_tools *t, struct err *e)
     struct approvals_config approvals = {.loop = c->loop,
                                          .timeout_ms = (int64_t)c->options->approval_timeout * 1000,
                                          .ask_by_default = c->options->approve_tool_calls,
-                                         .policy = t->policy};
+                                         .ask_for =
+                                             c->options->approve_shell_cmds ? TOOLPLANE_OWN : NULL,
+                                         .policy = t->policy,
+                                         .metrics = c->metrics};
     int r = approvals_open(&approvals, &t->approvals, e);
     if (r < 0)
         return r;
@@ -161,7 +167,8 @@ static int open_plane(struct server_tools *t, struct err *e)
     t->plane = toolplane_open(&(struct toolplane_config){.loop = c->loop,
                                                          .tools = t->tools,
                                                          .approvals = t->approvals,
-                                                         .packages_dir = t->packages_dir});
+                                                         .packages_dir = t->packages_dir,
+                                                         .metrics = c->metrics});
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 #include "entrypoint/options.h"
 #include "jupyter/tokens.h"
-#include "session/session.h"
+#include "session/sessions.h"
 #include "session/toolplane.h"
 
 struct server_tools_config { /* borrowed */
@@ -18,11 +18,12 @@ struct server_tools_config { /* borrowed */
     const char *workspace, *runtime_dir;
     const char *const *envp; /* of MCP servers */
     const struct tokens *tokens;
-    struct session *session;
+    struct sessions *sessions;
+    struct metrics *metrics;
 };
 
-/* There is one session; the tool plane and the approvals know it by this name. */
-#define SERVER_SESSION "default"
+/* The session of standard input and output, of the kernel gateway and of applications. */
+#define SERVER_SESSION SESSIONS_DEFAULT
 
 /* Where the socket is; the caller frees it with xfree(). */
 char *server_tools_socket(const char *runtime_dir);

@@ -6,9 +6,10 @@
  * watched here. */
 #include "front/http.h"
 
+#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdarg.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,16 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
-#include "front/http_head.h"
+#include "base/utf8.h"
 #include "front/http_listen.h"
+#include "front/http_request.h"
 
 enum {
-    POOL_FACTOR = 2,             /* of the library's memory per connection to the head's limit */
+    POOL_FACTOR = 2, /* of the library's memory per connection to the head's limit */
     STREAM_BLOCK = 64 << 10,
-    PROBLEM_MAX = 16 << 10,
+    SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
+    SPARE = 32, /* connections over the limit while others are being cut off */
 };
 
 const struct http_limits http_limits_default = {
@@ -35,62 +37,9 @@ const struct http_limits http_limits_default = {
     .header_ms = 15000,
     .idle_ms = 75000,
     .stall_ms = 30000,
+    .memory = (size_t)256 << 20,
     .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
 };
-
-struct conn {
-    struct http *http;
-    struct conn *next, *prev;
-    int fd;
-    bool is_ws;                 /* the library has let go of it, the WebSocket not yet */
-    char address[NI_MAXHOST];
-    struct loop_timer deadline; /* for the head of the next request */
-};
-
-struct http_request {
-    struct http *http;
-    struct conn *conn;
-    struct MHD_Connection *mhd;
-    struct http_request *next, *prev;
-    char *raw; /* the target as it came */
-    char method[16];
-    struct http_target target;
-    struct http_match match;
-    bool seen, complete; /* the head, the whole request */
-    bool open;           /* its handler's */
-    bool started, dead, suspended, paused, held;
-    void *data;
-    const struct http_events *events;
-    void *ctx;
-    struct buf body;
-    uint64_t body_got, body_mark, discarded;
-    struct MHD_Response *response; /* ready, not queued yet */
-    int status;
-    bool streaming, ended, aborted, blocked;
-    struct buf queue; /* of a stream; bytes before `taken` are gone */
-    size_t taken;
-    struct ws *ws;
-    struct loop_timer timer; /* progress of the body, or an answer that is held back */
-    struct loop_defer tell;
-    struct loop_io *watch; /* while it is suspended */
-};
-
-struct http {
-    struct http_config config;
-    struct http_limits limits;
-    struct loop *loop;
-    struct MHD_Daemon *daemon;
-    struct loop_io *io;
-    struct loop_timer busy;
-    struct loop_defer soon;
-    struct http_listen *listen;
-    struct ws_hub *hub;
-    struct conn *conns, *arriving;
-    size_t conn_count;
-    struct http_request *requests;
-};
-
-static const struct http_events no_events = {0};
 
 /* --- running the library ---------------------------------------------------------------------- */
 
@@ -121,12 +70,16 @@ static void kick(struct http *http)
 
 /* --- a suspended request ---------------------------------------------------------------------- */
 
+static void expect_body(struct http_request *r);
+
 static void resume(struct http_request *r)
 {
     if (!r->suspended)
         return;
     r->watch = loop_io_del(r->watch);
     r->suspended = false;
+    if (!r->complete)
+        expect_body(r);
     MHD_resume_connection(r->mhd);
     kick(r->http);
 }
@@ -145,10 +98,11 @@ static void on_watched(void *ctx, unsigned events)
 {
     struct http_request *r = ctx;
     char byte;
-    if (!(events & LOOP_HUP) && recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+    ssize_t n = events & LOOP_HUP ? 0 : recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n > 0)
         loop_io_set(r->watch, 0); /* the next request is there already: only a reset shows now */
+    if (n > 0 || (n < 0 && errno == EAGAIN))
         return;
-    }
     tell_gone(r);
     resume(r);
 }
@@ -169,7 +123,10 @@ static void on_hold_over(void *ctx)
 {
     struct http_request *r = ctx;
     r->held = false;
-    resume(r);
+    if (r->suspended)
+        resume(r);
+    else if (!r->complete)
+        expect_body(r); /* nobody has looked at its pace so long */
 }
 
 void http_delay(struct http_request *r, int64_t ms)
@@ -190,9 +147,24 @@ static void set_response(struct http_request *r, int status, const struct http_h
         resume(r);
 }
 
+/* Whether all connections together may hold n bytes more; they are given back with the request. */
+static bool hold(struct http_request *r, size_t n)
+{
+    struct http *http = r->http;
+    if (n > http->limits.memory || http->memory > http->limits.memory - n)
+        return false;
+    http->memory += n;
+    r->memory += n;
+    return true;
+}
+
 void http_answer(struct http_request *r, int status, const struct http_header *headers, size_t n,
                  const char *body, size_t len)
 {
+    if (len > SMALL_ANSWER && !hold(r, len)) {
+        http_problem(r, 503, NULL, 0, "too much waits to be read by clients");
+        return;
+    }
     r->open = false;
     struct MHD_Response *response = MHD_create_response_from_buffer_copy(len, body);
     if (!response) {
@@ -201,15 +173,6 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
         return;
     }
     set_response(r, status, headers, n, response);
-}
-
-void http_answer_json(struct http_request *r, int status, const struct buf *body)
-{
-    static const struct http_header json = {"Content-Type", "application/json"};
-    if (body->failed < 0)
-        http_problem(r, 500, NULL, 0, "the answer is too long");
-    else
-        http_answer(r, status, &json, 1, buf_text(body), body->len);
 }
 
 void http_answer_file(struct http_request *r, int status, const struct http_header *headers,
@@ -223,38 +186,6 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
     }
     r->open = false;
     set_response(r, status, headers, n, response);
-}
-
-static void put_problem(struct buf *out, int status, const char *detail)
-{
-    struct jsonw w = JSONW(out);
-    jsonw_object(&w);
-    jsonw_set_text(&w, "type", "about:blank");
-    jsonw_set_text(&w, "title", http_reason(status));
-    jsonw_set_int(&w, "status", status);
-    jsonw_set_text(&w, "detail", detail);
-    jsonw_end(&w);
-}
-
-void http_problem(struct http_request *r, int status, const struct http_header *headers, size_t n,
-                  const char *fmt, ...)
-{
-    drop_buf struct buf detail = BUF_INIT(PROBLEM_MAX / 4), body = BUF_INIT(PROBLEM_MAX);
-    char text[PROBLEM_MAX / 8];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *type = "application/json";
-    if (r->http->config.problem)
-        r->http->config.problem(r->http->config.ctx, status, text, &body);
-    if (body.len == 0) {
-        type = "application/problem+json";
-        put_problem(&body, status, text);
-    }
-    http_answer(r, status, headers, n, buf_text(&body), body.len);
-    if (r->response)
-        (void)MHD_add_response_header(r->response, "Content-Type", type);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -280,6 +211,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
     if (n == 0 && r->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
+        r->idle = true;
         suspend(r);
         return 0;
     }
@@ -346,27 +278,7 @@ void http_stream_abort(struct http_request *r)
     http_stream_end(r);
 }
 
-/* --- what a handler asks ---------------------------------------------------------------------- */
-
-const char *http_method(const struct http_request *r)
-{
-    return r->method;
-}
-
-const char *http_path(const struct http_request *r)
-{
-    return r->target.path ? r->target.path : "";
-}
-
-const char *http_param(const struct http_request *r, const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < r->match.n; i++) {
-        if (strncmp(r->match.names[i], name, n) == 0 && strchr("*}", r->match.names[i][n]))
-            return r->match.values[i];
-    }
-    return NULL;
-}
+/* --- what the library knows ------------------------------------------------------------------- */
 
 const char *http_query(const struct http_request *r, const char *name)
 {
@@ -397,6 +309,23 @@ static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
+static enum MHD_Result check_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_n, const char *value, size_t n)
+{
+    (void)kind;
+    bool *is_text = ctx;
+    *is_text &= !memchr(name, '\0', name_n) && utf8_valid(name, name_n);
+    *is_text &= !value || (!memchr(value, '\0', n) && utf8_valid(value, n));
+    return *is_text ? MHD_YES : MHD_NO;
+}
+
+bool http_query_is_text(const struct http_request *r)
+{
+    bool is_text = true;
+    (void)MHD_get_connection_values_n(r->mhd, MHD_GET_ARGUMENT_KIND, check_argument, &is_text);
+    return is_text;
+}
+
 size_t http_header_count(const struct http_request *r, const char *name)
 {
     struct counted c = {.name = name};
@@ -404,43 +333,11 @@ size_t http_header_count(const struct http_request *r, const char *name)
     return c.count;
 }
 
-const char *http_peer(const struct http_request *r)
+size_t http_head_bytes(const struct http_request *r)
 {
-    return r->conn->address;
-}
-
-int64_t http_body_length(const struct http_request *r)
-{
-    const char *text = http_header(r, "Content-Length");
-    char *end = NULL;
-    long long n = text ? strtoll(text, &end, 10) : -1;
-    return text && *end == '\0' && n >= 0 ? n : -1;
-}
-
-const struct http_route *http_route_of(const struct http_request *r)
-{
-    return r->match.route;
-}
-
-struct buf *http_body(struct http_request *r)
-{
-    return &r->body;
-}
-
-void http_set_data(struct http_request *r, void *data)
-{
-    r->data = data;
-}
-
-void *http_data(const struct http_request *r)
-{
-    return r->data;
-}
-
-void http_watch(struct http_request *r, const struct http_events *events, void *ctx)
-{
-    r->events = events ? events : &no_events;
-    r->ctx = ctx;
+    struct counted c = {0};
+    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
+    return c.bytes;
 }
 
 /* --- WebSockets ------------------------------------------------------------------------------- */
@@ -458,7 +355,7 @@ static void free_conn(struct conn *c)
     xfree(c);
     http->conn_count--;
     if (http->listen)
-        http_listen_set(http->listen, http->conn_count < http->limits.connections);
+        http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
 }
 
 static void on_ws_over(void *ctx)
@@ -480,14 +377,6 @@ static void on_upgraded(void *ctx, struct MHD_Connection *mhd, void *request, co
     r->ws = NULL;
     ws_attach(ws, fd, early, n);
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
-}
-
-static bool asks_for_websocket(const struct http_request *r)
-{
-    const char *version = http_header(r, "Sec-WebSocket-Version");
-    return http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
-           http_list_has(http_header(r, "Connection"), "upgrade", false) &&
-           http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
 }
 
 int http_upgrade(struct http_request *r, const char *subprotocol, const struct ws_events *events,
@@ -531,7 +420,7 @@ static void on_head_late(void *ctx)
 static void on_body_late(void *ctx)
 {
     struct http_request *r = ctx;
-    if (r->body_got - r->body_mark < HTTP_BODY_STEP) {
+    if (r->body_got - r->body_mark < HTTP_STEP) {
         cut_off(r->http, r->conn->fd);
         return;
     }
@@ -542,13 +431,8 @@ static void on_body_late(void *ctx)
 static void expect_body(struct http_request *r)
 {
     r->body_mark = r->body_got;
-    if (!r->held)
+    if (!r->held && !r->dead)
         loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
-}
-
-static bool has_body(const struct http_request *r)
-{
-    return http_body_length(r) > 0 || http_header(r, "Transfer-Encoding");
 }
 
 static void start(struct http_request *r)
@@ -557,79 +441,35 @@ static void start(struct http_request *r)
     r->match.route->start(r->http->config.ctx, r);
 }
 
-static bool is_head_short(struct http_request *r)
+/* How far the client has taken what was sent; 0: the kernel does not tell. */
+static uint64_t acknowledged(const struct http_request *r)
 {
-    struct counted c = {0};
-    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
-    if (strlen(r->raw) > r->http->limits.header_bytes / 2)
-        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes",
-                     r->http->limits.header_bytes / 2);
-    else if (c.bytes > r->http->limits.header_bytes)
-        http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
-                     r->http->limits.header_bytes);
-    return !r->response;
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    if (getsockopt(r->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return 0;
+    return info.tcpi_bytes_acked;
 }
 
-static bool is_from_here(struct http_request *r)
+static void on_answer_late(void *ctx)
 {
-    const struct http_config *config = &r->http->config;
-    if (http_header_count(r, "Host") > 1 ||
-        !http_host_right(http_header(r, "Host"), config->host, config->hosts))
-        http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
-    else if (!http_origin_right(http_header(r, "Origin"), config->origins))
-        http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
-    return !r->response;
-}
-
-static bool find_route(struct http_request *r, const char *method)
-{
-    const struct http_config *config = &r->http->config;
-    drop_buf struct buf allow = BUF_INIT(1024);
-    struct err e = ERR_NONE;
-    if (http_target_parse(r->raw, &r->target, &e) < 0) {
-        http_problem(r, 400, NULL, 0, "%s", e.msg);
-        return false;
+    struct http_request *r = ctx;
+    uint64_t now = acknowledged(r);
+    if (!r->idle && now > 0 && now - r->answer_mark < HTTP_STEP) {
+        cut_off(r->http, r->conn->fd);
+        return;
     }
-    int found =
-        http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, &allow);
-    if (found == -EPERM)
-        http_problem(r, 405, &(struct http_header){"Allow", buf_text(&allow)}, 1,
-                     "the method %.32s is not allowed here", method);
-    else if (found < 0)
-        http_problem(r, 404, NULL, 0, "there is nothing at this path");
-    return !r->response;
-}
-
-static bool is_body_right(struct http_request *r)
-{
-    const struct http_route *route = r->match.route;
-    int64_t length = http_body_length(r);
-    if (route->body == HTTP_WEBSOCKET && !asks_for_websocket(r)) {
-        static const struct http_header upgrade[] = {{"Upgrade", "websocket"},
-                                                     {"Sec-WebSocket-Version", "13"}};
-        http_problem(r, 426, upgrade, 2, "a WebSocket is here");
-    } else if (route->body != HTTP_COLLECT && route->body != HTTP_RECEIVE) {
-        return true;
-    } else if (length > 0 && (uint64_t)length > route->body_max) {
-        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
-                     (unsigned long long)route->body_max);
-    } else if (route->type && has_body(r) &&
-               !http_type_is(http_header(r, "Content-Type"), route->type)) {
-        http_problem(r, 415, NULL, 0, "the body must be %s", route->type);
-    }
-    return !r->response;
-}
-
-static bool is_admitted(struct http_request *r)
-{
-    const struct http_config *config = &r->http->config;
-    return !config->admit || config->admit(config->ctx, r, r->match.route);
+    r->idle = r->suspended;
+    r->answer_mark = now;
+    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
 }
 
 static enum MHD_Result queue(struct http_request *r)
 {
     struct MHD_Response *response = r->response;
     r->response = NULL;
+    r->answer_mark = acknowledged(r);
+    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
     enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, response);
     MHD_destroy_response(response);
     return done;
@@ -641,13 +481,12 @@ static enum MHD_Result on_head(struct http_request *r, const char *method)
     r->seen = true;
     (void)snprintf(r->method, sizeof r->method, "%s", method);
     loop_timer_stop(r->http->loop, &r->conn->deadline);
-    if (is_head_short(r) && is_from_here(r) && find_route(r, method) && is_admitted(r) &&
-        is_body_right(r)) {
+    if (http_judge(r, method)) {
         r->body.cap = r->match.route->body_max;
         if (r->match.route->body == HTTP_RECEIVE)
             start(r);
     }
-    if (!has_body(r))
+    if (!http_has_body(r))
         return MHD_YES;
     if (r->response && !r->held &&
         (http_header(r, "Expect") || http_body_length(r) > HTTP_DISCARD_MAX))
@@ -662,6 +501,13 @@ static enum MHD_Result discard(struct http_request *r, size_t n)
 {
     r->discarded += n;
     return r->discarded > HTTP_DISCARD_MAX ? MHD_NO : MHD_YES;
+}
+
+/* It is not the client that is slow. */
+static void wait_for_handler(struct http_request *r)
+{
+    loop_timer_stop(r->http->loop, &r->timer);
+    suspend(r);
 }
 
 static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t n)
@@ -683,16 +529,14 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
         return discard(r, n);
     }
     if (route->body == HTTP_COLLECT) {
-        if (buf_add(&r->body, bytes, n) < 0)
+        if (!hold(r, n) || buf_add(&r->body, bytes, n) < 0)
             http_problem(r, 503, NULL, 0, "no memory for this body");
         return MHD_YES;
     }
     if (r->open && r->events->body)
         r->events->body(r->ctx, bytes, n);
-    if (r->paused && r->open) {
-        loop_timer_stop(r->http->loop, &r->timer);
-        suspend(r);
-    }
+    if (r->paused && r->open)
+        wait_for_handler(r);
     return MHD_YES;
 }
 
@@ -704,10 +548,8 @@ void http_pause(struct http_request *r)
 void http_continue(struct http_request *r)
 {
     r->paused = false;
-    if (r->complete || !r->suspended)
-        return;
-    expect_body(r);
-    resume(r);
+    if (!r->complete)
+        resume(r);
 }
 
 /* The whole request is there: called again after each resumption until there is an answer. */
@@ -740,6 +582,10 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const ch
         return on_head(r, method);
     if (*n == 0)
         return on_complete(r);
+    if (r->paused && r->open) { /* before the first of its bytes: they come again */
+        wait_for_handler(r);
+        return MHD_YES;
+    }
     size_t taken = *n;
     *n = 0;
     return on_body(r, bytes, taken);
@@ -754,7 +600,7 @@ static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
     *r = (struct http_request){.http = http, .mhd = mhd, .next = http->requests};
     r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     r->raw = xstrdup(raw);
-    r->events = &no_events;
+    r->events = &http_no_events;
     if (r->next)
         r->next->prev = r;
     http->requests = r;
@@ -789,6 +635,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     http_match_done(&r->match);
     buf_done(&r->body);
     buf_done(&r->queue);
+    http->memory -= r->memory;
     xfree(r->raw);
     xfree(r);
 }
@@ -814,8 +661,24 @@ static bool is_crowded(const struct http *http, const char *address)
 {
     size_t n = 0;
     for (const struct conn *c = http->conns; c; c = c->next)
-        n += strcmp(c->address, address) == 0;
+        n += !c->cut && strcmp(c->address, address) == 0;
     return n >= http->limits.per_address;
+}
+
+/* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
+ * yet. So those that only sit there keep nobody out. */
+static bool make_room(struct http *http, const char *address)
+{
+    struct conn *oldest = NULL;
+    for (struct conn *c = http->conns; c; c = c->next) {
+        if (c->deadline.armed && !c->cut && (!address || strcmp(c->address, address) == 0))
+            oldest = c;
+    }
+    if (!oldest)
+        return false;
+    oldest->cut = true;
+    cut_off(http, oldest->fd);
+    return true;
 }
 
 static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
@@ -824,7 +687,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
     (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
-    if (is_crowded(http, c->address)) {
+    if (is_crowded(http, c->address) && !make_room(http, c->address)) {
         (void)fd_close(fd);
         xfree(c);
         return;
@@ -832,7 +695,9 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     if (c->next)
         c->next->prev = c;
     http->conns = c;
-    http_listen_set(http->listen, ++http->conn_count < http->limits.connections);
+    if (++http->conn_count > http->limits.connections)
+        (void)make_room(http, NULL);
+    http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
     loop_timer_set(http->loop, &c->deadline, http->limits.header_ms, on_head_late, c);
     http->arriving = c;
     if (MHD_add_connection(http->daemon, fd, from, n) != MHD_YES && http->arriving == c) {
@@ -846,8 +711,8 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
 
 static int start_library(struct http *http, struct err *e)
 {
-    int64_t quiet = http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms
-                                                                  : http->limits.stall_ms;
+    int64_t quiet =
+        http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms : http->limits.stall_ms;
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_NO_THREAD_SAFETY,
@@ -855,7 +720,7 @@ static int start_library(struct http *http, struct err *e)
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(quiet / 1000 + 1),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + 1,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);
     if (!http->daemon)
         return err_set(e, -ENOMEM, "libmicrohttpd could not be started");
@@ -868,6 +733,8 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     struct http *http = NEW(struct http);
     http->config = *config;
     http->limits = config->limits ? *config->limits : http_limits_default;
+    if (http->limits.memory == 0)
+        http->limits.memory = http_limits_default.memory;
     http->loop = config->loop;
     int r = start_library(http, e);
     if (r == 0)
@@ -908,4 +775,12 @@ struct http *http_close(struct http *http)
 int http_port(const struct http *http)
 {
     return http_listen_port(http->listen);
+}
+
+size_t http_busy(const struct http *http)
+{
+    size_t n = 0;
+    for (const struct http_request *r = http->requests; r; r = r->next)
+        n++;
+    return n;
 }

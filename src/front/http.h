@@ -11,8 +11,10 @@
  * Calls:   loop thread only; nothing blocks. Events come from the loop, or from http_close().
  *          http_close() must not be called inside an event of this door.
  * Limits:  struct http_limits. The head has header_ms from the opening of the connection (idle_ms
- *          from the last answer), a body BODY_STEP bytes in each stall_ms, an answer some progress
- *          in stall_ms; who is slower is cut off, and so costs one connection for that time. */
+ *          from the last answer); a body and an answer that waits for its reader make HTTP_STEP
+ *          bytes of progress in each stall_ms. Who is slower is cut off, and so costs one
+ *          connection for that time. Where there is no room for a new connection the oldest one
+ *          without a request makes room. A peer that has vanished is found by TCP in 2 minutes. */
 #ifndef FRONT_HTTP_H
 #define FRONT_HTTP_H
 
@@ -26,9 +28,9 @@
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4
-#define HTTP_BODY_STEP 4096           /* least progress of a body in stall_ms, bytes */
-#define HTTP_QUEUE_MAX (256 << 10)    /* of a stream: over it http_stream_write() says -EAGAIN */
-#define HTTP_DISCARD_MAX (1 << 20)    /* of a body nobody wants, before the connection is cut */
+#define HTTP_STEP 4096             /* bytes, the least progress in stall_ms */
+#define HTTP_QUEUE_MAX (256 << 10) /* of a stream: over it http_stream_write() says -EAGAIN */
+#define HTTP_DISCARD_MAX (1 << 20) /* of a body nobody wants, before the connection is cut */
 
 struct http;
 struct http_request;
@@ -37,6 +39,8 @@ struct http_limits {
     size_t header_bytes;             /* names and values of all headers; also the target's */
     size_t connections, per_address; /* WebSockets are among them */
     int64_t header_ms, idle_ms, stall_ms;
+    size_t memory; /* of collected bodies and whole answers of all connections, bytes; what does
+                      not fit: 503; 0: the usual */
     struct ws_limits ws;
 };
 extern const struct http_limits http_limits_default;
@@ -64,8 +68,8 @@ struct http_header {
 
 struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
-    const char *host; /* all addresses of this name */
-    int port;         /* 0: any */
+    const char *host;                 /* all addresses of this name */
+    int port;                         /* 0: any */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
     size_t n_routes;
@@ -74,9 +78,9 @@ struct http_config { /* copied; what it points to is borrowed */
      * address every Host is right while this list is empty. Ends with NULL; may be NULL. */
     const char *const *hosts;
     const char *const *origins; /* Origin headers that are right; "*": all; as above */
-    /* Once the head is there and the route found, before any body is read. False: it has answered. */
+    /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
-    /* Writes a body of its own for an error, as JSON. NULL, or nothing written: a problem document. */
+    /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */
     void (*problem)(void *ctx, int status, const char *detail, struct buf *body);
     void *ctx;
 };
@@ -85,16 +89,17 @@ MUST_CHECK int http_open(const struct http_config *config, struct http **ret, st
 /* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
 struct http *http_close(struct http *http);
 int http_port(const struct http *http);
+size_t http_busy(const struct http *http); /* requests whose answers are not yet sent */
 
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
 const char *http_method(const struct http_request *r);
-const char *http_path(const struct http_request *r); /* decoded */
-const char *http_param(const struct http_request *r, const char *name); /* of the route's path */
-const char *http_query(const struct http_request *r, const char *name); /* decoded, or NULL */
+const char *http_path(const struct http_request *r);                     /* decoded */
+const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
+const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
 size_t http_header_count(const struct http_request *r, const char *name);
-const char *http_peer(const struct http_request *r); /* address without port */
+const char *http_peer(const struct http_request *r);    /* address without port */
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
 const struct http_route *http_route_of(const struct http_request *r);
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */
@@ -105,7 +110,7 @@ void *http_data(const struct http_request *r);
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-struct http_events { /* each may be NULL */
+struct http_events {                                      /* each may be NULL */
     void (*body)(void *ctx, const char *bytes, size_t n); /* HTTP_RECEIVE */
     void (*end)(void *ctx);                               /* the body is complete */
     void (*writable)(void *ctx); /* after -EAGAIN: a stream's queue is below its half */

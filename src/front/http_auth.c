@@ -45,8 +45,7 @@ bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
     if (base64_decode(&pair, rest, strlen(rest)) < 0 || pair.len == 0)
         return false;
     const char *colon = memchr(pair.data, ':', pair.len);
-    return colon &&
-           copy_token(colon + 1, pair.len - (size_t)(colon + 1 - pair.data), ret);
+    return colon && copy_token(colon + 1, pair.len - (size_t)(colon + 1 - pair.data), ret);
 }
 
 struct http_guard *http_guard_new(struct loop *loop)

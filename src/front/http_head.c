@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* --- target ------------------------------------------------------------------------------------ */
+/* --- target ----------------------------------------------------------------------------------- */
 
 static int digit(char c)
 {
@@ -88,7 +88,7 @@ void http_target_done(struct http_target *t)
     *t = (struct http_target){0};
 }
 
-/* --- routes ------------------------------------------------------------------------------------ */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 void http_match_done(struct http_match *m)
 {
@@ -166,7 +166,7 @@ int http_find_route(const struct http_route *routes, size_t n, const char *metho
     return found ? -EPERM : -ENOENT;
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 bool http_is_loopback(const char *host)
 {

@@ -13,7 +13,7 @@
 #define HTTP_SEGMENTS_MAX 64
 
 struct http_target {
-    char *path;                       /* decoded, whole */
+    char *path;                        /* decoded, whole */
     char *segments[HTTP_SEGMENTS_MAX]; /* decoded */
     size_t n;
     bool slash_inside; /* a segment holds an encoded slash */

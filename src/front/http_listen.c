@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 
 enum { SOCKETS_MAX = 4, BACKLOG = 256, ACCEPTS_PER_TURN = 32, FULL_MS = 100 };
+enum { KEEP_IDLE_S = 60, KEEP_INTERVAL_S = 15, KEEP_PROBES = 4 };
 
 struct http_listen {
     struct loop *loop;
@@ -42,6 +43,16 @@ void http_listen_set(struct http_listen *l, bool on)
     apply(l);
 }
 
+/* A peer that has vanished without a word, while its answer takes hours. */
+static void keep_alive(int fd)
+{
+    int on = 1, idle = KEEP_IDLE_S, interval = KEEP_INTERVAL_S, probes = KEEP_PROBES;
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 static void accept_some(struct http_listen *l, int listener)
 {
     for (int n = 0; n < ACCEPTS_PER_TURN && l->on; n++) {
@@ -57,6 +68,7 @@ static void accept_some(struct http_listen *l, int listener)
             return;
         }
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        keep_alive(fd);
         l->accepted(l->ctx, fd, at, len);
     }
 }

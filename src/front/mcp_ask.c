@@ -56,7 +56,7 @@ static void send_cancelled(struct asker *a, const struct question *q)
     jsonw_set_text(&w, "requestId", q->key);
     jsonw_set_text(&w, "reason", "no answer is needed any more");
     rpc_end(&w);
-    mcp_send(a->mcp, &out);
+    mcp_send(a->mcp, q->call, &out);
 }
 
 static void drop_question(struct asker *a, struct question *q)
@@ -151,7 +151,7 @@ static void send_live(struct asker *a, struct question *q)
         return;
     }
     q->live = true;
-    mcp_send(a->mcp, &out);
+    mcp_send(a->mcp, q->call, &out);
 }
 
 void ask_response(struct mcp *mcp, const struct rpc_message *m)
@@ -261,7 +261,7 @@ static void park(struct asker *a, struct call *call)
         return;
     }
     call_end_progress(call);
-    mcp_send(a->mcp, &out);
+    call_send_answer(call, &out, 0);
     call->ask.parked = true;
     call->ask.rounds++;
     loop_timer_set(get_loop(a), &call->ask.timer, call->ask.until_ms - loop_now(get_loop(a)),
@@ -341,11 +341,12 @@ static void send_kept(struct call *call, size_t old_id_len)
     (void)buf_adds(&out, answer_start);
     (void)buf_adds(&out, call->id);
     (void)buf_add(&out, call->ask.kept.data + skip, call->ask.kept.len - skip);
-    if (out.failed) {
+    int error = out.failed ? RPC_INTERNAL_ERROR : 0;
+    if (error != 0) {
         buf_clear(&out);
-        rpc_put_error(&out, call->id, RPC_INTERNAL_ERROR, "Internal error: no memory", NULL);
+        rpc_put_error(&out, call->id, error, "Internal error: no memory", NULL);
     }
-    mcp_send(call->mcp, &out);
+    call_send_answer(call, &out, error);
     call_drop(call);
 }
 

@@ -7,9 +7,21 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-void mcp_send(struct mcp *mcp, const struct buf *message)
+void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message)
 {
-    mcp->events->send(mcp->ctx, buf_text(message), message->len);
+    mcp->events->send(mcp->ctx, &(struct mcp_out){.text = buf_text(message),
+                                                  .n = message->len,
+                                                  .stream = call ? call->stream : NULL});
+}
+
+void call_send_answer(struct call *call, const struct buf *message, int error)
+{
+    call->mcp->events->send(call->mcp->ctx, &(struct mcp_out){.text = buf_text(message),
+                                                              .n = message->len,
+                                                              .stream = call->stream,
+                                                              .is_answer = true,
+                                                              .error = error});
+    call->stream = NULL;
 }
 
 static char *progress_token(const struct json *params)
@@ -23,6 +35,7 @@ struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era
     struct call *call = NEW(struct call);
     call->mcp = mcp;
     call->era = era;
+    call->stream = mcp->stream;
     memcpy(call->id, m->id, sizeof call->id);
     call->progress_token = progress_token(m->params);
     call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
@@ -74,12 +87,25 @@ static void drop_job(struct call *call)
     if (call->registration)
         toolplane_job_cancel(call->registration);
     call->registration = NULL;
+    if (call->work.cancel)
+        call->work.cancel(call->work.ctx);
+    call->work = (struct call_work){0};
+}
+
+static void answer_cancelled(struct call *call)
+{
+    drop_buf struct buf out = BUF_INIT(4096);
+    rpc_put_error(&out, call->id, RPC_CANCELLED, "Request cancelled", NULL);
+    call_send_answer(call, &out, RPC_CANCELLED);
 }
 
 void call_cancel(struct call *call)
 {
+    bool was = call->cancelled;
     call->cancelled = true;
     ask_call_cancelled(call);
+    if (call->mcp->config->answers_cancelled && call->stream && !was)
+        answer_cancelled(call);
     if (call->cell) {
         cell_cancel(call->cell); /* its last event frees the call */
     } else {
@@ -135,7 +161,7 @@ static void send_progress(struct call *call)
     jsonw_text_n(&w, call->progress_text.data, n);
     rpc_end(&w);
     buf_cut_front(&call->progress_text, n);
-    mcp_send(call->mcp, &out);
+    mcp_send(call->mcp, call, &out);
 }
 
 static void on_progress_timer(void *ctx)
@@ -155,6 +181,7 @@ void call_end_progress(struct call *call)
 void call_reopen(struct call *call, const struct rpc_message *m)
 {
     memcpy(call->id, m->id, sizeof call->id);
+    call->stream = call->mcp->stream;
     call->progress_token = progress_token(m->params);
     call->progress = 0;
     call->progress_bytes = 0;
@@ -222,8 +249,10 @@ void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool i
     jsonw_set_bool(w, "isError", is_error);
     put_result_stamp(w, call->mcp, call->era);
     rpc_end(w);
+    int error = 0;
     if (out->failed) {
         buf_clear(out);
+        error = RPC_INTERNAL_ERROR;
         rpc_put_error(out, call->id, RPC_INTERNAL_ERROR,
                       "Internal error: the answer is too large; ask for fewer max_output_chars or "
                       "no images",
@@ -234,7 +263,7 @@ void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool i
         return;
     }
     if (!call->cancelled)
-        mcp_send(call->mcp, out);
+        call_send_answer(call, out, error);
     buf_done(out);
     call_free(call);
 }

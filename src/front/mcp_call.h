@@ -22,6 +22,7 @@ struct call {
     struct call *prev, *next;
     enum mcp_era era;
     char id[JSONSCAN_ID_MAX + 1];
+    void *stream;         /* the peer's way back */
     char *progress_token; /* JSON text, NULL when no progress was asked for */
     uint64_t progress;    /* must grow with each notification */
     struct buf progress_text;
@@ -34,6 +35,10 @@ struct call {
     struct cell *cell; /* also of a reset */
     struct install *install;
     struct toolplane_job *registration;
+    struct call_work { /* of an extension: cancel() frees it */
+        void (*cancel)(void *ctx);
+        void *ctx;
+    } work;
     /* execute_ipython_cell */
     bool runs_code;
     double timeout_s;
@@ -48,6 +53,21 @@ struct mcp { /* shared by the files of the dispatcher */
     struct asker *asker; /* NULL: there are no approvals */
     bool initialized;
     const char *handshake_version;
+    void *stream; /* of the message that is being dispatched */
+};
+
+struct mcp_request {
+    struct mcp *mcp;
+    const struct rpc_message *m;
+    enum mcp_era era;
+};
+
+/* More than the product has: what the conformance suite of the protocol needs to be there. */
+struct mcp_extension {
+    bool (*request)(const struct mcp_request *r); /* false: not one of its own */
+    void (*response)(struct mcp *mcp, const struct rpc_message *m);
+    void (*put_capabilities)(struct jsonw *w); /* members beside "tools" */
+    void (*put_tools)(struct jsonw *w, enum mcp_era era);
 };
 
 struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
@@ -78,6 +98,15 @@ void call_fail(struct call *call, const char *tool, const char *why);
 /* What both eras say about a complete result. */
 void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
 void put_server_stamp(struct jsonw *w, const struct mcp *mcp); /* serverInfo, in _meta */
-void mcp_send(struct mcp *mcp, const struct buf *message);
+
+/* Of the message that is being dispatched, maybe its answer. */
+void mcp_answer_error(struct mcp *mcp, const char *id, int code, const char *message,
+                      const char *data);
+void mcp_answer(struct mcp *mcp, const struct buf *message);
+/* Belongs to the call; NULL: to none. */
+void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message);
+void call_send_answer(struct call *call, const struct buf *message, int error);
+/* What all lists carry that may be kept. */
+void put_caching(struct jsonw *w, enum mcp_era era);
 
 #endif

@@ -11,6 +11,14 @@
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
 
+/* Where a tool's schema has the session's name, when there are several (the table's texts are
+ * JSON but for this). */
+#define SESSION_HERE "\1"
+static const char session_json[] =
+    "\"session\":{\"type\":\"string\",\"title\":\"Session\",\"default\":\"default\","
+    "\"description\":\"Name of the session: each has a kernel of its own, and is made when it is "
+    "first named\"}";
+
 /* --- arguments ------------------------------------------------------------------------------ */
 
 /* Numbers may come as text ("120"): models write them so, and clients were never told no. */
@@ -63,7 +71,7 @@ static const char execute_json[] =
     "exceeded)\"},"
     "\"include_images\":{\"type\":\"boolean\",\"title\":\"Include Images\",\"default\":false,"
     "\"description\":\"Also return the images themselves, not only the paths they are saved "
-    "at\"}},"
+    "at\"}" SESSION_HERE "},"
     "\"required\":[\"code\"]},"
     "\"annotations\":{\"title\":\"Run Python code\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}";
@@ -227,7 +235,7 @@ static const char reset_json[] =
     "Creates a new kernel: variables, imports, definitions and running threads are gone. "
     "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
     "files and mcptools/ persist.\","
-    "\"inputSchema\":{\"type\":\"object\",\"properties\":{}},"
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{" SESSION_HERE "}},"
     "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
 
@@ -275,12 +283,35 @@ static const struct tool *find_tool(const char *name)
     return NULL;
 }
 
-void tools_put_list(struct jsonw *w)
+static void put_tool(struct jsonw *w, const char *json, bool with_session)
 {
+    const char *at = strstr(json, SESSION_HERE);
+    if (!at) {
+        jsonw_raw(w, json);
+        return;
+    }
+    bool is_first = at[-1] == '{';
+    drop_str char *text =
+        xasprintf("%.*s%s%s%s", (int)(at - json), json, with_session && !is_first ? "," : "",
+                  with_session ? session_json : "", at + 1);
+    jsonw_raw(w, text);
+}
+
+void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
+{
+    const struct mcp_extension *extension = mcp->config->extension;
     jsonw_array(w);
     for (size_t i = 0; i < TOOL_COUNT; i++)
-        jsonw_raw(w, tools[i].json);
+        put_tool(w, tools[i].json, mcp->config->shared);
+    if (extension)
+        extension->put_tools(w, era);
     jsonw_end(w);
+}
+
+bool tool_takes_session(const char *name)
+{
+    const struct tool *tool = find_tool(name);
+    return tool && strstr(tool->json, SESSION_HERE);
 }
 
 bool tool_exists(const char *name)

@@ -9,9 +9,10 @@
 #include "front/mcp_call.h"
 
 /* The value of "tools" in a tools/list result: a JSON array. */
-void tools_put_list(struct jsonw *w);
+void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
 
 bool tool_exists(const char *name);
+bool tool_takes_session(const char *name); /* the argument "session", where there are several */
 
 /* Starts the call; its answer comes later, or at once when the arguments are wrong. */
 void tool_call(struct call *call, const char *name, const struct json *arguments);

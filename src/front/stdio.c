@@ -108,12 +108,12 @@ static void on_writable(void *ctx, unsigned events)
         write_some(s);
 }
 
-static void send_message(void *ctx, const char *message, size_t n)
+static void send_message(void *ctx, const struct mcp_out *message)
 {
     struct stdio *s = ctx;
     if (s->ended)
         return;
-    (void)buf_add(&s->output, message, n);
+    (void)buf_add(&s->output, message->text, message->n);
     (void)buf_addc(&s->output, '\n');
     if (s->output.failed) {
         log_error("stdio", "%zu bytes of answers are waiting to be read; giving up", s->output.len);

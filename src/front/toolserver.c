@@ -35,12 +35,12 @@ struct toolserver {
     struct http *http;
     struct http_guard *guard;
     struct call *calls;
-    struct channel *channel;  /* NULL: nobody is connected */
-    struct channel *waiting;  /* the first who came is the first in the list */
-    struct loop_defer next;   /* the first who waits is connected */
+    struct channel *channel; /* NULL: nobody is connected */
+    struct channel *waiting; /* the first who came is the first in the list */
+    struct loop_defer next;  /* the first who waits is connected */
 };
 
-/* --- who it is --------------------------------------------------------------------------------- */
+/* --- who it is -------------------------------------------------------------------------------- */
 
 static bool is_among(const char *const *tokens, const char *given)
 {
@@ -99,7 +99,7 @@ static void put_problem(void *ctx, int status, const char *detail, struct buf *b
     jsonw_end(&w);
 }
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void free_call(struct call *c)
 {
@@ -231,7 +231,7 @@ static void on_reset(void *ctx, struct http_request *r)
     answer_text(r, "{\"reset\":\"success\"}");
 }
 
-/* --- the approval channel ---------------------------------------------------------------------- */
+/* --- the approval channel --------------------------------------------------------------------- */
 
 static void connect_next(void *ctx);
 
@@ -278,6 +278,7 @@ static void on_ask(void *ctx, const struct approval_view *view)
     jsonw_set_text(&w, "server_name", view->subject.server);
     jsonw_set_text(&w, "tool_name", view->subject.tool);
     jsonw_set_raw(&w, "tool_args", buf_text(&arguments));
+    jsonw_set_text(&w, "server_shown", view->subject.shown);
     jsonw_end(&w);
     jsonw_set_text(&w, "id", view->id);
     jsonw_end(&w);
@@ -321,8 +322,7 @@ static void on_waiter_gone(void *ctx)
 static void on_waited_enough(void *ctx)
 {
     struct channel *c = ctx;
-    http_problem(c->request, 403, NULL, 0,
-                 "Timed out waiting for previous connection to close");
+    http_problem(c->request, 403, NULL, 0, "Timed out waiting for previous connection to close");
     free_channel(c);
 }
 
@@ -364,7 +364,7 @@ static void on_approval(void *ctx, struct http_request *r)
     connect_next(s);
 }
 
-/* --- opening and closing ----------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 static const struct http_route routes[] = {
     {"GET", "/status", HTTP_NO_BODY, 0, NULL, 0, on_status},

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/toolserver.h - the tool server: calls and approvals over HTTP, on the wire of mcpygen 0.1.4.
+ * front/toolserver.h - the tool server: calls and approvals over HTTP, the wire of mcpygen 0.1.4.
  * Routes:  GET /status, PUT /reset, POST /run, POST /approve, WebSocket /approval.
  * Trust:   who calls is known by the token (http_auth.h). An application may call, approve and
  *          reset; an approver may only open /approval; code in a kernel may call and approve for
  *          its own session. A token may stand in both lists. A kernel's never opens /approval.
  * Channel: one approver at a time; a second waits TOOLSERVER_JOIN_MS for the first to leave, then
  *          it gets 403. What is no answer on the channel closes it with 1007, and nothing else.
+ *          A question has one member more than the old wire: params.server_shown, the server's
+ *          real command or URL.
  * Calls:   loop thread only; nothing blocks. toolserver_close() cancels open calls.
  * Limits:  TOOLSERVER_BODY_MAX; those of http.h. */
 #ifndef FRONT_TOOLSERVER_H
@@ -26,8 +28,8 @@ struct toolserver_config { /* copied; what it points to is borrowed */
     struct approvals *approvals;
     const char *host;
     int port;
-    const struct http_limits *limits;                /* NULL: the usual */
-    const char *const *hosts, *const *origins;       /* as in struct http_config */
+    const struct http_limits *limits;                   /* NULL: the usual */
+    const char *const *hosts, *const *origins;          /* as in struct http_config */
     const char *const *applications, *const *approvers; /* tokens; end with NULL; may be NULL */
     const char *application_session; /* whose policy counts for an application's calls */
     /* Whether it is a kernel's token, and of which session. NULL: no kernel calls. */

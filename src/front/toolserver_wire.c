@@ -12,7 +12,7 @@
 
 enum { NESTING_MAX = 1000, MEMBERS = 4 };
 
-/* --- the place of a fault ---------------------------------------------------------------------- */
+/* --- the place of a fault --------------------------------------------------------------------- */
 
 struct scan {
     const char *text;
@@ -180,7 +180,7 @@ const char *toolserver_json_fault(const char *text, size_t n, size_t *at)
     return s.fault;
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static size_t string_end(const char *json, size_t n, size_t i)
 {
@@ -194,6 +194,11 @@ void toolserver_compact(struct buf *out, const char *json, size_t n)
     for (size_t i = 0; i < n;) {
         if (json[i] == '"') {
             size_t end = string_end(json, n, i);
+            if (!memchr(json + i, '\\', end - i)) {
+                (void)buf_add(out, json + i, end - i);
+                i = end;
+                continue;
+            }
             drop_json struct json *text = json_parse_copy(json + i, end - i, JSON_REPAIR, NULL);
             struct jsonw w = JSONW(out);
             jsonw_text(&w, json_text(text));
@@ -268,7 +273,8 @@ static int refuse_json(struct buf *out, const char *body, size_t n)
 static int refuse_kind(struct buf *out, const char *input)
 {
     return refuse_body(out, "model_attributes_type",
-                       "Input should be a valid dictionary or object to extract fields from", input);
+                       "Input should be a valid dictionary or object to extract fields from",
+                       input);
 }
 
 static bool is_json(const char *content_type)

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <libwebsockets.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ struct message {
 struct ws {
     struct ws_hub *hub;
     struct ws *next, *prev;
-    struct lws *wsi; /* NULL: the library has let go of it */
+    struct lws *wsi;                /* NULL: the library has let go of it */
     const struct ws_events *events; /* NULL: given up by its handler */
     void *ctx;
     void (*over)(void *ctx);
@@ -42,6 +43,7 @@ struct ws {
     struct buf in;
     struct message *first, **end;
     size_t backlog;
+    size_t left; /* of the backlog when the last ping was due */
     struct loop_timer ping;
 };
 
@@ -90,7 +92,8 @@ static void on_ready(void *ctx, unsigned ready)
 
 static struct ws_hub *hub_of(struct lws *wsi)
 {
-    struct ws_hub **hub = lws_evlib_wsi_to_evlib_pt(wsi); /* the context's user is not set at first */
+    struct ws_hub **hub =
+        lws_evlib_wsi_to_evlib_pt(wsi); /* the context's user is not set at first */
     return *hub;
 }
 
@@ -228,7 +231,9 @@ static void on_closed(struct ws *ws)
 static void on_ping_due(void *ctx)
 {
     struct ws *ws = ctx;
-    if (!ws->heard) {
+    bool stuck = ws->closing && ws->backlog == ws->left; /* what it still says does not count */
+    ws->left = ws->backlog;
+    if (!ws->heard || stuck) {
         lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC); /* frees ws */
         return;
     }
@@ -273,6 +278,8 @@ static int on_received(struct ws *ws, const char *bytes, size_t n)
         ws->in.data[0] = '\0';
     if (ws->events)
         ws->events->message(ws->ctx, text, ws->in.data, ws->in.len);
+    if (ws->in.size > READ_BYTES)
+        buf_done(&ws->in);
     return 0;
 }
 
@@ -290,7 +297,7 @@ static int on_writable(struct ws *ws)
         ws->first = m->next;
         if (!ws->first)
             ws->end = &ws->first;
-        ws->backlog -= m->n;
+        ws->backlog -= sizeof *m + LWS_PRE + m->n;
         int r = lws_write(ws->wsi, m->bytes + LWS_PRE, m->n,
                           m->text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
         xfree(m);
@@ -312,7 +319,7 @@ static int on_writable(struct ws *ws)
 static void on_peer_closes(struct ws *ws, const unsigned char *in, size_t n)
 {
     ws->code = n >= 2 ? in[0] << 8 | in[1] : 1005;
-    if (n > 2)
+    if (n > 2 && utf8_valid((const char *)in + 2, n - 2))
         (void)snprintf(ws->reason, sizeof ws->reason, "%.*s", (int)(n - 2), (const char *)in + 2);
 }
 
@@ -353,18 +360,19 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user
 #pragma GCC diagnostic pop
 }
 
-/* --- for handlers ------------------------------------------------------------------------------ */
+/* --- for handlers ----------------------------------------------------------------------------- */
 
 int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
 {
     if (ws->closing || !ws->wsi)
         return err_set(e, -EPIPE, "the WebSocket is closing");
     /* One message is always taken, however long it is: or it could never be sent. */
-    if (ws->backlog > 0 && ws->backlog + n > ws->hub->limits.backlog_max) {
+    size_t size = sizeof(struct message) + LWS_PRE + n;
+    if (ws->backlog > 0 && ws->backlog + size > ws->hub->limits.backlog_max) {
         ws->blocked = true;
         return err_set(e, -EAGAIN, "the client does not read: %zu bytes wait for it", ws->backlog);
     }
-    struct message *m = try_realloc(NULL, sizeof *m + LWS_PRE + n);
+    struct message *m = try_realloc(NULL, size);
     if (!m)
         return err_set(e, -ENOMEM, "no memory for a message of %zu bytes", n);
     *m = (struct message){.n = n, .text = text};
@@ -372,7 +380,7 @@ int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
         memcpy(m->bytes + LWS_PRE, data, n);
     *ws->end = m;
     ws->end = &m->next;
-    ws->backlog += n;
+    ws->backlog += size;
     if (ws->attached)
         (void)lws_callback_on_writable(ws->wsi);
     return 0;
@@ -387,13 +395,14 @@ void ws_close(struct ws *ws, int code, const char *reason)
 {
     ws->events = NULL;
     ws->closing = true;
+    ws->left = SIZE_MAX;
     ws->code = code;
     (void)snprintf(ws->reason, sizeof ws->reason, "%s", reason ? reason : "");
     if (ws->attached)
         (void)lws_callback_on_writable(ws->wsi);
 }
 
-/* --- for http.c -------------------------------------------------------------------------------- */
+/* --- for http.c ------------------------------------------------------------------------------- */
 
 /* What the library needs to see of the request; the rest was judged by http.c. */
 static int shake_hands(struct ws *ws, const char *key, char accept[WS_ACCEPT_MAX])
@@ -489,12 +498,16 @@ static bool feed_early(struct ws *ws, int fd, const char *early, size_t n)
         ws_abandon(ws);
         return false;
     }
-    while (is_alive(hub, ws) && ioctl(pair, FIONREAD, &waiting) == 0 && waiting > 0)
+    for (int before = INT_MAX; is_alive(hub, ws) && ioctl(pair, FIONREAD, &waiting) == 0 &&
+                               waiting > 0 && waiting < before;) {
+        before = waiting;
         serve_fd(hub, pair, LOOP_IN, LOOP_IN);
-    char said[256];
-    ssize_t got = recv(peer, said, sizeof said, 0);
-    if (got > 0)
-        (void)send(fd, said, (size_t)got, MSG_NOSIGNAL);
+    }
+    if (is_alive(hub, ws) && waiting > 0) /* it does not want to hear any more */
+        ws_abandon(ws);
+    char said[4096];
+    for (ssize_t got; (got = recv(peer, said, sizeof said, MSG_DONTWAIT)) > 0;)
+        (void)send(fd, said, (size_t)got, MSG_NOSIGNAL | MSG_DONTWAIT);
     return is_alive(hub, ws);
 }
 

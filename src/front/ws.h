@@ -46,12 +46,13 @@ struct ws_events {
 
 /* -EAGAIN: the backlog is full; -EPIPE: it is closing. */
 MUST_CHECK int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e);
-size_t ws_backlog(const struct ws *ws); /* bytes */
+size_t ws_backlog(const struct ws *ws); /* bytes, some for each message itself */
 
-/* Sends what waits, then the close frame. Gives the socket up: no event comes any more. */
+/* Sends what waits, then the close frame; a peer that takes none of it in ping_ms is cut off. Gives
+ * the socket up: no event comes any more. */
 void ws_close(struct ws *ws, int code, const char *reason);
 
-/* --- for http.c ------------------------------------------------------------------------------ */
+/* --- for http.c ------------------------------------------------------------------------------- */
 
 struct ws_limits { /* copied */
     size_t sockets;

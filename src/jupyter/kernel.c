@@ -157,8 +157,7 @@ static int start_process(struct kernel *kernel, struct err *e)
                           "-f",
                           link_connection_file(kernel->link),
                           NULL};
-    struct child_spec spec = {
-        .argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
+    struct child_spec spec = {.argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 
@@ -357,6 +356,11 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
     kernel->events = events;
     kernel->ctx = ctx;
     kernel->old_cell = finish_first;
+}
+
+void kernel_set_owner(struct kernel *kernel, const char *owner)
+{
+    (void)snprintf(kernel->token.owner, sizeof kernel->token.owner, "%s", owner);
 }
 
 /* --- cells ---------------------------------------------------------------------------------- */

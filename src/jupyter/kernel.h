@@ -55,6 +55,9 @@ MUST_CHECK int kernel_start(const struct kernel_config *config, const struct ker
 void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
                    bool finish_first);
 
+/* The session that its code acts for (tokens.h); at most TOKEN_OWNER_MAX bytes. */
+void kernel_set_owner(struct kernel *kernel, const char *owner);
+
 /* One at a time. -EBUSY: not ready, or a cell is running. */
 MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, struct err *e);
 

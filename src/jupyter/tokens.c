@@ -26,12 +26,15 @@ void token_revoke(struct tokens *tokens, struct token *token)
     *token = (struct token){0};
 }
 
-bool tokens_know(const struct tokens *tokens, const char *text)
+bool tokens_know(const struct tokens *tokens, const char *text, const char **ret_owner)
 {
     bool known = false;
     if (strlen(text) != HMAC_HEX)
         return false;
-    for (const struct token *token = tokens->first; token; token = token->next)
-        known |= hmac_equal(token->text, text);
+    for (const struct token *token = tokens->first; token; token = token->next) {
+        bool same = hmac_equal(token->text, text);
+        known |= same;
+        *ret_owner = same ? token->owner : *ret_owner;
+    }
     return known;
 }

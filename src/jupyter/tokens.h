@@ -3,6 +3,8 @@
  * jupyter/tokens.h - what each kernel has to show when its code wants something of the server.
  * Token:   made for one kernel at its start, in its environment as IPYBOX_TOOL_TOKEN, and worth
  *          nothing from the moment on at which the server gives the kernel up.
+ * Owner:   the session whose code holds it: known when a session takes the kernel, before any code
+ *          of it has run; "" until then.
  * Compare: in constant time over all tokens, so an answer's delay tells nothing about any. */
 #ifndef JUPYTER_TOKENS_H
 #define JUPYTER_TOKENS_H
@@ -12,10 +14,12 @@
 #include "base/hmac.h"
 
 #define TOKEN_SIZE (HMAC_HEX + 1) /* 256 bits in hex, and NUL */
+#define TOKEN_OWNER_MAX 64
 
 struct token { /* embedded in its kernel; all zero: none */
     struct token *prev, *next;
     char text[TOKEN_SIZE];
+    char owner[TOKEN_OWNER_MAX + 1];
 };
 
 struct tokens {
@@ -24,6 +28,7 @@ struct tokens {
 
 void token_issue(struct tokens *tokens, struct token *token);
 void token_revoke(struct tokens *tokens, struct token *token); /* not issued: nothing happens */
-bool tokens_know(const struct tokens *tokens, const char *text);
+/* *ret_owner is borrowed until the token is revoked. */
+bool tokens_know(const struct tokens *tokens, const char *text, const char **ret_owner);
 
 #endif

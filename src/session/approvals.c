@@ -147,7 +147,7 @@ void approvals_watch(struct approvals *all,
 int approvals_check_policy(const struct json *policy, struct err *e)
 {
     struct policy *parsed = NULL;
-    int r = policy_new(policy, false, &parsed, e);
+    int r = policy_new(&(struct approvals_config){.policy = policy}, &parsed, e);
     if (r == 0)
         (void)policy_free(parsed);
     return r;
@@ -156,7 +156,7 @@ int approvals_check_policy(const struct json *policy, struct err *e)
 int approvals_open(const struct approvals_config *config, struct approvals **ret, struct err *e)
 {
     struct policy *policy = NULL;
-    int r = policy_new(config->policy, config->ask_by_default, &policy, e);
+    int r = policy_new(config, &policy, e);
     if (r < 0)
         return r;
     struct approvals *approvals = NEW(struct approvals);
@@ -221,6 +221,8 @@ static void end(struct approval *a)
 static void decide(struct approval *a, enum approval_verdict verdict, const char *why)
 {
     a->verdict = verdict;
+    if (a->approvals->config.metrics && !a->form)
+        a->approvals->config.metrics->verdicts[verdict]++;
     (void)snprintf(a->why, sizeof a->why, "%s", verdict == APPROVAL_ACCEPTED ? "" : why);
     if (verdict != APPROVAL_ACCEPTED)
         policy_give_back(a->approvals->policy, a->rule);

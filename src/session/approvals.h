@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "loop/loop.h"
+#include "session/metrics.h"
 
 #define APPROVALS_PENDING_MAX 1000
 #define APPROVALS_BYTES_MAX ((size_t)64 << 20)
@@ -33,7 +34,9 @@ struct approvals_config { /* copied */
     struct loop *loop;
     int64_t timeout_ms;        /* for an answer; 0: none */
     bool ask_by_default;       /* what no rule matches: ask, else allow */
+    const char *ask_for;       /* a server that no default allows, or NULL; not copied */
     const struct json *policy; /* rules, or NULL (approvals_check_policy()) */
+    struct metrics *metrics;   /* NULL: nobody counts */
 };
 
 struct approvals;

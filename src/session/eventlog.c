@@ -10,10 +10,10 @@
 #include "base/buf.h"
 
 const char *const logged_names[LOGGED__COUNT] = {
-    [LOGGED_BEGIN] = "begin",     [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
-    [LOGGED_DISPLAY] = "display", [LOGGED_UPDATE] = "update", [LOGGED_CLEAR] = "clear",
-    [LOGGED_RESULT] = "result",   [LOGGED_ERROR] = "error",   [LOGGED_END] = "end",
-    [LOGGED_KERNEL] = "kernel",
+    [LOGGED_BEGIN] = "begin",       [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
+    [LOGGED_DISPLAY] = "display",   [LOGGED_UPDATE] = "update", [LOGGED_CLEAR] = "clear",
+    [LOGGED_RESULT] = "result",     [LOGGED_ERROR] = "error",   [LOGGED_END] = "end",
+    [LOGGED_APPROVAL] = "approval", [LOGGED_KERNEL] = "kernel",
 };
 
 struct record { /* what stands before the data, in memory and in a file */
@@ -62,7 +62,9 @@ struct eventlog *eventlog_open(const struct eventlog_config *config)
     log->config = *config;
     log->spill_dir = config->spill_dir ? xstrdup(config->spill_dir) : NULL;
     log->full.fd = log->filling.fd = -1;
-    log->text = BUF_INIT(config->memory_max + 1);
+    if (log->config.data_max == 0)
+        log->config.data_max = config->memory_max / 2;
+    log->text = BUF_INIT(log->config.data_max + 1);
     return log;
 }
 
@@ -209,16 +211,32 @@ static bool is_text(enum logged_kind kind)
     return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
 }
 
+static void add_pieces(struct eventlog *log, const struct logged *event)
+{
+    struct logged piece = *event;
+    const char *end = event->data + event->n;
+    for (; piece.data < end; piece.data += piece.n) {
+        size_t left = (size_t)(end - piece.data);
+        piece.n = left < log->config.data_max ? left : log->config.data_max;
+        while (piece.n > 1 && piece.n < left && ((unsigned char)piece.data[piece.n] & 0xC0) == 0x80)
+            piece.n--;
+        keep(log, &piece);
+    }
+}
+
 void eventlog_add(struct eventlog *log, const struct logged *event)
 {
-    struct logged cut = *event;
-    drop_str char *omitted = NULL;
-    if (event->n > log->config.memory_max / 2) {
-        omitted = is_text(event->kind) ? xstrdup("") : xasprintf("{\"omitted\":%zu}", event->n);
+    if (event->n <= log->config.data_max) {
+        keep(log, event);
+    } else if (is_text(event->kind)) {
+        add_pieces(log, event);
+    } else {
+        struct logged cut = *event;
+        drop_str char *omitted = xasprintf("{\"omitted\":%zu}", event->n);
         cut.data = omitted;
         cut.n = strlen(omitted);
+        keep(log, &cut);
     }
-    keep(log, &cut);
 }
 
 void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
@@ -226,8 +244,9 @@ void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cel
 {
     drop_str char *text = content ? json_print(content) : NULL;
     const char *data = text ? text : "{}";
-    eventlog_add(log, &(struct logged){
-                          .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
+    eventlog_add(log,
+                 &(struct logged){
+                     .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -299,7 +318,8 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
     for (int i = 0; i < 2 && !found; i++)
         found = segments[i]->last > after && read_segment(log, segments[i], after, ret);
     if (!found) {
-        const struct kept *kept = log->at && log->at->record.number <= after ? log->at : log->oldest;
+        const struct kept *kept =
+            log->at && log->at->record.number <= after ? log->at : log->oldest;
         while (kept->record.number <= after) /* the newest is above it */
             kept = kept->next;
         describe(&kept->record, kept->data, ret);

@@ -22,23 +22,24 @@
 #include "loop/loop.h"
 
 enum logged_kind {
-    LOGGED_BEGIN,   /* a cell begins to run; {} */
-    LOGGED_STDOUT,  /* data is the text itself; of all other kinds a JSON object */
-    LOGGED_STDERR,  /* likewise */
-    LOGGED_DISPLAY, /* the content of display_data: the whole MIME bundle */
-    LOGGED_UPDATE,  /* of update_display_data */
-    LOGGED_CLEAR,   /* of clear_output */
-    LOGGED_RESULT,  /* of execute_result */
-    LOGGED_ERROR,   /* of error: ename, evalue, traceback */
-    LOGGED_END,     /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
-    LOGGED_KERNEL,  /* {"state": "ready" | "lost" | "replaced", "reason"} */
+    LOGGED_BEGIN,    /* a cell begins to run; {} */
+    LOGGED_STDOUT,   /* data is the text itself; of all other kinds a JSON object */
+    LOGGED_STDERR,   /* likewise */
+    LOGGED_DISPLAY,  /* the content of display_data: the whole MIME bundle */
+    LOGGED_UPDATE,   /* of update_display_data */
+    LOGGED_CLEAR,    /* of clear_output */
+    LOGGED_RESULT,   /* of execute_result */
+    LOGGED_ERROR,    /* of error: ename, evalue, traceback */
+    LOGGED_END,      /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
+    LOGGED_APPROVAL, /* a human is asked over HTTP: {"state": "asked" | "settled", "id", …} */
+    LOGGED_KERNEL,   /* {"state": "ready" | "lost" | "replaced", "reason"} */
     LOGGED__COUNT
 };
 extern const char *const logged_names[LOGGED__COUNT]; /* "begin", "stdout" … */
 
 struct logged { /* data is borrowed until the next call */
     uint64_t number;
-    uint64_t cell; /* its number in the session, 0: none */
+    uint64_t cell;   /* its number in the session, 0: none */
     int64_t time_ms; /* since 1970 */
     enum logged_kind kind;
     bool late; /* of a cell that has ended: from a thread, a task or a child of it */
@@ -49,6 +50,7 @@ struct logged { /* data is borrowed until the next call */
 struct eventlog_config { /* copied */
     struct loop *loop;
     size_t memory_max;
+    size_t data_max;       /* of one event; 0: memory_max / 2 */
     const char *spill_dir; /* NULL: none; copied, too */
     uint64_t spill_max;
 };
@@ -57,8 +59,8 @@ struct eventlog;
 struct eventlog *eventlog_open(const struct eventlog_config *config);
 struct eventlog *eventlog_close(struct eventlog *log); /* NULL in, NULL out */
 
-/* number and time are filled in here. Data over memory_max / 2 is kept as "" (kinds of text) or
- * {"omitted": BYTES}. */
+/* number and time are filled in here. Data over data_max becomes several events (kinds of text,
+ * cut at characters) or {"omitted": BYTES}. */
 void eventlog_add(struct eventlog *log, const struct logged *event);
 
 /* A message's content; NULL is {}. */

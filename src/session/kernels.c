@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
 #include "base/random.h"
+#include "session/setup.h"
 
-enum { CODE_MAX = 4 << 20, UUID_SIZE = 37 };
+enum { UUID_SIZE = 37 };
 
 struct entry {
     struct kernels *owner;
@@ -155,30 +155,6 @@ static void free_entry(struct entry *entry)
 
 /* --- launching ------------------------------------------------------------------------------ */
 
-/* JSON's texts are Python's, too. No name is left behind in the kernel. */
-static int write_code(const struct json *env, const char *cwd, char **ret, struct err *e)
-{
-    drop_buf struct buf code = BUF_INIT(CODE_MAX);
-    (void)buf_adds(&code, "__import__('os').environ.update(");
-    struct jsonw w = JSONW(&code);
-    jsonw_object(&w);
-    for (const struct json *item = json_first(env); item; item = json_next(item))
-        if (json_name(item) && strncmp(json_name(item), "KERNEL_", 7) == 0 && json_text(item))
-            jsonw_set_text(&w, json_name(item), json_text(item));
-    jsonw_end(&w);
-    (void)buf_adds(&code, ")\n");
-    if (cwd && *cwd) {
-        (void)buf_adds(&code, "__import__('os').chdir(");
-        struct jsonw directory = JSONW(&code);
-        jsonw_text(&directory, cwd);
-        (void)buf_adds(&code, ")\n");
-    }
-    if (code.failed)
-        return err_set(e, code.failed, "the kernel's environment is too large");
-    *ret = buf_take(&code);
-    return 0;
-}
-
 int kernels_launch(struct kernels *k, const char *id, const struct json *env, const char *cwd,
                    struct err *e)
 {
@@ -192,7 +168,7 @@ int kernels_launch(struct kernels *k, const char *id, const struct json *env, co
     if (k->count >= KERNELS_MAX)
         return err_set(e, -EAGAIN, "there are %d kernels already", KERNELS_MAX);
     char *code = NULL;
-    int r = write_code(env, cwd, &code, e);
+    int r = setup_code(env, "KERNEL_", cwd, &code, e);
     if (r < 0)
         return r;
     entry = NEW(struct entry);

@@ -35,6 +35,7 @@ struct grant {
 
 struct policy {
     enum policy_action otherwise;
+    const char *ask_for; /* or NULL */
     struct rule *rules;
     size_t n_rules;
     struct pin *pins;
@@ -167,10 +168,12 @@ static int read_policy(struct policy *policy, const struct json *json, struct er
     return 0;
 }
 
-int policy_new(const struct json *json, bool ask_by_default, struct policy **ret, struct err *e)
+int policy_new(const struct approvals_config *config, struct policy **ret, struct err *e)
 {
+    const struct json *json = config->policy;
     struct policy *policy = NEW(struct policy);
-    policy->otherwise = ask_by_default ? POLICY_ASK : POLICY_ALLOW;
+    policy->otherwise = config->ask_by_default ? POLICY_ASK : POLICY_ALLOW;
+    policy->ask_for = config->ask_for;
     int r = json ? read_policy(policy, json, e) : 0;
     if (r < 0)
         policy = policy_free(policy);
@@ -305,11 +308,19 @@ static void judge_digest(struct policy *policy, const struct rule *rule,
                                       "server's list");
 }
 
+/* What no rule matches. */
+static enum policy_action by_default(const struct policy *policy,
+                                     const struct approval_subject *subject)
+{
+    bool asked = policy->ask_for && strcmp(subject->server, policy->ask_for) == 0;
+    return asked && policy->otherwise == POLICY_ALLOW ? POLICY_ASK : policy->otherwise;
+}
+
 void policy_judge(struct policy *policy, const struct approval_subject *subject, int64_t now_ms,
                   struct policy_judgement *ret)
 {
     struct rule *rule = find_rule(policy, subject);
-    *ret = (struct policy_judgement){.action = rule ? rule->action : policy->otherwise,
+    *ret = (struct policy_judgement){.action = rule ? rule->action : by_default(policy, subject),
                                      .rule = rule ? (int)(rule - policy->rules) : -1};
     if (ret->action == POLICY_DENY) {
         (void)snprintf(ret->why, sizeof ret->why, "denied by the policy");

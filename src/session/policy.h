@@ -18,7 +18,7 @@
 #define POLICY_PINS_MAX 16384
 
 struct policy;
-MUST_CHECK int policy_new(const struct json *json, bool ask_by_default, struct policy **ret,
+MUST_CHECK int policy_new(const struct approvals_config *config, struct policy **ret,
                           struct err *e);
 struct policy *policy_free(struct policy *policy); /* NULL in, NULL out */
 

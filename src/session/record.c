@@ -27,25 +27,40 @@ void record_begin(struct eventlog *log, uint64_t cell)
         eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
 }
 
-void record_end(struct eventlog *log, uint64_t cell, enum cell_status status)
+const char *const cell_status_names[] = {
+    [CELL_OK] = "ok",           [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
+    [CELL_LOST] = "lost",       [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
+    [CELL_REFUSED] = "refused",
+};
+
+/* A timeout is soft when the interrupt was enough, hard when it took the kernel along. */
+void record_end(struct eventlog *log, const struct cell_result *result)
 {
-    static const char *const names[] = {
-        [CELL_OK] = "ok",       [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
-        [CELL_LOST] = "lost",   [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
-        [CELL_REFUSED] = "refused",
-    };
+    drop_buf struct buf text = BUF_INIT(REASON_MAX);
+    struct jsonw w = JSONW(&text);
     if (!log)
         return;
-    drop_str char *text = xasprintf("{\"status\":\"%s\"}", names[status]);
-    eventlog_add(log, &(struct logged){
-                          .kind = LOGGED_END, .cell = cell, .data = text, .n = strlen(text)});
+    jsonw_object(&w);
+    jsonw_set_text(&w, "status", cell_status_names[result->status]);
+    if (result->status == CELL_TIMEOUT)
+        jsonw_set_text(&w, "timeout", result->kernel_replaced ? "hard" : "soft");
+    if (*result->reason)
+        jsonw_set_text(&w, "reason", result->reason);
+    if (result->kernel_replaced)
+        jsonw_set_bool(&w, "kernel_replaced", true);
+    jsonw_end(&w);
+    eventlog_add(log,
+                 &(struct logged){
+                     .kind = LOGGED_END, .cell = result->number, .data = text.data, .n = text.len});
 }
 
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
 {
     static const enum logged_kind kinds[JUPYTER__COUNT] = {
-        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,       [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
-        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE, [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
+        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,
+        [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
+        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE,
+        [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
         [JUPYTER_ERROR] = LOGGED_ERROR,
     };
     struct logged event = {.cell = cell, .late = late};

@@ -11,7 +11,7 @@
 
 void record_kernel(struct eventlog *log, const char *state, const char *reason);
 void record_begin(struct eventlog *log, uint64_t cell);
-void record_end(struct eventlog *log, uint64_t cell, enum cell_status status);
+void record_end(struct eventlog *log, const struct cell_result *result);
 
 /* What a kernel said. `late`: after the end of that cell. */
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);

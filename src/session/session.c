@@ -19,13 +19,13 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     struct cell *next;
     char *code;
     size_t code_len;
-    int64_t timeout_ms;
+    int64_t timeout_ms, begun_ms;
     struct output output;
     const struct cell_events *events;
     void *ctx;
     void (*reset_done)(void *ctx, const struct err *why);
     uint64_t number; /* in the event log; 0: it has not begun */
-    bool abandoned; /* nobody gets its result: the text comes with the next one's */
+    bool abandoned;  /* nobody gets its result: the text comes with the next one's */
 };
 
 struct session {
@@ -44,6 +44,7 @@ struct session {
     struct loop_defer work;
     struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
+    bool set_up;  /* config->setup has run in this kernel */
     int retiring; /* kernels that are shutting down in the background */
     /* about the running cell */
     const struct json *reply; /* during DONE */
@@ -55,7 +56,7 @@ struct session {
     struct buf late;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
-    loop_fn watch; /* another kernel is ready */
+    loop_fn watch;           /* another kernel is ready */
     void *watch_ctx;
     /* closing */
     bool closing;
@@ -98,8 +99,7 @@ static struct cell *take_first(struct session *s)
 
 static void tell_finished(struct session *s, struct cell *cell, struct cell_result *result)
 {
-    if (cell->number > 0)
-        record_end(s->events, cell->number, result->status);
+    result->number = cell->number;
     output_finish(&cell->output);
     result->output = &cell->output;
     result->ename = result->ename ? result->ename : "";
@@ -107,6 +107,10 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->traceback = result->traceback ? result->traceback : "";
     result->reason = result->reason ? result->reason : "";
     result->last_words = result->last_words ? result->last_words : "";
+    if (cell->number > 0)
+        record_end(s->events, result);
+    metrics_cell(s->config->metrics, (int)result->status,
+                 cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
     bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->notice = ran ? s->notice : "";
     result->late = ran ? buf_text(&s->late) : "";
@@ -159,6 +163,9 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
     struct session *s = ctx;
     bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
     struct cell *cell = in_cell ? s->queue : NULL;
+    const char *printed = m->type == JUPYTER_STREAM ? json_get_text(m->content, "text") : NULL;
+    if (printed && s->config->metrics)
+        s->config->metrics->output_bytes += strlen(printed);
     record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
     if (!cell) {
         collect_late(&s->late, m);
@@ -169,6 +176,8 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         if (s->state == INTERRUPTED)
             kernel_interrupt(s->kernel);
     }
+    if (cell->events->message)
+        cell->events->message(cell->ctx, m);
     if (m->type == JUPYTER_ERROR)
         failure_set(&s->failure, m->content);
     else
@@ -231,6 +240,16 @@ static void retire_kernel(struct session *s)
 
 /* --- steps: what an event means in a state -------------------------------------------------- */
 
+static void own_kernel(struct session *s)
+{
+    s->state = STARTING;
+    s->used = s->set_up = false;
+    if (s->config->metrics)
+        s->config->metrics->kernels++;
+    if (s->config->id)
+        kernel_set_owner(s->kernel, s->config->id);
+}
+
 static void start_kernel(struct session *s)
 {
     struct err e = ERR_NONE;
@@ -238,15 +257,13 @@ static void start_kernel(struct session *s)
     if (s->config->pool)
         s->kernel = pool_take(s->config->pool, &kernel_events, s, &ready);
     if (s->kernel) {
-        s->state = STARTING;
-        s->used = false;
+        own_kernel(s);
         if (ready)
             loop_defer(s->loop, &s->spare_ready, on_ready, s);
         return;
     }
     if (kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) == 0) {
-        s->state = STARTING;
-        s->used = false;
+        own_kernel(s);
         return;
     }
     s->state = DOWN;
@@ -263,6 +280,7 @@ static void step_start(struct session *s)
 static void start_reset(struct session *s)
 {
     record_kernel(s->events, "replaced", "reset");
+    metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
     s->notice[0] = '\0';
     buf_clear(&s->late);
@@ -287,7 +305,10 @@ static void start_cell(struct session *s)
         return;
     }
     cell->number = ++s->cells;
+    cell->begun_ms = loop_now(s->loop);
     record_begin(s->events, cell->number);
+    if (cell->events->begun)
+        cell->events->begun(cell->ctx, cell->number);
     s->begun = false;
     s->running = s->used = true;
     s->state = RUNNING;
@@ -306,8 +327,20 @@ static void step_work(struct session *s)
         start_cell(s);
 }
 
+/* True: it runs, and its end is told as DONE. */
+static bool start_setup(struct session *s)
+{
+    if (s->set_up || !s->config->setup)
+        return false;
+    s->set_up = true;
+    drop_str char *code = xstrdup(s->config->setup);
+    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, NULL) == 0;
+}
+
 static void step_ready(struct session *s)
 {
+    if (start_setup(s))
+        return;
     s->state = IDLE;
     record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */
@@ -315,6 +348,17 @@ static void step_ready(struct session *s)
     look_for_work(s);
     if (s->watch)
         s->watch(s->watch_ctx);
+}
+
+static void step_set_up(struct session *s)
+{
+    const char *status = json_get_text(s->reply, "status");
+    const char *why = json_get_text(s->reply, "evalue");
+    if (!status || strcmp(status, "ok") != 0)
+        (void)snprintf(s->notice, sizeof s->notice,
+                       "The session's directory and variables could not be set in this kernel: %s",
+                       why ? why : "the kernel did not say why");
+    step_ready(s);
 }
 
 static void step_start_failed(struct session *s)
@@ -402,6 +446,7 @@ static void step_replace(struct session *s)
     s->kernel = kernel_kill(s->kernel);
     s->state = DOWN;
     record_kernel(s->events, "replaced", "a cell ignored its interrupt");
+    metrics_restart(s->config->metrics, RESTART_UNRESPONSIVE);
     struct cell_result result = {
         .status = lost_as(s),
         .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
@@ -421,6 +466,7 @@ static void step_lost_idle(struct session *s)
     s->state = DOWN;
     s->config->log(LOG_WARNING, s->why->msg);
     record_kernel(s->events, "lost", s->why->msg);
+    metrics_restart(s->config->metrics, RESTART_LOST);
     note_new_kernel(s, s->why->msg);
     if (!s->closing && s->used)
         start_kernel(s);
@@ -445,7 +491,7 @@ static void step_lost_running(struct session *s)
 
 static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
     [DOWN] = {[WORK] = step_start},
-    [STARTING] = {[READY] = step_ready, [LOST] = step_start_failed},
+    [STARTING] = {[READY] = step_ready, [DONE] = step_set_up, [LOST] = step_start_failed},
     [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle},
     [RUNNING] = {[DONE] = step_done,
                  [TIMEOUT] = step_timeout,
@@ -475,6 +521,7 @@ int session_open(const struct session_config *config, struct session **ret, stru
     if (config->event_memory > 0)
         s->events = eventlog_open(&(struct eventlog_config){.loop = s->loop,
                                                             .memory_max = config->event_memory,
+                                                            .data_max = config->event_data,
                                                             .spill_dir = config->event_dir,
                                                             .spill_max = config->event_spill});
     failure_init(&s->failure, TRACEBACK_MAX);
@@ -574,6 +621,16 @@ void cell_cancel(struct cell *cell)
     s->queued--;
     refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
     check_closed(s);
+}
+
+size_t session_waiting(const struct session *s)
+{
+    return s->queued;
+}
+
+uint64_t session_cell(const struct session *s)
+{
+    return s->running ? s->queue->number : 0;
 }
 
 struct eventlog *session_events(const struct session *session)

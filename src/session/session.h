@@ -19,6 +19,7 @@
 #include "jupyter/kernel.h"
 #include "jupyter/pool.h"
 #include "session/eventlog.h"
+#include "session/metrics.h"
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -28,12 +29,16 @@ struct session_config {
     struct kernel_config kernel;
     struct pool *pool;     /* spare kernels; NULL: none */
     const char *workspace; /* absolute */
+    const char *id;        /* its kernels' owner (jupyter/tokens.h); NULL: nobody */
+    const char *setup;     /* code that runs first in each of its kernels; NULL: none */
     int64_t
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     uint64_t output_file_limit; /* bytes */
     size_t event_memory;        /* bytes of the event log; 0: none is kept */
+    size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
+    struct metrics *metrics; /* NULL: nobody counts */
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -47,8 +52,11 @@ enum cell_status {
     CELL_REFUSED,   /* it never ran: no kernel could be started, or the server is stopping */
 };
 
+extern const char *const cell_status_names[]; /* "ok", "error" … */
+
 struct cell_result { /* borrowed for the call */
     enum cell_status status;
+    uint64_t number; /* of its events in the log; 0: it never ran */
     const struct output *output;
     const char *ename, *evalue; /* of CELL_ERROR and of an interrupted cell, else "" */
     const char *traceback;      /* its lines, without colours */
@@ -66,7 +74,10 @@ struct cell_request {
 };
 
 struct cell_events {
-    void (*text)(void *ctx, const char *text, size_t n); /* as it is produced; may be NULL */
+    /* All but the last may be NULL. It runs, and its events in the log carry this number: */
+    void (*begun)(void *ctx, uint64_t number);
+    void (*text)(void *ctx, const char *text, size_t n);           /* as it is produced */
+    void (*message)(void *ctx, const struct jupyter_msg *m);       /* all that it says */
     void (*finished)(void *ctx, const struct cell_result *result); /* the last event */
 };
 
@@ -90,6 +101,12 @@ void cell_forget(struct cell *cell);
 
 /* Likewise; its text is told with the next cell's result, as what came late. */
 void cell_abandon(struct cell *cell);
+
+/* How many wait or run, resets among them. */
+size_t session_waiting(const struct session *session);
+
+/* The number of the cell that runs in the kernel, 0: none does. */
+uint64_t session_cell(const struct session *session);
 
 /* While it is held, because a human is asked, the timeout of the running cell and of those that
  * begin meanwhile stands still. An interrupt's grace does not. */

@@ -22,7 +22,7 @@ struct toolplane_call {
     struct toolplane_call *prev, *next;
     bool approve_only;
     char *session, *server, *tool, *arguments;
-    char *digest; /* of the tool that the human was asked about; NULL: none was known */
+    char *digest;        /* of the tool that the human was asked about; NULL: none was known */
     struct json *params; /* of a server that is not registered yet, else NULL */
     struct approval *approval;
     struct toolplane_job *registration;
@@ -138,6 +138,16 @@ void toolplane_reset(struct toolplane *plane)
     tools_reset(plane->config.tools);
 }
 
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    return tools_next(plane->config.tools, at, ret);
+}
+
+void toolplane_remove(struct toolplane *plane, const char *name)
+{
+    tools_remove(plane->config.tools, name);
+}
+
 /* --- the end of a call ----------------------------------------------------------------------- */
 
 static void drop_work(struct toolplane_call *call)
@@ -175,6 +185,8 @@ static void end(struct toolplane_call *call, enum toolplane_failure failure,
     const struct toolplane_events *events = call->events;
     void *ctx = call->ctx;
     drop_str char *text = xstrdup(why);
+    if (call->plane->config.metrics && !call->approve_only)
+        call->plane->config.metrics->calls[failure]++;
     call->call = NULL; /* its own end led here, or it never was */
     call->events = NULL;
     toolplane_call_cancel(call);
@@ -299,9 +311,8 @@ static void on_decided(void *ctx, enum approval_verdict verdict, const char *why
     static const char *const words[] = {[APPROVAL_REJECTED] = "rejected",
                                         [APPROVAL_EXPIRED] = "expired",
                                         [APPROVAL_FAILED] = "failed: "};
-    drop_str char *text =
-        xasprintf("Approval request for %s.%s %s%s", call->server, call->tool, words[verdict],
-                  verdict == APPROVAL_FAILED ? why : "");
+    drop_str char *text = xasprintf("Approval request for %s.%s %s%s", call->server, call->tool,
+                                    words[verdict], verdict == APPROVAL_FAILED ? why : "");
     end(call, failures[verdict], NULL, text);
 }
 
@@ -353,8 +364,10 @@ static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_r
                        "or --mcp-servers",
                        call->server);
     if (!request->params)
-        return err_set(e, -ENOENT, "the MCP server %s is not registered, and server_params are "
-                                   "missing", call->server);
+        return err_set(e, -ENOENT,
+                       "the MCP server %s is not registered, and server_params are "
+                       "missing",
+                       call->server);
     int r = tools_check_params(call->server, request->params, e);
     if (r < 0)
         return r;
@@ -414,8 +427,8 @@ int toolplane_call(struct toolplane *plane, const struct toolplane_request *requ
 }
 
 int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
-                      const struct toolplane_events *events, void *ctx,
-                      struct toolplane_call **ret, struct err *e)
+                      const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                      struct err *e)
 {
     return open_call(plane, request, true, events, ctx, ret, e);
 }

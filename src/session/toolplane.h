@@ -7,7 +7,7 @@
  *          for a name that is still free. Nobody replaces the parameters of a server but the MCP
  *          client and the operator, by registration.
  * Order:   policy and approval first, then the server is started when it is not running.
- * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call. */
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never inside a call. */
 #ifndef SESSION_TOOLPLANE_H
 #define SESSION_TOOLPLANE_H
 
@@ -23,6 +23,7 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     struct tools *tools;
     struct approvals *approvals;
     const char *packages_dir; /* absolute: where generated packages go */
+    struct metrics *metrics;  /* NULL: nobody counts */
 };
 
 struct toolplane;
@@ -38,6 +39,10 @@ toolplane_register(struct toolplane *plane, const char *name, const struct json 
                    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why),
                    void *ctx, struct toolplane_job **ret, struct err *e);
 void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
+
+/* One after the other: *at is 0 first. */
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
+void toolplane_remove(struct toolplane *plane, const char *name); /* its package stays */
 
 /* Stops the servers; they stay registered. */
 void toolplane_reset(struct toolplane *plane);

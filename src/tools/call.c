@@ -493,8 +493,8 @@ void calls_progress(struct call_list *list, const struct json *params)
 /* --- all of a server ------------------------------------------------------------------------- */
 
 int call_make(struct call_list *list, const struct tools_config *config, const char *tool,
-             const char *arguments, const struct tools_call_events *events, void *ctx,
-             struct tools_call **ret, struct err *e)
+              const char *arguments, const struct tools_call_events *events, void *ctx,
+              struct tools_call **ret, struct err *e)
 {
     drop_json struct json *tree = json_parse_copy(arguments, strlen(arguments), JSON_STRICT, NULL);
     if (!json_is_object(tree))

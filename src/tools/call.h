@@ -25,9 +25,10 @@ struct call_list { /* of one server, newest first */
     void *ctx;
 };
 
-MUST_CHECK int call_make(struct call_list *list, const struct tools_config *config, const char *tool,
-                        const char *arguments, const struct tools_call_events *events, void *ctx,
-                        struct tools_call **ret, struct err *e);
+MUST_CHECK int call_make(struct call_list *list, const struct tools_config *config,
+                         const char *tool, const char *arguments,
+                         const struct tools_call_events *events, void *ctx, struct tools_call **ret,
+                         struct err *e);
 
 /* Sends the calls that wait. */
 void calls_begin(struct call_list *list, struct peer *peer, const struct tool_list *tools);

@@ -58,8 +58,8 @@ static void remove_leftovers(int root)
 
 static int write_file(int dir, const struct apigen_file *file)
 {
-    drop_fd int fd = openat(dir, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                            0666);
+    drop_fd int fd =
+        openat(dir, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return -errno;
     const char *p = file->text;
@@ -86,7 +86,8 @@ static int write_files(int root, const char *name, const struct apigen_package *
 
 static int rename_as(int root, const char *from, const char *to, unsigned flags)
 {
-    return (int)syscall(SYS_renameat2, root, from, root, to, flags); /* musl has no function for it */
+    return (int)syscall(SYS_renameat2, root, from, root, to,
+                        flags); /* musl has no function for it */
 }
 
 /* The new one under its name, and what was there before under the temporary one. Where the file

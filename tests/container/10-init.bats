@@ -286,7 +286,7 @@ PY
         equal(end(), 0)
 PY
     # The host's processes are the test's own: nothing may have survived the container.
-    run grep -lazx '1234[5]' /proc/[0-9]*/cmdline
+    run grep -slazx '1234[5]' /proc/[0-9]*/cmdline
     refute_match "$output" /proc/
 }
 

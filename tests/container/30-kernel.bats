@@ -187,12 +187,12 @@ PY
 @test "nothing of the server's environment reaches a cell but KERNEL_ENV_*" {
     drive -e SECRET=1 -e KERNEL_ENV_PLAIN=plain -e KERNEL_ENV_SPACE='a "b" $c' -e KERNEL_ENV_EMPTY= -e IPYBOX_LOG_LEVEL=DEBUG <<'PY'
         prints("import os; [os.environ[name] for name in ('PLAIN', 'SPACE', 'EMPTY')]", """['plain', 'a "b" $c', '']""")
-        prints("[name for name in os.environ if name == 'SECRET' or name.startswith(('IPYBOX', 'KERNEL_ENV', 'PUID', 'HOSTNAME'))]", "[]")
+        prints("[name for name in os.environ if name == 'SECRET' or name.startswith(('IPYBOX_L', 'KERNEL_ENV', 'PUID', 'HOSTNAME'))]", "[]")
         names = json.loads(runs("import json; print(json.dumps(sorted(os.environ)))").text)
         allowed = {
             "CLICOLOR", "EMPTY", "GIT_PAGER", "HOME", "IPYTHONDIR", "LANG", "LOGNAME", "NO_COLOR", "PAGER", "PATH",
             "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
-            "MPLBACKEND",
+            "MPLBACKEND", "IPYBOX_TOOL_SOCKET", "IPYBOX_TOOL_TOKEN",
         }
         equal(sorted(set(names) - allowed), [])
         prints("!echo ${SECRET-unset}", "unset")
@@ -296,5 +296,32 @@ PY
     drive <<'PY'
         prints("len('" + "x" * 5_000_000 + "')", 5_000_000)
         prints("'y' * 3_000_000", repr("y" * 3_000_000), max_output_chars=4_000_000)
+PY
+}
+
+@test "cells that wait behind one that fails run all the same, and SystemExit ends a cell, not the kernel" {
+    drive <<'PY'
+        prints("x = 1", "")
+        failing = start_cell("import time; time.sleep(0.2); 1 / 0")
+        behind = [start_cell(f"print(x + {n})") for n in range(5)]
+        matches(finish(failing).text, "ZeroDivisionError")
+        equal([finish(id).text for id in behind], ["1", "2", "3", "4", "5"])
+        answer = fails("import sys; print('said'); sys.exit(3)", r"SystemExit: 3")
+        matches(answer.rest, "said")
+        prints("x", 1)
+PY
+}
+
+@test "a reset waits for the cells before it, and what is asked for after it runs in the new kernel" {
+    drive <<'PY'
+        prints("x = 1", "")
+        before = [start_cell("import time; time.sleep(0.3); print('slow', x)"), start_cell("print('quick', x)")]
+        reset = start_tool("reset")
+        after = start_cell("print('x' in globals())")
+        equal([finish(id).text for id in before], ["slow 1", "quick 1"])
+        equal(finish(reset).error, False)
+        answer = finish(after)
+        equal((answer.text, answer.rest), ("False", ""))
+        nothing_else()
 PY
 }

@@ -147,3 +147,53 @@ nothing_else()
 equal(zombies(), [])
 PY
 }
+
+@test "numpy, pandas and matplotlib do the same in forked kernels, with and without preloading, as in ordinary ones" {
+    workspace 1000:1000
+    home=$workspace
+    cat > "$BATS_TEST_TMPDIR/cells" <<'PY'
+CELLS = [
+    "%matplotlib inline",
+    "import numpy as np, pandas as pd, matplotlib, matplotlib.pyplot as plt; matplotlib.get_backend()",
+    "_ = plt.plot([1, 2, 3]); plt.show()",
+    "fig, axes = plt.subplots(); fig",
+    "pd.DataFrame({'a': [1, 2], 'b': ['x', None]}).describe(include='all')",
+    "pd.Series(range(5)).rolling(2).mean().tolist()",
+    "np.random.seed(1); np.random.rand(), np.random.default_rng(1).random()",
+    "float(np.linalg.inv(np.eye(200) * 2).sum())",
+    "from concurrent.futures import ThreadPoolExecutor\n"
+    "with ThreadPoolExecutor(4) as e: print([float(x.trace()) for x in e.map(lambda n: np.ones((n, n)) @ np.ones((n, n)), [50] * 8)])",
+    "import multiprocessing as m, warnings; warnings.simplefilter('ignore')\n"
+    "with m.get_context('fork').Pool(2) as pool: print(pool.map(np.linalg.norm, [np.ones(4)] * 2))",
+    "import threading; threading.active_count() > 0, np.show_config is not None",
+    "1 / np.float64(0)",
+    "np.zeros(2) + np.zeros(3)",
+]
+def results():
+    seen = []
+    for code in CELLS:
+        answer = cell(code, seconds=120, timeout=100)
+        seen.append([code, answer.error, re.sub("[0-9a-f]{8}", "ID", answer.text)])
+    return seen
+PY
+    { cat "$BATS_TEST_TMPDIR/cells"; cat <<'PY'
+runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", seconds=200, timeout=200)
+tool("reset")
+print(json.dumps(results()), file=open("/dev/fd/4", "w"))
+PY
+    } | with_index -v "$home:/home/ipybox" 4> "$BATS_TEST_TMPDIR/forked"
+    for how in IPYBOX_NO_KERNEL_TEMPLATE=1 IPYBOX_PRELOAD=numpy,pandas,matplotlib.pyplot; do
+        { cat "$BATS_TEST_TMPDIR/cells"; cat <<'PY'
+forked = json.loads(Path(os.environ["FORKED"]).read_text())
+for mine, others in zip(results(), forked, strict=True):
+    equal(mine, others)
+first = runs("np.random.seed(); np.random.rand()").text, runs("np.random.default_rng().random()").text
+drawn = []
+for _ in range(3):
+    tool("reset")
+    drawn.append(runs("import numpy as np; np.random.rand()").text)
+equal(len(set(drawn)), 3)
+PY
+        } | FORKED=$BATS_TEST_TMPDIR/forked with_index -v "$home:/home/ipybox" -e "$how"
+    done
+}

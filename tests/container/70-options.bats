@@ -83,10 +83,7 @@ wrong()
 @test "what is not there yet is refused by name instead of being ignored" {
     wrong '--sandbox: not available' -- --sandbox
     wrong '--sandbox-config: not available' -- --sandbox-config /x
-    wrong '--tool-server-host: not available' -- --tool-server-host localhost
-    wrong '--tool-server-port: not available' -- --tool-server-port=9000
     wrong 'IPYBOX_SANDBOX: not available' -e IPYBOX_SANDBOX=1
-    wrong 'IPYBOX_TOOL_SERVER_PORT: not available' -e IPYBOX_TOOL_SERVER_PORT=9000
 }
 
 @test "options and variables do the same, an option wins, and an empty variable counts as none" {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An MCP server on standard input and output for the tests, whose tools do what servers do at their worst.
+"""An MCP server on standard input and output, whose tools do what servers do at their worst.
 
-Words on its command line change it: `silent` ignores the end of its input, `slow-start` takes 2 s to start,
-`broken-start` ends at once with a message, `changed` describes the tool `echo` in other words.
+Words on its command line change it: `silent` ignores the end of its input, `slow-start` takes 2 s
+to start, `broken-start` ends at once with a message, `changed` describes `echo` in other words.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NOTHING = {"type": "object", "properties": {}}
@@ -37,7 +41,7 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "die", "description": "End the server.", "inputSchema": NOTHING},
     {"name": "pid", "description": "Its process.", "inputSchema": NOTHING},
     {"name": "environment", "description": "A variable.", "inputSchema": TEXT},
-    {"name": "arguments", "description": "Arguments as they came.", "inputSchema": {"type": "object"}},
+    {"name": "arguments", "description": "As they came.", "inputSchema": {"type": "object"}},
     {"name": "ask", "description": "Ask the human.", "inputSchema": NOTHING},
     {"name": "odd name (v2)", "description": 'Hostile: """\nimport os\n\\', "inputSchema": TEXT},
 ]
@@ -66,33 +70,42 @@ def ask() -> dict[str, Any]:
         return text(json.dumps(answers.pop("q1"), sort_keys=True))
 
 
+def add(arguments: dict[str, Any]) -> dict[str, Any]:
+    total = arguments["a"] + arguments.get("b", 1)
+    return text(str(total), structuredContent={"total": total})
+
+
+def wait(arguments: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(arguments.get("seconds", 1))
+    return text("waited")
+
+
+def die(arguments: dict[str, Any]) -> dict[str, Any]:
+    print("out of order", file=sys.stderr, flush=True)
+    os._exit(3)
+
+
+CALLS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "echo": lambda arguments: text(arguments["text"]),
+    "odd name (v2)": lambda arguments: text(arguments["text"]),
+    "add": add,
+    "fail": lambda arguments: text(arguments["text"], isError=True),
+    "image": lambda _: {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]},
+    "nothing": lambda _: {"content": []},
+    "wait": wait,
+    "die": die,
+    "pid": lambda _: text(str(os.getpid())),
+    "environment": lambda arguments: text(os.environ.get(arguments["text"], "unset")),
+    "ask": lambda _: ask(),
+}
+
+
 def call(name: str, arguments: dict[str, Any], raw: str) -> dict[str, Any]:
-    if name in ("echo", "odd name (v2)"):
-        return text(arguments["text"])
-    if name == "add":
-        total = arguments["a"] + arguments.get("b", 1)
-        return text(str(total), structuredContent={"total": total})
-    if name == "fail":
-        return text(arguments["text"], isError=True)
-    if name == "image":
-        return {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]}
-    if name == "nothing":
-        return {"content": []}
-    if name == "wait":
-        time.sleep(arguments.get("seconds", 1))
-        return text("waited")
-    if name == "die":
-        print("out of order", file=sys.stderr, flush=True)
-        os._exit(3)
-    if name == "pid":
-        return text(str(os.getpid()))
-    if name == "environment":
-        return text(os.environ.get(arguments["text"], "unset"))
     if name == "arguments":
         return text(raw[raw.index('"arguments":') :])
-    if name == "ask":
-        return ask()
-    return text(f"no such tool: {name}", isError=True)
+    if name not in CALLS:
+        return text(f"no such tool: {name}", isError=True)
+    return CALLS[name](arguments)
 
 
 def answer(message: dict[str, Any], raw: str) -> None:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/fake_kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,15 +25,22 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     struct kernel *kernel = NEW(struct kernel);
     *kernel = (struct kernel){events, ctx};
     *ret = fake.current = kernel;
+    if (!fake.first)
+        fake.first = kernel;
     return 0;
 }
 
 int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
 {
     (void)kernel, (void)e;
-    memcpy(fake.code, code.data, code.len);
-    fake.code[code.len] = '\0';
+    (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)code.len, code.data);
     return 0;
+}
+
+const char *kernel_connection(const struct kernel *kernel)
+{
+    (void)kernel;
+    return "{}";
 }
 
 void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
@@ -41,6 +49,12 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
     kernel->events = events;
     kernel->ctx = ctx;
     fake.finish_first = finish_first;
+}
+
+void kernel_set_owner(struct kernel *kernel, const char *owner)
+{
+    (void)kernel;
+    (void)snprintf(fake.owner, sizeof fake.owner, "%s", owner);
 }
 
 void kernel_interrupt(struct kernel *kernel)
@@ -75,6 +89,11 @@ struct kernel *kernel_kill(struct kernel *kernel)
     return NULL;
 }
 
+void fake_kernel_heartbeat(bool alive)
+{
+    fake.current->events->heartbeat(fake.current->ctx, alive);
+}
+
 void fake_kernel_gone(void)
 {
     held_gone(held_ctx);
@@ -96,6 +115,12 @@ void fake_kernel_stream(const char *text, bool current)
 {
     drop_str char *content = xasprintf("{\"name\":\"stdout\",\"text\":\"%s\"}", text);
     send(JUPYTER_STREAM, content, current);
+}
+
+void fake_kernel_message(enum jupyter_type type, const char *content)
+{
+    drop_str char *copy = xstrdup(content);
+    send(type, copy, true);
 }
 
 void fake_kernel_input(void)

@@ -11,9 +11,11 @@ struct fake_kernel {
     int starts, interrupts, kills, retires, resumes; /* calls so far */
     bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
     bool finish_first;                               /* of the last kernel_rebind() */
-    bool hold_retired; /* a retired kernel stays until fake_kernel_gone() */
-    char code[256];    /* of the last cell */
-    struct kernel *current;
+    bool hold_retired;      /* a retired kernel stays until fake_kernel_gone() */
+    char code[1024];        /* of the last cell */
+    char owner[80];         /* as kernel_set_owner() had it last */
+    struct kernel *current; /* the last that was started; a test may set another */
+    struct kernel *first;
 };
 
 extern struct fake_kernel fake;
@@ -21,10 +23,12 @@ extern struct fake_kernel fake;
 /* What the kernel does: */
 void fake_kernel_ready(void);
 void fake_kernel_stream(const char *text, bool current);
-void fake_kernel_input(void); /* the cell's code begins */
+void fake_kernel_message(enum jupyter_type type, const char *content); /* of the running cell */
+void fake_kernel_input(void);                                          /* the cell's code begins */
 void fake_kernel_error(const char *ename, const char *evalue);
 void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);
+void fake_kernel_heartbeat(bool alive);
 void fake_kernel_gone(void);
 
 #endif

@@ -81,6 +81,60 @@ void toolplane_reset(struct toolplane *plane)
     fake_toolplane.resets++;
 }
 
+/* --- registration ---------------------------------------------------------------------------- */
+
+struct toolplane_job {
+    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
+    void *ctx;
+};
+static struct toolplane_job job;
+
+int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                       void (*done)(void *ctx, char *const *modules, size_t n,
+                                    const struct err *why),
+                       void *ctx, struct toolplane_job **ret, struct err *e)
+{
+    struct fake_toolplane *f = &fake_toolplane;
+    (void)plane;
+    (void)e;
+    f->registrations++;
+    (void)snprintf(f->server, sizeof f->server, "%s", name);
+    drop_str char *text = json_print(params);
+    (void)snprintf(f->params, sizeof f->params, "%s", text);
+    job = (struct toolplane_job){.done = done, .ctx = ctx};
+    *ret = &job;
+    return 0;
+}
+
+void toolplane_job_cancel(struct toolplane_job *cancelled)
+{
+    *cancelled = (struct toolplane_job){0};
+    fake_toolplane.cancels++;
+}
+
+void fake_toolplane_registered(char *const *modules, size_t n, const struct err *why)
+{
+    job.done(job.ctx, modules, n, why);
+}
+
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    static const struct tools_tool tool = {"add", "adds", NULL, NULL, "0abc"};
+    (void)plane;
+    *ret = (struct tools_server){"demo", "{\"env\":{\"KEY\":\"secret\"}}", "python3 demo.py", &tool,
+                                 1};
+    return fake_toolplane.removals == 0 && (*at)++ == 0;
+}
+
+void toolplane_remove(struct toolplane *plane, const char *name)
+{
+    (void)plane;
+    (void)snprintf(fake_toolplane.server, sizeof fake_toolplane.server, "%s", name);
+    fake_toolplane.removals++;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
 void toolplane_put_result(struct jsonw *w, const struct tools_result *result)
 {
     (void)result;

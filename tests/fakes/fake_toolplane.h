@@ -8,7 +8,7 @@
 #include "session/toolplane.h"
 
 struct fake_toolplane {
-    int calls, approvals, cancels, resets; /* so far */
+    int calls, approvals, cancels, resets, registrations, removals; /* so far */
     size_t open;
     bool refuse;         /* the next call is refused */
     const char *result;  /* JSON text that toolplane_put_result() writes; NULL: null */
@@ -23,6 +23,8 @@ extern struct fake_toolplane fake_toolplane;
 
 /* The n-th call that is open, the newest is 0. The reason is "" for TOOLPLANE_OK. */
 void fake_toolplane_done(size_t n, enum toolplane_failure failure, const char *why);
+/* The end of the registration that is under way. */
+void fake_toolplane_registered(char *const *modules, size_t n, const struct err *why);
 void fake_toolplane_clear(void);
 
 #endif

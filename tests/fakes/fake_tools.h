@@ -8,19 +8,19 @@
 #include "tools/tools.h"
 
 struct fake_tools {
-    bool known;                 /* the server "demo" is registered */
-    char params[256];           /* with these parameters */
-    char registered[256];       /* the last registration: NAME PARAMS */
-    char called[256];           /* the last call: SERVER TOOL ARGUMENTS */
+    bool known;           /* the server "demo" is registered */
+    char params[256];     /* with these parameters */
+    char registered[256]; /* the last registration: NAME PARAMS */
+    char called[256];     /* the last call: SERVER TOOL ARGUMENTS */
     int registrations, calls, cancelled, resets, answers;
-    char answer[256];           /* of the last elicitation */
+    char answer[256]; /* of the last elicitation */
 };
 extern struct fake_tools fake_tools;
 
 /* The registration succeeds with the tools "echo" and "Odd Name", or fails. */
 void fake_tools_registered(const char *why_not);
 
-/* The call ends: with this text as content, as an error of the tool, or (text NULL) for a reason. */
+/* The call ends: with this text as content, as an error of the tool, or (NULL) for a reason. */
 void fake_tools_done(const char *text, bool is_error, const char *why);
 
 /* The server asks something. */

@@ -27,9 +27,11 @@ static int64_t fake_clock(void)
     return now;
 }
 
-static void on_send(void *ctx, const char *message, size_t n)
+static void on_send(void *ctx, const struct mcp_out *out)
 {
     (void)ctx;
+    const char *message = out->text;
+    size_t n = out->n;
     if (memchr(message, '\n', n))
         abort();
     drop_json struct json *tree = json_parse_copy(message, n, JSON_STRICT, NULL);

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server on the MCP SDK 1.x for the tests, over standard input or HTTP: demo_server.py [http|sse PORT]."""
+"""A server on the MCP SDK 1.x for the tests: demo_server.py [http|sse PORT].
+
+Without words it serves standard input.
+"""
 
 from __future__ import annotations
 

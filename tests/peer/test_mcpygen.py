@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mcpygen 0.1.4: its ToolRunner, ApprovalClient and ApprovalRequestor against the container's tool server.
+"""mcpygen 0.1.4 against the container's tool server.
 
-They have no place for a token but the host, which they put into a URL: user:TOKEN@host.
+ToolRunner, ApprovalClient and ApprovalRequestor have no place for a token but the host, which they
+put into a URL: user:TOKEN@host.
 """
 
 from __future__ import annotations
@@ -221,7 +222,8 @@ async def test_the_approver_leaves(strict: ToolBox, call: Call) -> None:
         asked.set()
 
     async with approver(strict, wait) as client:
-        pending = asyncio.create_task(call(runner(strict), "shout-it", {"text": "x"}))
+        asking = call(runner(strict), "shout-it", {"text": "x"})
+        pending: asyncio.Future[Any] = asyncio.ensure_future(asking)
         await asked.wait()
         await client.disconnect()
         with raises(ToolRunnerError, "failed: Approval channel disconnected"):
@@ -298,8 +300,11 @@ async def test_packages_that_mcpygen_generated_work_in_a_kernel(
     tools: ToolBox, shared_box: Box, tmp_path: Path
 ) -> None:
     """Old generated code imports mcpygen and names host and port: it gets our runtime."""
-    from mcpygen.apigen import generate_function_definition, generate_init_definition
-    from mcpygen.apigen import generate_input_model_code
+    from mcpygen.apigen import (
+        generate_function_definition,
+        generate_init_definition,
+        generate_input_model_code,
+    )
 
     schema = {
         "type": "object",

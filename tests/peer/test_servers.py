@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other people's MCP servers: registered in the container, and their tools called by code.
 
-Those on standard streams run inside the container, from files that are mounted; those on HTTP run beside it.
+Those on standard streams run inside the container, from files that are mounted; those on HTTP run
+beside it.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +28,7 @@ PYTHON_SERVERS = [
 
 
 def node(package: str, *words: str) -> dict[str, Any]:
-    script = f"/node/@modelcontextprotocol/{package}/dist/index.js"
+    script = f"/node/node_modules/@modelcontextprotocol/{package}/dist/index.js"
     return {"command": "node", "args": [script, *words]}
 
 
@@ -40,7 +40,7 @@ def python(module: str, *words: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def it(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, *PYTHON_SERVERS)
-    mounts = ["-v", f"{NODE}/node_modules:/node:ro", "-v", f"{GO}:/go:ro"]
+    mounts = ["-v", f"{NODE}/node_modules:/node/node_modules:ro", "-v", f"{GO}:/go:ro"]
     with tool_box(shared_box, network="host", options=mounts) as it:
         it.cell("!git init -q repo; mkdir -p files; echo 'a line' > files/one.txt")
         yield it
@@ -88,7 +88,8 @@ def test_filesystem(it: ToolBox) -> None:
 
 
 def test_memory(it: ToolBox) -> None:
-    register(it, "memory", node("server-memory"))
+    params = node("server-memory")
+    register(it, "memory", {**params, "env": {"MEMORY_FILE_PATH": f"{INSIDE}/memory.jsonl"}})
     ada = {"name": "Ada", "entityType": "person", "observations": ["wrote a program"]}
     call(it, "memory", "create_entities", entities=[ada])
     names = "[e.name for e in r.entities]"
@@ -117,7 +118,8 @@ def test_time(it: ToolBox) -> None:
 
 
 def test_fetch(it: ToolBox) -> None:
-    (tool,) = register(it, "fetching", python("mcp_server_fetch", "--ignore-robots-txt"))
+    words = ["--ignore-robots-txt", "--allow-private-ips"]
+    (tool,) = register(it, "fetching", python("mcp_server_fetch", *words))
     assert "ToolRunnerError" in call(it, "fetching", tool, url="http://127.0.0.1:9/nothing")
     port = free_port()
     with subprocess.Popen(["python3", "-m", "http.server", "-b", "127.0.0.1", str(port)]) as web:
@@ -135,7 +137,7 @@ def test_fetch(it: ToolBox) -> None:
 def test_go_everything(it: ToolBox) -> None:
     tools = register(it, "go", {"command": "/go/everything", "args": []})
     assert "greet" in tools
-    assert "hi Ada" in call(it, "go", "greet", name="Ada").lower()
+    assert "hi ada" in call(it, "go", "greet", name="Ada").lower()
 
 
 # --- HTTP ---
@@ -161,16 +163,14 @@ def test_everything_on_http(it: ToolBox, kind: str, path: str) -> None:
         name = f"web_{kind.lower()}"
         register(it, name, {"url": f"http://127.0.0.1:{port}{path}"})
         assert call(it, name, "echo", message="x") == "Echo: x"
-        assert "completed" in call(
-            it, name, "trigger_long_running_operation", duration=1, steps=2
-        )
+        assert "completed" in call(it, name, "trigger_long_running_operation", duration=1, steps=2)
 
 
 def test_go_everything_on_http(it: ToolBox) -> None:
     port = free_port()
     with serving(port, str(GO / "everything"), "-http", f"127.0.0.1:{port}"):
         register(it, "go_http", {"url": f"http://127.0.0.1:{port}/mcp"})
-        assert "hi Ada" in call(it, "go_http", "greet", name="Ada").lower()
+        assert "hi ada" in call(it, "go_http", "greet", name="Ada").lower()
 
 
 def test_a_server_on_http_that_comes_back(it: ToolBox) -> None:

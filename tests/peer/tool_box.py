@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from box import IMAGE, INSIDE, Box, docker
+from box import IMAGE, Box, docker
 
 HERE = Path(__file__).parent
 

@@ -2,7 +2,8 @@
 //
 // Drives an MCP server with the TypeScript client and prints what it saw as one JSON object; test_typescript.py judges.
 //   node typescript.mjs MODE COMMAND [ARGUMENT...]      MODE: legacy, auto, or the version to pin
-import { Client } from '@modelcontextprotocol/client';
+//   node typescript.mjs MODE URL
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const [mode, command, ...args] = process.argv.slice(2);
@@ -16,7 +17,8 @@ const cell = (code, more = {}, options = {}) => call('execute_ipython_cell', { c
 const failure = (error) => ({ name: error.name, code: error.code, message: error.message });
 const attempt = (promise) => promise.then(() => null, failure);
 
-await client.connect(new StdioClientTransport({ command, args }));
+const isUrl = command.startsWith('http');
+await client.connect(isUrl ? new StreamableHTTPClientTransport(new URL(command)) : new StdioClientTransport({ command, args }));
 seen.era = client.getProtocolEra();
 seen.version = client.getNegotiatedProtocolVersion();
 seen.server = client.getServerVersion();

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes wire.inc: what the tool server of mcpygen 0.1.4 answers, byte for byte.
 
-    python3 -m venv v && v/bin/pip install mcpygen==0.1.4 'mcp<2'
-    v/bin/python tests/golden/toolserver/make.py > tests/golden/toolserver/wire.inc
+python3 -m venv v && v/bin/pip install mcpygen==0.1.4 'mcp<2'
+v/bin/python tests/golden/toolserver/make.py > tests/golden/toolserver/wire.inc
 """
 
 from __future__ import annotations
@@ -138,9 +138,7 @@ async def plain() -> None:
 async def approved() -> None:
     async def once(answer: bool | None, name: str, path: str, body: str) -> None:
         async with websockets.connect(f"ws://127.0.0.1:{PORT + 1}/approval") as channel:
-            asked = asyncio.create_task(
-                asyncio.to_thread(ask, "POST", path, JSON, body, PORT + 1)
-            )
+            asked = asyncio.create_task(asyncio.to_thread(ask, "POST", path, JSON, body, PORT + 1))
             text = str(await channel.recv())
             request = json.loads(text)
             if answer is not None:
@@ -165,6 +163,7 @@ async def approved() -> None:
             await once(*case)
 
 
-print("/* Made by make.py; not by hand. name, method, path, content type, body: status, content type, body */")
+print("/* Made by make.py; not by hand.")
+print(" * name, method, path, content type, body: status, content type, body */")
 asyncio.run(plain())
 asyncio.run(approved())

@@ -87,8 +87,8 @@ static void what_belongs_to_apigen_is_unknown_to_the_server(void)
     struct err e = ERR_NONE;
     TEST_CHECK(PARSE(&o, &e, "--server-name", "x") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "unknown option --server-name") != NULL, "%s", e.msg);
-    const char *const words[] = {"--server-name", "git", "--server-params", "{}", "--workspace",
-                                 "/w", NULL};
+    const char *const words[] = {
+        "--server-name", "git", "--server-params", "{}", "--workspace", "/w", NULL};
     TEST_ASSERT(parse(ROLE_APIGEN, words, &o, &e) == 0);
     TEST_CHECK(strcmp(o.server_name, "git") == 0 && strcmp(o.root_dir, "mcptools") == 0);
     TEST_CHECK(strcmp(o.workspace, "/w") == 0 && !o.tools_file);
@@ -232,8 +232,6 @@ static void what_is_not_available_yet_is_said(void)
     static const char *const words[][2] = {
         {"--sandbox", NULL},
         {"--sandbox-config=x", NULL},
-        {"--tool-server-host=localhost", NULL},
-        {"--tool-server-port=0", NULL},
     };
     struct options o;
     struct err e = ERR_NONE;
@@ -271,6 +269,7 @@ static const struct {
     {{"ipybox"}, 0, ROLE_SERVER, 1},
     {{"ipybox", "--workspace", "x"}, 0, ROLE_SERVER, 1},
     {{"ipybox", "server", "--sandbox"}, 0, ROLE_SERVER, 2},
+    {{"ipybox", "serve", "--http=1"}, 0, ROLE_SERVE, 2},
     {{"ipybox", "init"}, 0, ROLE_INIT, 2},
     {{"ipybox", "shim", "3", "--"}, 0, ROLE_SHIM, 2},
     {{"ipybox", "health"}, 0, ROLE_HEALTH, 2},
@@ -305,8 +304,51 @@ static void the_first_word_chooses_the_role(void)
 
 static void the_secrets_are_those_of_the_table(void)
 {
-    TEST_CHECK(strcmp(options_secret(0), "IPYBOX_KERNEL_GATEWAY_TOKEN") == 0);
-    TEST_CHECK(options_secret(1) == NULL);
+    static const char *const secrets[] = {"IPYBOX_TOOL_SERVER_TOKEN", "IPYBOX_APPROVER_TOKEN",
+                                          "IPYBOX_TOKEN", "IPYBOX_EXECUTE_TOKEN",
+                                          "IPYBOX_KERNEL_GATEWAY_TOKEN"};
+    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+        TEST_CHECK(strcmp(options_secret(i), secrets[i]) == 0);
+    TEST_CHECK(options_secret(sizeof secrets / sizeof *secrets) == NULL);
+}
+
+static void an_address_is_a_port_behind_a_host_or_alone(void)
+{
+    static const struct {
+        const char *text, *host;
+        int port;
+    } good[] = {{"8080", "", 8080},
+                {"localhost:0", "localhost", 0},
+                {"[::1]:80", "::1", 80},
+                {"0.0.0.0:65535", "0.0.0.0", 65535},
+                {"a.example:1", "a.example", 1}};
+    static const char *const bad[] = {
+        "", ":", ":80", "a", "a:", "a:65536", "::1:80", "[]:80", "a:b:1"};
+    char host[OPTIONS_HOST_MAX + 1];
+    int port = -1;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        TEST_CASE(good[i].text);
+        TEST_CHECK(options_address(good[i].text, host, &port));
+        TEST_CHECK(strcmp(host, good[i].host) == 0 && port == good[i].port);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        TEST_CHECK_(!options_address(bad[i], host, &port), "%s", bad[i]);
+}
+
+static void serve_has_a_port_and_tokens_differ(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    TEST_CHECK(PARSE(&o, &e, "--stop-grace=1") == 0 && !o.serve && !o.http);
+    TEST_CHECK(parse(ROLE_SERVE, (const char *const[]){NULL}, &o, &e) == 0);
+    TEST_CHECK(o.serve && strcmp(o.http, "8080") == 0 && o.max_sessions == 100);
+    TEST_CHECK(parse(ROLE_SERVE, (const char *const[]){"--http=1", NULL}, &o, &e) == 0);
+    TEST_CHECK(strcmp(o.http, "1") == 0);
+    TEST_CHECK(PARSE(&o, &e, "--token=a", "--execute-token=a") == -EINVAL);
+    TEST_CHECK(PARSE(&o, &e, "--execute-token=a", "--approver-token=a") == -EINVAL);
+    TEST_CHECK(PARSE(&o, &e, "--token=a", "--execute-token=b") == 0);
+    TEST_CHECK(PARSE(&o, &e, "--max-sessions=0") == -EINVAL);
+    TEST_CHECK(PARSE(&o, &e, "--max-sessions=1001") == -EINVAL);
 }
 
 static void every_text_names_every_option(void)
@@ -365,6 +407,8 @@ TEST_LIST = {
     {"help_and_version_win_over_bad_words", help_and_version_win_over_bad_words},
     {"the_first_word_chooses_the_role", the_first_word_chooses_the_role},
     {"the_secrets_are_those_of_the_table", the_secrets_are_those_of_the_table},
+    {"an_address_is_a_port_behind_a_host_or_alone", an_address_is_a_port_behind_a_host_or_alone},
+    {"serve_has_a_port_and_tokens_differ", serve_has_a_port_and_tokens_differ},
     {"every_text_names_every_option", every_text_names_every_option},
     {"the_help_fits_eighty_columns", the_help_fits_eighty_columns},
     {NULL, NULL},

@@ -39,7 +39,7 @@ static void turn(void)
         loop_turn(loop, 2);
 }
 
-static void pass(int64_t ms)
+static __attribute__((unused)) void pass(int64_t ms)
 {
     fake_now += ms;
     turn();
@@ -110,7 +110,7 @@ static __attribute__((unused)) void check_has_not(const char *unexpected)
 }
 
 /* One request on a connection of its own. */
-static void ask(const char *text)
+static __attribute__((unused)) void ask(const char *text)
 {
     int fd = dial();
     say(fd, text);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "fakes/fake_session.h"
+#include "fakes/fake_toolplane.h"
 #include "front/mcp.h"
 
 #define META                                                                                       \
@@ -23,9 +24,11 @@ static int64_t fake_clock(void)
     return now;
 }
 
-static void on_send(void *ctx, const char *message, size_t n)
+static void on_send(void *ctx, const struct mcp_out *out)
 {
     (void)ctx;
+    const char *message = out->text;
+    size_t n = out->n;
     TEST_CHECK(memchr(message, '\n', n) == NULL);
     TEST_ASSERT(strlen(sent) + n + 2 < sizeof sent);
     strncat(sent, message, n);
@@ -151,13 +154,14 @@ static void the_tools_have_the_names_and_defaults_that_clients_know(void)
     say("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/list\"}");
     expect("\"id\":\"a\",\"result\":{\"tools\":[{\"name\":\"execute_ipython_cell\"");
     expect("\"name\":\"install_package\"");
+    expect("\"name\":\"register_mcp_server\"");
     expect("\"name\":\"reset\"");
     expect("\"default\":120");
     expect("\"default\":5000");
     expect("\"required\":[\"code\"]");
     expect_not("resultType");
     drop_json struct json *tree = json_parse(sent, strlen(sent), JSON_STRICT, NULL);
-    TEST_CHECK(json_count(json_get(json_get(tree, "result"), "tools")) == 3);
+    TEST_CHECK(json_count(json_get(json_get(tree, "result"), "tools")) == 4);
     close_mcp();
 }
 
@@ -358,6 +362,33 @@ static void a_reset_is_answered_with_nothing_or_the_reason(void)
     close_mcp();
 }
 
+static void a_registration_is_answered_with_the_modules_or_the_reason(void)
+{
+    open_initialized();
+    call("1", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":{\"command\":\"x\"}}");
+    TEST_CHECK(messages == 0 && fake_toolplane.registrations == 1);
+    TEST_CHECK(strcmp(fake_toolplane.server, "s") == 0);
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"command\":\"x\"}") == 0);
+    char *modules[] = {"echo", "add"};
+    fake_toolplane_registered(modules, 2, NULL);
+    expect(
+        "\"content\":[{\"type\":\"text\",\"text\":\"echo\"},{\"type\":\"text\",\"text\":\"add\"}],"
+        "\"isError\":false");
+    call("2", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"url\":1}") == 0);
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EINVAL, "no command");
+    fake_toolplane_registered(NULL, 0, &why);
+    expect("Error executing tool register_mcp_server: no command");
+    expect("\"isError\":true");
+    call("3", "register_mcp_server", "{\"server_name\":\"s\",\"server_params\":[]}");
+    expect("server_params: an object is needed");
+    fake_toolplane_clear();
+    close_mcp();
+}
+
 static void what_the_protocol_forbids_gets_its_code(void)
 {
     static const char *const cases[][2] = {
@@ -517,6 +548,7 @@ TEST_LIST = {
     T(a_flood_is_not_told_as_progress),
     T(packages_are_answered_with_the_output_of_pip),
     T(a_reset_is_answered_with_nothing_or_the_reason),
+    T(a_registration_is_answered_with_the_modules_or_the_reason),
     T(what_the_protocol_forbids_gets_its_code),
     T(batches_belong_to_the_revisions_that_had_them),
     T(the_modern_era_needs_no_handshake),

@@ -4,9 +4,9 @@
 #include "front/http.h"
 
 static struct http *http;
-static struct ws *ws;            /* the one that was opened last */
+static struct ws *ws; /* the one that was opened last */
 static struct http_request *held;
-static char last[256];           /* message */
+static char last[256]; /* message */
 static size_t last_n;
 static int messages, closed, code, writable, opened;
 static bool last_text, hold_it, greet, close_in_message;
@@ -130,11 +130,17 @@ static void messages_go_both_ways(void)
     TEST_CHECK(messages == 4 && last_n == 0);
     TEST_CHECK(ws_send(ws, true, "one", 3, NULL) == 0 && ws_send(ws, false, "2", 1, NULL) == 0);
     TEST_CHECK(!hear(fd));
-    TEST_CHECK(got.len == 8 && memcmp(got.data, "\x81\3one\x82\1" "2", 8) == 0);
+    TEST_CHECK(got.len == 8 && memcmp(got.data,
+                                      "\x81\3one\x82\1"
+                                      "2",
+                                      8) == 0);
     static char big[90000];
     say_frame(fd, 0x82, big, sizeof big);
     TEST_CHECK(messages == 5 && last_n == sizeof big);
-    say_frame(fd, 0x88, "\x03\xe8" "bye", 5);
+    say_frame(fd, 0x88,
+              "\x03\xe8"
+              "bye",
+              5);
     TEST_CHECK(hear(fd));
     TEST_CHECK(closed == 1 && code == WS_NORMAL && strcmp(last, "bye") == 0);
     (void)fd_close(fd);
@@ -168,6 +174,60 @@ static void a_used_connection_is_upgraded_and_early_frames_count(void)
     close_it();
 }
 
+static void early_frames_cannot_hold_up_the_others(void)
+{
+    static char text[60000];
+    static const struct {
+        const char *name, *bytes;
+        size_t n;
+    } cases[] = {
+        {"a close frame, and more", "\x88\x82\0\0\0\0\x03\xe8\x81\x81\0\0\0\0a", 15},
+        {"no UTF-8, and more", "\x81\x81\0\0\0\0\xff\x81\x81\0\0\0\0a", 14},
+        {"half a frame", "\x81\xfe\1\0\0\0\0", 7},
+        {"half a length", "\x82\xff\x7f", 3},
+        {"the longest frame there is", "\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff\0\0\0\0x", 15},
+        {"an unmasked frame", "\x81\1a\x81\1a", 6},
+        {"junk", "\xff\xff\xff\xff\xff\xff\xff\xff", 8},
+    };
+    open_it();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE(cases[i].name);
+        for (int much = 0; much < 2; much++) {
+            size_t n = sizeof UPGRADE - 1, more = much ? 20000 : 0;
+            memset(text, 'z', sizeof text);
+            memcpy(text, UPGRADE, n);
+            memcpy(text + n, cases[i].bytes, cases[i].n);
+            int fd = dial();
+            say_n(fd, text, n + cases[i].n + more);
+            (void)hear(fd);
+            check_head("HTTP/1.1 101 ");
+            (void)fd_close(fd);
+            turn();
+            TEST_CHECK(closed == opened);
+        }
+    }
+    size_t n = sizeof UPGRADE - 1;
+    memcpy(text, UPGRADE, n);
+    for (; n < 30000; n += 16) /* pings: all are answered, or the connection ends */
+        memcpy(text + n,
+               "\x89\x8a\0\0\0\0"
+               "0123456789",
+               16);
+    int fd = dial();
+    say_n(fd, text, n);
+    (void)hear(fd);
+    check_head("HTTP/1.1 101 ");
+    const char *pong = memmem(got.data, got.len, "\r\n\r\n", 4);
+    TEST_ASSERT(pong != NULL);
+    for (pong += 4; pong < got.data + got.len; pong += 12)
+        TEST_ASSERT(memcmp(pong, "\x8a\n0123456789", 12) == 0);
+    (void)fd_close(fd);
+    turn();
+    ask("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    check_head("HTTP/1.1 200 ");
+    close_it();
+}
+
 static void the_handshake_may_wait(void)
 {
     open_it();
@@ -197,6 +257,7 @@ static void what_is_no_handshake_is_refused(void)
         "Sec-WebSocket-Version: 99\r\nSec-WebSocket-Key: " WS_KEY "\r\n\r\n",
         "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " WS_KEY "\r\n\r\n",
+        "GET /ws HTTP/1.1\r\nSec-WebSocket-Key: " WS_KEY "\r\n" WS_HEAD "\r\n",
         "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n",
     };
@@ -205,6 +266,15 @@ static void what_is_no_handshake_is_refused(void)
         ask(wrong[i]);
         check_head("HTTP/1.1 4");
     }
+    TEST_CHECK(opened == 0);
+    ask("HEAD /ws HTTP/1.1\r\n" WS_HEAD "\r\n");
+    check_head("HTTP/1.1 426 ");
+    ask("GET /ws HTTP/1.0\r\n" WS_HEAD "\r\n");
+    check_has_not("HTTP/1.1 101 ");
+    ask("GET /ws HTTP/1.1\r\nOrigin: http://evil.example\r\n" WS_HEAD "\r\n");
+    check_head("HTTP/1.1 403 ");
+    TEST_CHECK(opened == closed);
+    closed = 0;
     int fds[5];
     for (int i = 0; i < 4; i++)
         fds[i] = connect_ws();
@@ -283,6 +353,62 @@ static void a_slow_reader_is_not_served_without_limit(void)
     close_it();
 }
 
+static void nothing_that_a_client_sends_grows_without_limit(void)
+{
+    static char part[30000];
+    open_it();
+    int other = connect_ws();
+    struct ws *kept = ws;
+    int fd = connect_ws();
+    say_frame(fd, 0x02, part, sizeof part); /* a message in parts that never ends */
+    for (int i = 0; i < 4; i++)
+        say_frame(fd, 0x00, part, sizeof part);
+    TEST_CHECK(closed == 0 || code == WS_TOO_BIG);
+    (void)hear(fd);
+    check_close_frame(WS_TOO_BIG);
+    (void)fd_close(fd);
+    turn();
+    fd = connect_ws();
+    for (int i = 0; i < 20000; i++) { /* pings, and no answer is read */
+        if (send(fd, "\x89\x84\0\0\0\0ping", 10, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            turn();
+        if (i % 500 == 0)
+            loop_turn(loop, 0);
+    }
+    TEST_CHECK(ws_send(kept, true, "x", 1, NULL) == 0);
+    TEST_CHECK(!hear(other) && got.len == 3);
+    (void)fd_close(fd);
+    turn();
+    size_t sent = 0; /* messages that are empty count, too */
+    while (sent < (size_t)1 << 20 && ws_send(kept, true, "", 0, NULL) == 0)
+        sent++;
+    TEST_CHECK(sent > 100 && sent < (size_t)1 << 20);
+    TEST_CHECK(messages == 0);
+    (void)fd_close(other);
+    close_it();
+}
+
+static void who_does_not_read_is_not_waited_for(void)
+{
+    static char block[65536];
+    open_it();
+    int fd = connect_ws(), turns = 0;
+    while (turns++ < 2000 && ws_send(ws, false, block, sizeof block, NULL) == 0)
+        loop_turn(loop, 0);
+    TEST_ASSERT(ws_backlog(ws) > 0);
+    ws_close(ws, WS_NORMAL, "");
+    for (int i = 0; i < 20; i++) { /* it is alive, but that does not help */
+        say_frame(fd, 0x81, "x", 1);
+        pass(limits.ws.ping_ms);
+    }
+    TEST_CHECK(messages == 0);
+    while (!hear(fd) && got.len > 0)
+        ;
+    TEST_CHECK(hear(fd));
+    (void)fd_close(fd);
+    close_it();
+}
+
 static void the_server_closes_in_order(void)
 {
     open_it();
@@ -331,10 +457,13 @@ static void a_silent_client_is_pinged_and_then_let_go(void)
 TEST_LIST = {
     TEST(messages_go_both_ways),
     TEST(a_used_connection_is_upgraded_and_early_frames_count),
+    TEST(early_frames_cannot_hold_up_the_others),
     TEST(the_handshake_may_wait),
     TEST(what_is_no_handshake_is_refused),
     TEST(junk_closes_its_own_socket_alone),
     TEST(a_slow_reader_is_not_served_without_limit),
+    TEST(nothing_that_a_client_sends_grows_without_limit),
+    TEST(who_does_not_read_is_not_waited_for),
     TEST(the_server_closes_in_order),
     TEST(a_silent_client_is_pinged_and_then_let_go),
     {NULL, NULL},

@@ -128,8 +128,8 @@ class Kernel:
             start_new_session=True,
         )
 
-    def send(self, kind: str, content: dict[str, Any], channel: str = "shell") -> str:
-        """Send a request; returns its id."""
+    def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **more: str) -> str:
+        """Send a request, with more in its header; returns its id."""
         ident = uuid.uuid4().hex
         header = {
             "msg_id": ident,
@@ -137,6 +137,7 @@ class Kernel:
             "session": "s",
             "username": "",
             "version": "5.3",
+            **more,
         }
         frames = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         signature = hmac.new(self.key, b"".join(frames), hashlib.sha256).hexdigest().encode()
@@ -153,7 +154,7 @@ class Kernel:
         header, parent, _, content = (json.loads(part.decode("utf-8", "strict")) for part in parts)
         return Message(header["msg_type"], parent.get("msg_id", ""), content, len(parts[3]))
 
-    def start(self, code: str) -> str:
+    def start(self, code: str, **more: str) -> str:
         """Send a cell and do not wait; returns the request's id."""
         content = {
             "code": code,
@@ -162,7 +163,7 @@ class Kernel:
             "user_expressions": {},
             "allow_stdin": False,
         }
-        return self.send("execute_request", content)
+        return self.send("execute_request", content, **more)
 
     def run(self, code: str, seconds: float = 60) -> Result:
         """Send a cell and wait for its reply and its end."""

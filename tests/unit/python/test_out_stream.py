@@ -92,6 +92,21 @@ print("after")
     assert result.stream("stderr").count("error in the child\n") == 1
 
 
+def test_a_display_in_a_forked_child_disturbs_nothing(kernel: Kernel) -> None:
+    result = kernel.run(
+        "import os, warnings; warnings.simplefilter('ignore')\n"
+        "display('before')\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    display('of the child'); print('text of the child', flush=True); os._exit(0)\n"
+        "_ = os.waitpid(pid, 0)\n"
+        "display('after')"
+    )
+    shown = [m.content["data"]["text/plain"] for m in result.of("display_data")]
+    assert (shown, result.text) == (["'before'", "'after'"], "text of the child\n")
+    assert kernel.run("'alive'").value == "'alive'"
+
+
 def test_output_of_threads_is_part_of_the_cell(kernel: Kernel) -> None:
     code = """
 import threading

@@ -158,6 +158,7 @@ SAME = [
     "1 / 0",
     "def broken(:",
     "exit_code = 3; raise SystemExit(exit_code)",
+    "import sys; sys.exit(3)",
     "input()",
     "%pwd",
     "a = 1\n%who_ls",
@@ -308,11 +309,37 @@ def test_an_interrupt_ends_a_cell_of_a_fork(forked: Kernel, code: str) -> None:
     assert forked.run("'alive'").value == "'alive'"
 
 
-def test_a_subshell_works_beside_a_busy_cell(brief: ForkedKernel) -> None:
-    brief.send("create_subshell_request", {}, "control")
-    while (message := brief.receive(brief.control)).kind != "create_subshell_reply":
+def control(kernel: Kernel, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of the reply to a request on the control channel."""
+    kernel.send(f"{kind}_request", content, "control")
+    while (message := kernel.receive(kernel.control)).kind != f"{kind}_reply":
         pass
-    assert message.content["subshell_id"]
+    return message.content
+
+
+def test_a_subshell_works_beside_a_busy_cell(brief: ForkedKernel) -> None:
+    assert brief.run("import threading; gate = threading.Event()").status == "ok"
+    subshell = control(brief, "create_subshell", {})["subshell_id"]
+    assert control(brief, "list_subshell", {})["subshell_id"] == [subshell]
+    busy = brief.start("gate.wait(60)")
+    beside = brief.start("print('beside'); gate.set()", subshell_id=subshell)
+    printed = ""
+    replies: dict[str, str] = {}
+    idle: set[str] = set()
+    while not {busy, beside} <= idle or len(replies) < 2:
+        for channel in (brief.shell, brief.iopub):
+            while channel.poll(10):
+                message = brief.receive(channel)
+                if message.kind == "stream":
+                    assert message.parent == beside
+                    printed += message.content["text"]
+                elif message.kind == "execute_reply":
+                    replies[message.parent] = message.content["status"]
+                elif message.content.get("execution_state") == "idle":
+                    idle.add(message.parent)
+    assert (printed, replies) == ("beside\n", {busy: "ok", beside: "ok"})
+    assert control(brief, "delete_subshell", {"subshell_id": subshell})["status"] == "ok"
+    assert control(brief, "list_subshell", {})["subshell_id"] == []
 
 
 def test_the_middle_process_is_the_parent_and_adopts_orphans(template: Template) -> None:

@@ -29,6 +29,8 @@ static void pass_ms(int64_t ms)
     turn();
 }
 
+static const char *ask_for; /* of the next open_with() */
+
 static void on_changed(void *ctx, const char *session, bool waiting)
 {
     (void)ctx;
@@ -44,8 +46,11 @@ static void open_with(const char *policy, bool ask_by_default, int64_t timeout_m
     drop_json struct json *tree =
         policy ? json_parse_copy(policy, strlen(policy), JSON_STRICT, &e) : NULL;
     TEST_ASSERT(!policy || tree);
-    struct approvals_config config = {
-        .loop = loop, .timeout_ms = timeout_ms, .ask_by_default = ask_by_default, .policy = tree};
+    struct approvals_config config = {.loop = loop,
+                                      .timeout_ms = timeout_ms,
+                                      .ask_by_default = ask_by_default,
+                                      .policy = tree,
+                                      .ask_for = ask_for};
     TEST_ASSERT(approvals_open(&config, &all, &e) == 0);
     TEST_MSG("%s", e.msg);
     approvals_watch(all, on_changed, NULL);
@@ -241,6 +246,27 @@ static void without_a_rule_the_default_decides(void)
         open_with(cases[i].policy, cases[i].ask_by_default, 0);
         TEST_CHECK(verdict_of("s", "t") == cases[i].verdict);
         close_all();
+    }
+}
+
+static void no_default_allows_the_server_that_is_always_asked_for(void)
+{
+    static const struct {
+        const char *policy;
+        enum approval_verdict verdict;
+    } cases[] = {
+        {NULL, APPROVAL_FAILED},
+        {"{\"default\":\"allow\"}", APPROVAL_FAILED},
+        {"{\"default\":\"deny\"}", APPROVAL_REJECTED},
+        {"{\"rules\":[{\"server\":\"own\",\"action\":\"allow\"}]}", APPROVAL_ACCEPTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("case %zu", i);
+        ask_for = "own";
+        open_with(cases[i].policy, false, 0);
+        TEST_CHECK(verdict_of("own", "shell") == cases[i].verdict);
+        close_all();
+        ask_for = NULL;
     }
 }
 
@@ -741,37 +767,34 @@ static void no_memory_is_an_error_and_costs_no_budget(void)
     close_all();
 }
 
+#define T(name) {#name, name}
 TEST_LIST = {
-    {"the_first_rule_that_matches_decides", the_first_rule_that_matches_decides},
-    {"without_a_rule_the_default_decides", without_a_rule_the_default_decides},
-    {"what_is_wrong_in_a_policy_is_named", what_is_wrong_in_a_policy_is_named},
-    {"a_budget_counts_what_is_permitted_and_then_denies",
-     a_budget_counts_what_is_permitted_and_then_denies},
-    {"a_pinned_tool_that_changed_is_asked", a_pinned_tool_that_changed_is_asked},
-    {"a_rule_may_name_the_digest", a_rule_may_name_the_digest},
-    {"an_approver_sees_everything_and_decides", an_approver_sees_everything_and_decides},
-    {"without_an_approver_it_fails_at_once", without_an_approver_it_fails_at_once},
-    {"the_best_rank_is_asked_and_the_next_when_it_leaves",
-     the_best_rank_is_asked_and_the_next_when_it_leaves},
-    {"an_approver_that_cannot_show_it_passes", an_approver_that_cannot_show_it_passes},
-    {"only_the_one_who_is_asked_may_decide", only_the_one_who_is_asked_may_decide},
-    {"what_is_not_answered_in_time_has_expired", what_is_not_answered_in_time_has_expired},
-    {"a_withdrawn_one_is_settled_without_an_event", a_withdrawn_one_is_settled_without_an_event},
-    {"at_most_so_many_wait", at_most_so_many_wait},
-    {"the_watcher_hears_of_the_first_and_the_last", the_watcher_hears_of_the_first_and_the_last},
-    {"those_that_wait_are_listed", those_that_wait_are_listed},
-    {"a_grant_lasts_its_time", a_grant_lasts_its_time},
-    {"a_grant_lasts_its_calls", a_grant_lasts_its_calls},
-    {"a_grant_ends_with_the_digest_and_with_the_session",
-     a_grant_ends_with_the_digest_and_with_the_session},
-    {"a_grant_does_not_stand_before_a_deny", a_grant_does_not_stand_before_a_deny},
-    {"a_grant_answers_those_that_wait_already", a_grant_answers_those_that_wait_already},
-    {"a_question_goes_to_an_approver_that_takes_forms",
-     a_question_goes_to_an_approver_that_takes_forms},
-    {"a_question_that_nobody_answers_is_declined_or_cancelled",
-     a_question_that_nobody_answers_is_declined_or_cancelled},
-    {"approvers_may_leave_inside_an_event", approvers_may_leave_inside_an_event},
-    {"closing_tells_nobody", closing_tells_nobody},
-    {"no_memory_is_an_error_and_costs_no_budget", no_memory_is_an_error_and_costs_no_budget},
+    T(the_first_rule_that_matches_decides),
+    T(without_a_rule_the_default_decides),
+    T(no_default_allows_the_server_that_is_always_asked_for),
+    T(what_is_wrong_in_a_policy_is_named),
+    T(a_budget_counts_what_is_permitted_and_then_denies),
+    T(a_pinned_tool_that_changed_is_asked),
+    T(a_rule_may_name_the_digest),
+    T(an_approver_sees_everything_and_decides),
+    T(without_an_approver_it_fails_at_once),
+    T(the_best_rank_is_asked_and_the_next_when_it_leaves),
+    T(an_approver_that_cannot_show_it_passes),
+    T(only_the_one_who_is_asked_may_decide),
+    T(what_is_not_answered_in_time_has_expired),
+    T(a_withdrawn_one_is_settled_without_an_event),
+    T(at_most_so_many_wait),
+    T(the_watcher_hears_of_the_first_and_the_last),
+    T(those_that_wait_are_listed),
+    T(a_grant_lasts_its_time),
+    T(a_grant_lasts_its_calls),
+    T(a_grant_ends_with_the_digest_and_with_the_session),
+    T(a_grant_does_not_stand_before_a_deny),
+    T(a_grant_answers_those_that_wait_already),
+    T(a_question_goes_to_an_approver_that_takes_forms),
+    T(a_question_that_nobody_answers_is_declined_or_cancelled),
+    T(approvers_may_leave_inside_an_event),
+    T(closing_tells_nobody),
+    T(no_memory_is_an_error_and_costs_no_budget),
     {NULL, NULL},
 };

@@ -30,8 +30,8 @@ static void on_ask(void *ctx, const struct approval_view *view)
 {
     (void)ctx;
     (void)snprintf(t.id, sizeof t.id, "%s", view->id);
-    (void)snprintf(t.asked, sizeof t.asked, "%s.%s %s %s", view->subject.server,
-                   view->subject.tool, view->subject.shown, view->subject.arguments);
+    (void)snprintf(t.asked, sizeof t.asked, "%s.%s %s %s", view->subject.server, view->subject.tool,
+                   view->subject.shown, view->subject.arguments);
 }
 
 static void on_elicit(void *ctx, const struct approval_view *view)
@@ -227,10 +227,8 @@ static void approval_alone_is_for_shell_commands(void)
     struct toolplane_call *call;
     struct err e = ERR_NONE;
     start(true);
-    struct toolplane_request request = {.session = "default",
-                                        .server = "ipybox",
-                                        .tool = "shell",
-                                        .arguments = "{\"cmd\":\"ls\"}"};
+    struct toolplane_request request = {
+        .session = "default", .server = "ipybox", .tool = "shell", .arguments = "{\"cmd\":\"ls\"}"};
     TEST_ASSERT(toolplane_approve(t.plane, &request, &events, NULL, &call, NULL) == 0);
     turn();
     TEST_CHECK_(strstr(t.asked, "ipybox.shell") != NULL, "%s", t.asked);
@@ -253,8 +251,7 @@ static void what_a_server_asks_goes_to_the_human(void)
     TEST_CHECK_(strcmp(t.asked, "demo: {\"message\":\"Who?\"}") == 0, "%s", t.asked);
     TEST_CHECK(approver_answer(t.approver, t.id, "{\"action\":\"accept\"}", NULL) == 0);
     turn();
-    TEST_CHECK_(strcmp(fake_tools.answer, "{\"action\":\"accept\"}") == 0, "%s",
-                fake_tools.answer);
+    TEST_CHECK_(strcmp(fake_tools.answer, "{\"action\":\"accept\"}") == 0, "%s", fake_tools.answer);
     fake_tools_done("hi", false, NULL);
     expect(TOOLPLANE_OK, "\"hi\"");
     stop();

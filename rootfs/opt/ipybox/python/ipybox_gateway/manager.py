@@ -14,7 +14,11 @@ from typing import Any
 
 from jupyter_client.connect import port_names
 from jupyter_server._tz import utcnow
-from kernel_gateway.services.kernels.manager import SeedingMappingKernelManager
+from kernel_gateway.services.kernels.manager import (
+    KernelGatewayIOLoopKernelManager,
+    SeedingMappingKernelManager,
+)
+from traitlets import default
 
 from ipybox_gateway import supervisor
 from ipybox_gateway.connection import Connection
@@ -22,11 +26,39 @@ from ipybox_gateway.connection import Connection
 RETRY_SECONDS = 1.0
 
 
+class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
+    """One kernel. It is never being ended while it is being restarted, as after a crash."""
+
+    _restart: asyncio.Task[None] | None = None
+    _ending = False
+
+    async def restart_kernel(self, *args: Any, **kwargs: Any) -> None:
+        """Restart it, after a restart that has begun before, and never once it is to end."""
+        await self._settled()
+        if not self._ending:
+            restart = super().restart_kernel(*args, **kwargs)
+            self._restart = asyncio.ensure_future(restart)
+            await self._restart
+
+    async def begin_to_end(self) -> None:
+        """To be waited for before it is ended for good."""
+        self._ending = True
+        await self._settled()
+
+    async def _settled(self) -> None:
+        while self._restart is not None and not self._restart.done():
+            await asyncio.wait([self._restart])
+
+
 class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
     """The gateway's kernels, by their ids."""
 
     _looking = False
     _of_session = ""  # the id of the MCP session's kernel
+
+    @default("kernel_manager_class")
+    def _kernel_manager_class_default(self) -> str:
+        return f"{__name__}.{KernelOfServer.__name__}"
 
     # --- what there is ---
 
@@ -186,6 +218,7 @@ class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
         """End one. The session of MCP always has a kernel: it gets another."""
         self._check_kernel_id(kernel_id)
         if not self._is_attached(kernel_id):
+            await self._kernels[kernel_id].begin_to_end()
             return await super().shutdown_kernel(kernel_id, now=now, restart=restart)
         if kernel_id == self._of_session:
             return await self.restart_kernel(kernel_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from typing import Any, cast
 
@@ -9,6 +10,10 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
 from ipybox_gateway import supervisor
+
+# For handlers at exit and open files. ipykernel itself waits up to 29 s for children of the kernel,
+# and one that was stopped or holds the GIL never answers.
+END_SECONDS = 1.0
 
 
 def own_variables(env: dict[str, str] | None) -> dict[str, str]:
@@ -42,6 +47,14 @@ class Provisioner(KernelProvisionerBase):
     async def send_signal(self, signum: int) -> None:
         """Interrupt or kill it; there are no others."""
         await supervisor.call("signal", id=self.kernel_id, sig=int(signum))
+
+    async def shutdown_requested(self, restart: bool = False) -> None:
+        """See it end, now that it was asked to: the caller would only look every 100 ms, and not
+        give up for 2.5 s."""
+        try:
+            await asyncio.wait_for(self.wait(), END_SECONDS)
+        except TimeoutError:
+            await self.kill()
 
     async def kill(self, restart: bool = False) -> None:
         """End it now."""

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/api.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "front/api_files.h"
+#include "front/api_json.h"
+#include "front/api_metrics.h"
+#include "front/api_parts.h"
+#include "front/http_auth.h"
+#include "front/openapi.h"
+
+enum { DRAIN_STEP_MS = 10 };
+
+#define TOKEN_KNOWN (1U << 31) /* among the roles: a right token was brought */
+
+struct api_core { /* api.c's own */
+    struct api api;
+    struct api_config config;
+    struct http_guard *guard;
+    struct http_route *routes;
+    size_t n_routes;
+    bool started;
+    uint64_t requests;
+    struct loop_timer drain;
+    loop_fn drained;
+    void *drained_ctx;
+};
+
+/* --- who may ---------------------------------------------------------------------------------- */
+
+/* What the token is good for; several roles as bits. */
+static unsigned roles_of(const struct api_config *c, const struct http_request *r)
+{
+    char token[HTTP_TOKEN_MAX + 1];
+    bool brought = http_token(r, token);
+    bool open = !c->admin_token && !c->execute_token;
+    bool admin = brought && secret_equal(c->admin_token, token);
+    bool execute = brought && secret_equal(c->execute_token, token);
+    bool approve = brought && secret_equal(c->approver_token, token);
+    unsigned roles = 1U << API_EVERYONE;
+    if (open || execute || admin)
+        roles |= 1U << API_EXECUTE;
+    if (approve || admin)
+        roles |= 1U << API_APPROVE;
+    if (admin)
+        roles |= 1U << API_ADMIN;
+    return admin || execute || approve ? roles | TOKEN_KNOWN : roles;
+}
+
+static const char *what_is_needed(const struct api_config *c, unsigned role)
+{
+    if (role == API_EXECUTE)
+        return "bring IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN as `Authorization: Bearer TOKEN`";
+    if (role == API_APPROVE)
+        return c->admin_token || c->approver_token
+                   ? "bring IPYBOX_TOKEN or IPYBOX_APPROVER_TOKEN as `Authorization: Bearer TOKEN`"
+                   : "the server has no IPYBOX_APPROVER_TOKEN and no IPYBOX_TOKEN, so nobody can "
+                     "do this: code in kernels reaches this port, too";
+    return c->admin_token
+               ? "bring IPYBOX_TOKEN as `Authorization: Bearer TOKEN`"
+               : "the server has no IPYBOX_TOKEN, so nobody can do this: code in kernels "
+                 "reaches this port, too";
+}
+
+static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
+{
+    struct api *api = ctx;
+    const struct api_config *c = api->config;
+    unsigned roles = roles_of(c, r);
+    if (roles & 1U << route->tag) {
+        api->core->requests++;
+        return true;
+    }
+    if (roles & TOKEN_KNOWN)
+        http_problem(r, 403, NULL, 0, "this token may not do that: %s",
+                     what_is_needed(c, route->tag));
+    else
+        http_guard_refuse(api->core->guard, r, what_is_needed(c, route->tag));
+    return false;
+}
+
+/* --- how the server is ------------------------------------------------------------------------ */
+
+/* Once a kernel has come up; it may be replaced later. */
+static bool has_started(struct api *api)
+{
+    struct sessions_view view;
+    bool ready = false;
+    if (sessions_find(api->config->sessions, SESSIONS_DEFAULT, &view))
+        (void)session_kernel(view.session, &ready);
+    return api->core->started |= ready;
+}
+
+static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
+{
+    static const struct http_header headers[] = {{"Content-Type", API_TYPE},
+                                                 {"Cache-Control", "no-store"}};
+    drop_buf struct buf body = BUF_INIT(1024);
+    struct jsonw w = JSONW(&body);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "status", well ? "ok" : why);
+    jsonw_set_text(&w, "version", api->config->version);
+    jsonw_end(&w);
+    http_answer(r, well ? 200 : 503, headers, 2, buf_text(&body), body.len);
+}
+
+static void get_livez(void *ctx, struct http_request *r)
+{
+    answer_health(ctx, r, true, "");
+}
+
+static void get_startupz(void *ctx, struct http_request *r)
+{
+    answer_health(ctx, r, has_started(ctx), "starting");
+}
+
+static void get_readyz(void *ctx, struct http_request *r)
+{
+    struct api *api = ctx;
+    answer_health(api, r, has_started(api) && !api->stopping,
+                  api->stopping ? "stopping" : "starting");
+}
+
+static void get_openapi(void *ctx, struct http_request *r)
+{
+    static const struct http_header type = {"Content-Type", API_TYPE};
+    (void)ctx;
+    http_answer(r, 200, &type, 1, (const char *)openapi, openapi_size);
+}
+
+static const struct http_route core_routes[] = {
+    {"GET", "/openapi.json", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_openapi},
+    {"GET", "/livez", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_livez},
+    {"GET", "/readyz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_readyz},
+    {"GET", "/startupz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_startupz},
+    {"GET", "/metrics", HTTP_NO_BODY, 0, NULL, API_EVERYONE, api_metrics_get},
+};
+
+static const struct api_routes api_core_routes = {core_routes,
+                                                  sizeof core_routes / sizeof *core_routes};
+
+/* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
+const struct api_routes *const api_tables[] = {
+    &api_core_routes,     /* health, metrics, the document */
+    &api_session_routes,  /* /v1/sessions */
+    &api_approval_routes, /* /v1/approvals */
+    &api_server_routes,   /* /v1/mcp-servers */
+    &api_package_routes,  /* /v1/packages */
+    &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
+    NULL,
+};
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+static void join_routes(struct api_core *core)
+{
+    for (const struct api_routes *const *table = api_tables; *table; table++) {
+        core->routes =
+            xrealloc(core->routes, (core->n_routes + (*table)->n) * sizeof *core->routes);
+        memcpy(core->routes + core->n_routes, (*table)->routes, (*table)->n * sizeof *core->routes);
+        core->n_routes += (*table)->n;
+    }
+}
+
+static int open_port(struct api *api, struct err *e)
+{
+    const struct http_config http = {.loop = api->loop,
+                                     .host = api->config->host,
+                                     .port = api->config->port,
+                                     .routes = api->core->routes,
+                                     .n_routes = api->core->n_routes,
+                                     .admit = admit,
+                                     .ctx = api};
+    api->files = api_files_open(api->loop, api->workspace, e);
+    return api->files ? http_open(&http, &api->http, e) : -EIO;
+}
+
+int api_open(const struct api_config *config, struct api **ret, struct err *e)
+{
+    struct api_core *core = NEW(struct api_core);
+    struct api *api = &core->api;
+    core->config = *config;
+    core->guard = http_guard_new(config->loop);
+    join_routes(core);
+    *api = (struct api){.loop = config->loop,
+                        .workspace = config->workspace,
+                        .config = &core->config,
+                        .core = core};
+    api->sessions = api_sessions_open(api);
+    api->approvals = api_approvals_open(api);
+    api->servers = api_servers_open(api);
+    api->packages = api_packages_open(api);
+    int r = open_port(api, e);
+    if (r < 0) {
+        (void)api_close(api);
+        return err_wrap(e, "the HTTP API");
+    }
+    *ret = api;
+    return 0;
+}
+
+/* Requests are told that they are gone before what they belong to is. */
+struct api *api_close(struct api *api)
+{
+    if (!api)
+        return NULL;
+    struct api_core *core = api->core;
+    api->http = http_close(api->http);
+    api->files = api_files_close(api->files);
+    api->sessions = api_sessions_close(api->sessions);
+    api->approvals = api_approvals_close(api->approvals);
+    api->servers = api_servers_close(api->servers);
+    api->packages = api_packages_close(api->packages);
+    loop_timer_stop(api->loop, &core->drain);
+    core->guard = http_guard_free(core->guard);
+    xfree(core->routes);
+    xfree(core);
+    return NULL;
+}
+
+int api_port(const struct api *api)
+{
+    return http_port(api->http);
+}
+
+uint64_t api_requests(const struct api *api)
+{
+    return api->core->requests;
+}
+
+void api_stop(struct api *api)
+{
+    api->stopping = true;
+}
+
+static void check_drained(void *ctx)
+{
+    struct api_core *core = ctx;
+    if (http_busy(core->api.http) > 0)
+        loop_timer_set(core->api.loop, &core->drain, DRAIN_STEP_MS, check_drained, core);
+    else
+        core->drained(core->drained_ctx);
+}
+
+void api_drain(struct api *api, loop_fn done, void *ctx)
+{
+    struct api_core *core = api->core;
+    api->stopping = true;
+    core->drained = done;
+    core->drained_ctx = ctx;
+    api_sessions_drain(api->sessions);
+    loop_timer_set(api->loop, &core->drain, 0, check_drained, core);
+}

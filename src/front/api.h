@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/api.h - the HTTP API: one port for an agent in the next container (docs/http-api.md).
+ * Tokens:  admin may do everything, execute everything but approving and registering servers,
+ *          approve nothing but that. Without an admin and an execute token everybody who reaches
+ *          the port may execute; nobody may approve without a token: code in kernels reaches it.
+ * Calls:   loop thread only; nothing blocks. api_close() not from inside an event.
+ * End:     api_stop() when no new work is taken, api_drain() when all cells have ended. */
+#ifndef FRONT_API_H
+#define FRONT_API_H
+
+#include "loop/loop.h"
+#include "session/approvals.h"
+#include "session/metrics.h"
+#include "session/packages.h"
+#include "session/sessions.h"
+#include "session/toolplane.h"
+
+struct api_config { /* copied; what it points to is borrowed */
+    struct loop *loop;
+    const char *host;
+    int port;
+    const char *workspace; /* absolute */
+    const char *version;
+    const char *admin_token, *execute_token, *approver_token; /* NULL: none */
+    struct sessions *sessions;
+    struct toolplane *toolplane;
+    struct approvals *approvals;
+    const struct metrics *metrics;
+    const struct packages_config *packages;
+    bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
+};
+
+struct api;
+MUST_CHECK int api_open(const struct api_config *config, struct api **ret, struct err *e);
+struct api *api_close(struct api *api); /* NULL in, NULL out */
+int api_port(const struct api *api);
+
+/* From now on the server is not ready; what is under way goes on. */
+void api_stop(struct api *api);
+
+/* Ends the streams with a last event; done is called once everything has been sent. */
+void api_drain(struct api *api, loop_fn done, void *ctx);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/api_json.h - what the handlers of the HTTP API have in common: bodies in JSON, and errors
+ * as problem documents (private to front/). */
+#ifndef FRONT_API_JSON_H
+#define FRONT_API_JSON_H
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "front/http.h"
+
+#define API_TYPE "application/json"
+#define API_BODY_MAX ((uint64_t)16 << 20)
+#define API_ANSWER_MAX ((size_t)64 << 20)
+
+/* The body as an object whose members are all among `known` (NULL ends it); an empty body is an
+ * empty object, *ret == NULL. False: it has answered. */
+bool api_body(struct http_request *r, const char *const *known, struct json **ret);
+
+/* A member that may be absent or null: *ret stays as it is. -EINVAL names it. */
+MUST_CHECK int api_text(const struct json *body, const char *name, const char **ret, struct err *e);
+MUST_CHECK int api_bool(const struct json *body, const char *name, bool *ret, struct err *e);
+MUST_CHECK int api_int(const struct json *body, const char *name, int64_t least, int64_t most,
+                       int64_t *ret, struct err *e);
+
+/* Answers with the status that belongs to the error's code. */
+void api_fail(struct http_request *r, const struct err *e);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /metrics: the server's numbers in the text format of Prometheus 0.0.4. There is no label that
+ * names a session, a user or a tool, so their number does not grow. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "front/api.h"
+#include "front/api_metrics.h"
+#include "front/api_parts.h"
+#include "session/metrics.h"
+
+enum { METRICS_TEXT_MAX = 64 << 10, FILE_TEXT_MAX = 256 };
+
+static void put_head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    (void)buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_one(struct buf *out, const char *name, const char *type, const char *help,
+                    uint64_t value)
+{
+    put_head(out, name, type, help);
+    (void)buf_addf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void put_table(struct buf *out, const char *name, const char *help, const char *label,
+                      const char *const *names, const uint64_t *values, size_t n)
+{
+    put_head(out, name, "counter", help);
+    for (size_t i = 0; i < n; i++)
+        (void)buf_addf(out, "%s{%s=\"%s\"} %llu\n", name, label, names[i],
+                       (unsigned long long)values[i]);
+}
+
+static void put_durations(struct buf *out, const struct metrics *m)
+{
+    static const char name[] = "ipybox_cell_duration_seconds";
+    uint64_t count = 0;
+    put_head(out, name, "histogram", "How long cells ran.");
+    for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+        count += m->durations[i];
+        (void)buf_addf(out, "%s_bucket{le=\"%g\"} %llu\n", name,
+                       (double)metrics_bounds_ms[i] / 1000, (unsigned long long)count);
+    }
+    count += m->durations[METRICS_BUCKETS];
+    (void)buf_addf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name,
+                   (unsigned long long)count, name, (double)m->duration_ms / 1000, name,
+                   (unsigned long long)count);
+}
+
+static void put_counters(struct buf *out, const struct metrics *m)
+{
+    static const char *const restarts[METRICS_RESTARTS] = {"reset", "lost", "unresponsive"};
+    static const char *const verdicts[METRICS_VERDICTS] = {"accepted", "rejected", "expired",
+                                                           "failed"};
+    static const char *const calls[METRICS_OUTCOMES] = {"ok", "error", "rejected", "expired"};
+    put_table(out, "ipybox_cells_total", "Cells that have ended, by how.", "status",
+              cell_status_names, m->cells, METRICS_STATUSES);
+    put_durations(out, m);
+    put_one(out, "ipybox_kernels_started_total", "counter", "Kernels that sessions were given.",
+            m->kernels);
+    put_table(out, "ipybox_kernel_restarts_total", "Kernels that were replaced, by why.", "reason",
+              restarts, m->restarts, METRICS_RESTARTS);
+    put_one(out, "ipybox_output_bytes_total", "counter", "Text that cells printed.",
+            m->output_bytes);
+    put_table(out, "ipybox_approvals_total", "Decisions about tool calls.", "verdict", verdicts,
+              m->verdicts, METRICS_VERDICTS);
+    put_table(out, "ipybox_tool_calls_total", "Tool calls of code, by outcome.", "outcome", calls,
+              m->calls, METRICS_OUTCOMES);
+}
+
+/* The number that is the `field`th word of a small file; 0: there is none. */
+static uint64_t read_number(const char *path, int field)
+{
+    char text[FILE_TEXT_MAX + 1];
+    drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_TEXT_MAX);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    const char *at = text;
+    while (field-- > 0)
+        at += strcspn(at, " ") + 1 > strlen(at) ? strlen(at) : strcspn(at, " ") + 1;
+    char *end;
+    unsigned long long value = strtoull(at, &end, 10);
+    return end > at ? value : 0;
+}
+
+static void put_gauges(struct buf *out, const struct api *api)
+{
+    const struct api_config *c = api->config;
+    struct sessions_view view;
+    struct approval_view waiting;
+    size_t at = 0, cells = 0, kernels = 0, asked = 0;
+    while (sessions_next(c->sessions, &at, &view)) {
+        bool ready;
+        cells += session_waiting(view.session);
+        kernels += session_kernel(view.session, &ready) != NULL;
+    }
+    for (at = 0; approvals_next(c->approvals, &at, &waiting);)
+        asked++;
+    put_one(out, "ipybox_sessions", "gauge", "Sessions.", sessions_count(c->sessions));
+    put_one(out, "ipybox_kernels", "gauge", "Kernels of sessions.", kernels);
+    put_one(out, "ipybox_cells_waiting", "gauge", "Cells that run or wait.", cells);
+    put_one(out, "ipybox_approvals_pending", "gauge", "Questions without an answer.", asked);
+    put_one(out, "ipybox_http_open_requests", "gauge", "Requests that are being served.",
+            http_busy(api->http));
+    put_one(out, "process_resident_memory_bytes", "gauge", "Memory of the server itself.",
+            read_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
+    uint64_t container = read_number("/sys/fs/cgroup/memory.current", 0);
+    if (container == 0) /* cgroup v1 */
+        container = read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0);
+    if (container > 0)
+        put_one(out, "ipybox_container_memory_bytes", "gauge",
+                "Memory of the container, kernels and caches among it.", container);
+}
+
+static void put_build(struct buf *out, const char *version)
+{
+    put_head(out, "ipybox_build_info", "gauge", "The version.");
+    (void)buf_addf(out, "ipybox_build_info{version=\"%s\"} 1\n", version);
+}
+
+void api_metrics_get(void *ctx, struct http_request *r)
+{
+    static const struct http_header type = {"Content-Type",
+                                            "text/plain; version=0.0.4; charset=utf-8"};
+    struct api *api = ctx;
+    drop_buf struct buf out = BUF_INIT(METRICS_TEXT_MAX);
+    put_build(&out, api->config->version);
+    put_one(&out, "ipybox_http_requests_total", "counter", "Requests that were let in.",
+            api_requests(api));
+    put_counters(&out, api->config->metrics);
+    put_gauges(&out, api);
+    http_answer(r, 200, &type, 1, buf_text(&out), out.len);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /v1/packages: pip, beside the cells. The answer is its output, whole or as a stream. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "front/api.h"
+#include "front/api_json.h"
+#include "front/api_parts.h"
+
+enum { INSTALLS_MAX = 4 };
+
+struct job { /* one run of pip, and the request that waits for it */
+    struct job *prev, *next;
+    struct api_packages *owner;
+    struct install *install;
+    struct http_request *r;
+    bool streams;
+};
+
+struct api_packages {
+    struct api *api;
+    struct job *jobs;
+    size_t count;
+};
+
+static void free_job(struct job *job)
+{
+    *(job->prev ? &job->prev->next : &job->owner->jobs) = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    job->owner->count--;
+    xfree(job);
+}
+
+static void on_gone(void *ctx)
+{
+    struct job *job = ctx;
+    (void)install_cancel(job->install);
+    free_job(job);
+}
+
+/* What a client does not take in time is left out: the end has all of it. */
+static void send_event(struct job *job, const char *type, const struct buf *data)
+{
+    drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
+    (void)buf_addf(&text, "event: %s\ndata: ", type);
+    (void)buf_add(&text, data->data, data->len);
+    (void)buf_adds(&text, "\n\n");
+    if (!text.failed && !data->failed)
+        (void)!http_stream_write(job->r, text.data, text.len);
+}
+
+static void on_text(void *ctx, const char *text, size_t n)
+{
+    struct job *job = ctx;
+    drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&data);
+    if (!job->streams)
+        return;
+    jsonw_object(&w);
+    jsonw_name(&w, "text");
+    jsonw_text_n(&w, text, n);
+    jsonw_end(&w);
+    send_event(job, "text", &data);
+}
+
+static void on_finished(void *ctx, const char *output, const struct err *why)
+{
+    struct job *job = ctx;
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "status", why ? "error" : "ok");
+    if (why)
+        jsonw_set_text(&w, "reason", why->msg);
+    jsonw_set_text(&w, "output", output);
+    jsonw_end(&w);
+    if (job->streams) {
+        send_event(job, "end", &body);
+        http_stream_end(job->r);
+    } else {
+        http_answer_json(job->r, 200, &body);
+    }
+    free_job(job);
+}
+
+static int start(struct job *job, const struct json *body, struct err *e)
+{
+    static const struct install_events events = {.text = on_text, .finished = on_finished};
+    const char *package = NULL;
+    int r = json_need_text(body, "package", &package, e);
+    if (r == 0 && job->owner->count >= INSTALLS_MAX)
+        r = err_set(e, -EAGAIN, "%d packages are being installed already", INSTALLS_MAX);
+    if (r == 0 && job->owner->api->stopping)
+        r = err_set(e, -ESHUTDOWN, "the server is stopping");
+    if (r == 0)
+        r = install_start(job->owner->api->config->packages, package, &events, job, &job->install,
+                          e);
+    return r;
+}
+
+static void attend(struct job *job, struct http_request *r)
+{
+    static const struct http_events events = {.gone = on_gone};
+    static const struct http_header stream[] = {{"Content-Type", "text/event-stream"},
+                                                {"Cache-Control", "no-store"}};
+    struct api_packages *all = job->owner;
+    const char *accept = http_header(r, "Accept");
+    job->r = r;
+    job->next = all->jobs;
+    if (job->next)
+        job->next->prev = job;
+    all->jobs = job;
+    all->count++;
+    http_watch(r, &events, job);
+    job->streams = accept && strcasestr(accept, "text/event-stream");
+    if (job->streams)
+        http_stream_begin(r, 200, stream, 2, -1);
+}
+
+static void packages_post(void *ctx, struct http_request *r)
+{
+    static const char *const known[] = {"package", NULL};
+    struct api *api = ctx;
+    struct err e = ERR_NONE;
+    drop_json struct json *body = NULL;
+    if (!api_body(r, known, &body))
+        return;
+    struct job *job = NEW(struct job);
+    job->owner = api->packages;
+    if (start(job, body, &e) < 0) {
+        xfree(job);
+        api_fail(r, &e);
+        return;
+    }
+    attend(job, r);
+}
+
+static const struct http_route routes[] = {
+    {"POST", "/v1/packages", HTTP_COLLECT, 64 << 10, API_TYPE, API_EXECUTE, packages_post},
+};
+
+const struct api_routes api_package_routes = {routes, sizeof routes / sizeof *routes};
+
+struct api_packages *api_packages_open(struct api *api)
+{
+    struct api_packages *all = NEW(struct api_packages);
+    all->api = api;
+    return all;
+}
+
+struct api_packages *api_packages_close(struct api_packages *all)
+{
+    if (!all)
+        return NULL;
+    while (all->jobs)
+        on_gone(all->jobs);
+    xfree(all);
+    return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/http_request.h - one request as the door sees it (private to http*.c).
+ * http_request.c: what does not need libmicrohttpd: what a handler asks, error documents, and
+ *          whether a request is let in at all. http.c: all the rest.
+ * Judged:  in this order, the first fault answers: the head's length (414, 431), Host (421), Origin
+ *          (403), target (400), path (404), method (405), the owner's `admit`, handshake (426), the
+ *          announced length of the body (413), its type (415). */
+#ifndef FRONT_HTTP_REQUEST_H
+#define FRONT_HTTP_REQUEST_H
+
+#include <netdb.h>
+
+#include "front/http.h"
+#include "front/http_head.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+struct MHD_Response;
+
+struct conn {
+    struct http *http;
+    struct conn *next, *prev;
+    int fd;
+    bool cut;   /* it made room for another one; its end is on its way */
+    bool is_ws; /* the library has let go of it, the WebSocket not yet */
+    char address[NI_MAXHOST];
+    struct loop_timer deadline; /* for the head of the next request */
+};
+
+struct http_request {
+    struct http *http;
+    struct conn *conn;
+    struct MHD_Connection *mhd;
+    struct http_request *next, *prev;
+    char *raw; /* the target as it came */
+    char method[16];
+    struct http_target target;
+    struct http_match match;
+    bool seen, complete; /* the head, the whole request */
+    bool open;           /* its handler's */
+    bool started, dead, suspended, paused, held;
+    void *data;
+    const struct http_events *events;
+    void *ctx;
+    struct buf body;
+    uint64_t body_got, body_mark, answer_mark, discarded;
+    size_t memory;                 /* its part of http->memory */
+    struct MHD_Response *response; /* ready, not queued yet */
+    int status;
+    bool streaming, ended, aborted, blocked, idle; /* idle: once since the last look */
+    struct buf queue;                              /* of a stream; bytes before `taken` are gone */
+    size_t taken;
+    struct ws *ws;
+    struct loop_timer timer; /* progress of the body, or an answer that is held back */
+    struct loop_defer tell;
+    struct loop_io *watch; /* while it is suspended */
+};
+
+struct http {
+    struct http_config config;
+    struct http_limits limits;
+    struct loop *loop;
+    struct MHD_Daemon *daemon;
+    struct loop_io *io;
+    struct loop_timer busy;
+    struct loop_defer soon;
+    struct http_listen *listen;
+    struct ws_hub *hub;
+    struct conn *conns, *arriving;
+    size_t conn_count;
+    size_t memory; /* bodies that are collected, answers that are not taken yet */
+    struct http_request *requests;
+};
+
+extern const struct http_events http_no_events;
+
+/* Whether it is let in; else it has been answered. */
+bool http_judge(struct http_request *r, const char *method);
+bool http_has_body(const struct http_request *r);
+bool http_query_is_text(const struct http_request *r); /* UTF-8, and no %00 */
+
+size_t http_head_bytes(const struct http_request *r); /* names and values of all headers */
+
+#endif

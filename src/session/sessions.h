@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/sessions.h - the sessions of the server by their ids.
+ * Owns:    all of them. `default` is there from the start, cannot be ended and never idles out: it
+ *          is the one of standard input and output.
+ * Each:    has its own kernel, queue, event log, variables and directory; its kernels' tokens name
+ *          it (jupyter/tokens.h), so tool policy, grants and approvals are its own.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside a call.
+ * Limits:  `max` sessions, those that are ending among them. */
+#ifndef SESSION_SESSIONS_H
+#define SESSION_SESSIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "session/session.h"
+
+#define SESSIONS_DEFAULT "default"
+#define SESSIONS_ID_MAX 64
+#define SESSIONS_ENV_MAX 1000
+#define SESSIONS_TIMEOUT_MS 120000 /* of a cell, when neither it nor its session says */
+#define SESSIONS_MS_MAX ((int64_t)7 * 24 * 3600 * 1000)
+
+struct sessions_config {               /* copied */
+    const struct session_config *base; /* of each; id and setup are filled in here; borrowed */
+    size_t max;
+};
+
+struct sessions_spec {      /* borrowed for the call */
+    const char *id;         /* letters, digits, . _ -; NULL: a random one */
+    const struct json *env; /* an object of texts, or NULL */
+    const char *cwd;    /* a folder of the workspace, absolute or below it; NULL: the workspace */
+    int64_t timeout_ms; /* of a cell that names none; 0: SESSIONS_TIMEOUT_MS */
+    int64_t idle_ms;    /* it ends when it was not used so long; 0: never */
+};
+
+struct sessions_view { /* borrowed until the next turn of the loop */
+    const char *id, *cwd;
+    int64_t timeout_ms, idle_ms;
+    int64_t created_ms; /* since 1970 */
+    struct session *session;
+};
+
+struct sessions;
+MUST_CHECK int sessions_open(const struct sessions_config *config, struct sessions **ret,
+                             struct err *e);
+/* Ends them on the spot, after sessions_stop(). NULL in, NULL out. */
+struct sessions *sessions_close(struct sessions *sessions);
+
+/* -EINVAL: the message names the member; -EEXIST; -EAGAIN: there are too many; -ESHUTDOWN. */
+MUST_CHECK int sessions_create(struct sessions *sessions, const struct sessions_spec *spec,
+                               struct sessions_view *ret, struct err *e);
+
+/* Those that are ending are not among them. */
+bool sessions_find(const struct sessions *sessions, const char *id, struct sessions_view *ret);
+bool sessions_next(const struct sessions *sessions, size_t *at, struct sessions_view *ret);
+size_t sessions_count(const struct sessions *sessions);
+
+/* Its cells are told as stopped. -ENOENT; -EPERM: it is the default one. */
+MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
+
+/* It is in use: its idle time begins anew. */
+void sessions_touch(struct sessions *sessions, const char *id);
+
+struct sessions_watcher { /* embedded in its owner */
+    struct sessions_watcher *next;
+    /* The last of a session: it is freed behind this. */
+    void (*ended)(void *ctx, const char *id);
+    void *ctx;
+};
+void sessions_watch(struct sessions *sessions, struct sessions_watcher *w);
+void sessions_unwatch(struct sessions *sessions, struct sessions_watcher *w);
+
+/* No more cells and sessions; what there is gets grace_ms. They stay until sessions_close(), so
+ * that their events can be read. Called again with a shorter time: hurries. */
+void sessions_stop(struct sessions *sessions, int64_t grace_ms, loop_fn done, void *ctx);
+
+#endif

@@ -1,0 +1,182 @@
+# The HTTP API: docs/http-api.md.
+load helpers
+
+tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
+
+# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
+talk()
+{
+    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
+    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+}
+
+# Cells, their streams and what becomes of them.
+cells()
+{
+    cat <<'PY'
+wait_for("the server", ready)
+equal(call("GET", EXECUTIONS, token=None).status, 401)
+equal(call("GET", EXECUTIONS, token="approve").status, 403)
+equal(call("GET", "/openapi.json", token=None)["openapi"], "3.1.0")
+
+# a cell, its streams apart, its displays whole
+answer = run("""
+import sys
+from IPython.display import HTML, display
+print("out"); print("err", file=sys.stderr); display(HTML("<b>bold</b>")); 6 * 7""")
+equal(answer.status, 200)
+equal((answer["status"], answer["stdout"], answer["stderr"]), ("ok", "out\n", "err\n"))
+equal([output["type"] for output in answer["outputs"]], ["display", "result"])
+equal(answer["outputs"][0]["data"]["text/html"], "<b>bold</b>")
+equal(answer["outputs"][1]["data"]["text/plain"], "42")
+equal(call("GET", answer.headers["Location"]).text, answer.text)
+equal(run("1 / 0")["error"]["ename"], "ZeroDivisionError")
+
+# soft and hard timeouts are told apart
+soft = run("while True: pass", timeout_ms=300)
+equal((soft["status"], soft["timeout"], soft["kernel_replaced"]), ("timeout", "soft", False))
+
+# a retried request is one execution
+key = {"Idempotency-Key": "k"}
+first = call("POST", EXECUTIONS, {"code": "n = globals().get('n', 0) + 1"}, headers=key)
+again = call("POST", EXECUTIONS, {"code": "n = globals().get('n', 0) + 1"}, headers=key)
+equal((first["id"], again.headers["Idempotency-Replayed"]), (again["id"], "true"))
+equal(run("print(n)")["stdout"], "1\n")
+
+# a stream, left and taken up again
+seen = stream("import time\nfor i in range(3):\n    print(i, flush=True)\n    time.sleep(0.1)",
+              on_disconnect="detach")
+place = next(seen)
+number = next(event for event in seen if event["event"] == "stdout")["number"]
+path = f"{EXECUTIONS}/{place['id']}/events"
+rest = list(events(start("GET", path, headers={"Last-Event-ID": number})))
+equal("".join(e["text"] for e in rest if e["event"] == "stdout"), "1\n2\n")
+equal((rest[-1]["event"], rest[-1]["status"]), ("end", "ok"))
+whole = list(events(start("GET", path)))
+equal([e["event"] for e in whole][:2], ["execution", "begin"])
+numbers = [int(e["number"]) for e in whole if "number" in e]
+equal(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+
+# who leaves, cancels
+left = stream("import time; time.sleep(600)")
+next(left)
+left.close()
+equal(run("'here'")["status"], "ok")
+PY
+}
+
+# Sessions of their own, and a tool call that waits for the approver.
+sessions_and_tools()
+{
+    cat <<'PY'
+os.makedirs("/app/workspace/sub", exist_ok=True)
+for n in range(10):
+    equal(call("POST", "/v1/sessions", {"id": f"s{n}", "env": {"N": str(n)}, "cwd": "sub"}).status, 201)
+for n in range(10):
+    equal(run("import os; x = os.environ['N']; print(x, os.getcwd())", f"s{n}")["stdout"], f"{n} /app/workspace/sub\n")
+for n in range(10):
+    equal(run("print(x)", f"s{n}")["stdout"], f"{n}\n")
+equal(call("POST", "/v1/sessions", {}).status, 201)
+full = call("POST", "/v1/sessions", {})
+equal((full.status, full.headers["Content-Type"]), (429, "application/problem+json"))
+has(full["detail"], "--max-sessions")
+for n in range(1, 10):
+    equal(call("DELETE", f"/v1/sessions/s{n}").status, 204)
+equal(call("GET", "/v1/sessions/s1").status, 404)
+equal(call("POST", "/v1/sessions/s0/reset").status, 204)
+equal(run("import os; print(os.environ['N'], 'x' in globals())", "s0")["stdout"], "0 False\n")
+
+# a tool call waits for the approver, and is the session's
+server = {"name": "demo", "params": {"command": "python3", "args": ["/tools/tool_server.py"]}}
+equal(call("POST", "/v1/mcp-servers", server, token="execute").status, 403)
+registered = call("POST", "/v1/mcp-servers", server)
+equal(registered.status, 201)
+has(registered.text, '"echo"')
+seen = stream("from mcptools.demo import echo; print(echo.run(echo.Params(text='hi')))", "s0")
+asked = next(event for event in seen if event["event"] == "approval")
+equal((asked["session"], asked["tool"], asked["arguments"]), ("s0", "echo", {"text": "hi"}))
+equal(call("POST", f"/v1/approvals/{asked['id']}", {"decision": "accept"}, token="execute").status, 403)
+waiting = call("GET", "/v1/approvals", token="approve")["approvals"]
+equal([(one["id"], one["mine"]) for one in waiting], [(asked["id"], True)])
+equal(call("POST", f"/v1/approvals/{asked['id']}", {"decision": "accept"}, token="approve").status, 204)
+rest = list(seen)
+equal("".join(event["text"] for event in rest if event["event"] == "stdout"), "hi\n")
+equal(rest[-1]["status"], "ok")
+
+metrics = call("GET", "/metrics", token=None).text
+has(metrics, '\nipybox_tool_calls_total{outcome="ok"} 1\n')
+has(metrics, '\nipybox_approvals_total{verdict="accepted"} 1\n')
+has(metrics, '\nipybox_cells_total{status="timeout"} 1\n')
+PY
+}
+
+# Not ready, no new work; the running cell ends in its grace; streams have a last event.
+the_end()
+{
+    cat <<'PY'
+seen = stream("import time\nprint('begun', flush=True)\ntime.sleep(2)\nprint('done')")
+next(event for event in seen if event["event"] == "stdout")
+everything = start("GET", "/v1/sessions/default/events?after=1000000")
+print("running", flush=True)
+wait_for("the end", lambda: call("GET", "/readyz", token=None).status == 503)
+equal(call("GET", "/livez", token=None).status, 200)
+equal(run("1").status, 503)
+rest = list(seen)
+equal((rest[-1]["event"], rest[-1]["status"]), ("end", "ok"))
+equal([event["event"] for event in events(everything)][-1], "closed")
+print("well")
+PY
+}
+
+@test "sessions, executions, streams, approvals and an ordered end over HTTP" {
+    start_box "${tokens[@]}" -v "$here/tool_server.py:/tools/tool_server.py:ro" \
+        -- serve --approve-tool-calls --max-sessions 12
+    talk < <(cells)
+    talk < <(sessions_and_tools)
+
+    # from a container of its own: what is inside ends with the server
+    cat "$here/http_client.py" <(the_end) > "$BATS_TEST_TMPDIR/end.py"
+    timeout -k 5 200 docker run -i --rm --network "container:$id" --name "$name-client" --label "ipybox.test=$name" \
+        --entrypoint python3 "$image" - < "$BATS_TEST_TMPDIR/end.py" > "$BATS_TEST_TMPDIR/end" &
+    local talking=$!
+    wait_for 60 grep -q running "$BATS_TEST_TMPDIR/end"
+    box kill -s TERM "$id"
+    end_box
+    wait "$talking" || fail "$(cat "$BATS_TEST_TMPDIR/end")"
+    assert_equal "$(tail -1 "$BATS_TEST_TMPDIR/end")" well
+    assert_equal "$status" 0
+}
+
+@test "without a token only the container itself may connect" {
+    run_box -- serve --http 0.0.0.0:8080
+    assert_equal "$status" 2
+    assert_match "$errors" 'give IPYBOX_TOKEN'
+    start_box -- serve
+    talk <<'PY'
+import socket
+wait_for("the server", ready)
+equal(call("POST", EXECUTIONS, {"code": "print(1)"}, token=None)["stdout"], "1\n")
+equal(call("GET", "/v1/approvals", token=None).status, 401)
+try:
+    socket.create_connection((socket.gethostbyname(socket.gethostname()), 8080), 5)
+    raise SystemExit("it is open to others")
+except ConnectionRefusedError:
+    pass
+PY
+    log_has 'no IPYBOX_TOKEN'
+    box kill -s TERM "$id"
+    end_box
+    assert_equal "$status" 0
+}
+
+@test "beside standard input and output the default session is the same one" {
+    {
+        printf 'HTTP = Path("%s").read_text()\n' "$here/http_client.py"
+        cat <<'PY'
+        prints("x = 41; print(x)", 41)
+        said = inside("python3", "-", stdin=HTTP + "print(run('print(x + 1)').text)")
+        matches(said, r'"stdout":"42\\n"')
+PY
+    } | sed 's/^ *//' > "$BATS_TEST_TMPDIR/script"
+    drive "${tokens[@]}" -e IPYBOX_HTTP=8080 < "$BATS_TEST_TMPDIR/script"
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/fakes/fake_packages.h - stands in for session/packages.c at link time: a test plays pip. */
+#ifndef FAKES_FAKE_PACKAGES_H
+#define FAKES_FAKE_PACKAGES_H
+
+#include "session/packages.h"
+
+struct fake_packages {
+    int starts, cancels; /* so far */
+    char package[128];   /* of the last start */
+};
+
+extern struct fake_packages fake_packages;
+
+/* Of the last one that was started: */
+void fake_packages_text(const char *text);
+void fake_packages_finish(const char *output, const char *why); /* NULL: it went well */
+
+#endif

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MCP Python SDK 1.30 over HTTP: sessions of the handshake, each with a kernel of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from box import TOOLS, raises
+from http_box import serving
+from mcp import ClientSession, McpError, types
+from mcp.client.session import ElicitationFnT
+from mcp.client.streamable_http import streamable_http_client
+
+pytestmark = pytest.mark.anyio
+
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("workspace")) as url:
+        yield url
+
+
+@asynccontextmanager
+async def connected(
+    url: str, elicit: ElicitationFnT | None = None
+) -> AsyncIterator[ClientSession]:
+    async with (
+        streamable_http_client(url) as (read, write, _),
+        ClientSession(read, write, elicitation_callback=elicit) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+async def cell(session: ClientSession, code: str, **more: Any) -> str:
+    result = await session.call_tool("execute_ipython_cell", {"code": code, **more})
+    assert not result.isError, result
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+async def test_a_session_keeps_its_state(url: str) -> None:
+    async with connected(url) as session:
+        assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
+        await cell(session, "x = 20")
+        assert await cell(session, "x * 2 + 2") == "42"
+        await session.send_ping()
+        with raises(McpError, "Unknown tool: nonsense"):
+            await session.call_tool("nonsense", {})
+
+
+async def test_sessions_have_kernels_of_their_own(url: str) -> None:
+    async with connected(url) as one, connected(url) as two:
+        await cell(one, "x = 'one'")
+        await cell(two, "x = 'two'")
+        assert (await cell(one, "x"), await cell(two, "x")) == ("'one'", "'two'")
+
+
+async def test_calls_at_the_same_time_are_all_answered(url: str) -> None:
+    answers: dict[int, str] = {}
+    async with connected(url) as session:
+
+        async def run(n: int) -> None:
+            answers[n] = await cell(session, f"print({n})")
+
+        async with anyio.create_task_group() as group:
+            for n in range(20):
+                group.start_soon(run, n)
+    assert answers == {n: str(n) for n in range(20)}
+
+
+async def test_progress_carries_the_output(url: str) -> None:
+    heard: list[tuple[float, str]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((time.monotonic(), message or ""))
+
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(0.4)"
+    async with connected(url) as session:
+        result = await session.call_tool(
+            "execute_ipython_cell", {"code": code}, progress_callback=on_progress
+        )
+        end = time.monotonic()
+    assert not result.isError
+    assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
+    assert end - heard[0][0] > 0.4
+
+
+async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
+    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
+    async with connected(url) as session:
+        await cell(session, "import time; ended = None")
+        with raises(McpError, "Timed out"):
+            await session.call_tool(
+                "execute_ipython_cell",
+                {"code": code},
+                read_timeout_seconds=timedelta(seconds=0.5),
+            )
+        cancelled = types.CancelledNotification(
+            params=types.CancelledNotificationParams(requestId=3)  # the SDK does not say it itself
+        )
+        await session.send_notification(types.ClientNotification(cancelled))
+        start = time.monotonic()
+        assert await cell(session, "ended") == "'interrupted'"
+        assert time.monotonic() - start < 10
+
+
+async def test_an_approval_is_asked_for_within_the_call(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def elicit(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"decision": "approve"})
+
+    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
+    with serving(tmp_path, *asks) as url:
+        async with connected(url, elicit) as session:
+            assert await cell(session, "!echo approved") == "approved"
+    assert len(asked) == 1
+    assert "echo approved" in asked[0]
+
+
+async def test_delete_ends_the_session(url: str) -> None:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "0"},
+        },
+    }
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with httpx.AsyncClient(headers=HEADERS) as client:
+        answer = await client.post(url, json=body)
+        assert answer.status_code == 200
+        session = {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+        assert (await client.post(url, json=ping, headers=session)).json()["result"] == {}
+        assert (await client.delete(url, headers=session)).status_code == 200
+        assert (await client.post(url, json=ping, headers=session)).status_code == 404
+        assert (await client.post(url, json=ping)).status_code == 400
+
+
+async def test_a_lost_stream_is_resumed(url: str) -> None:
+    """The connection of a running call breaks; what came meanwhile is there for who comes back."""
+    start = {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "0"},
+        },
+    }
+    code = "import time\nprint('one', flush=True)\ntime.sleep(1)\nprint('two')"
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "execute_ipython_cell",
+            "arguments": {"code": code},
+            "_meta": {"progressToken": 1},
+        },
+    }
+    async with httpx.AsyncClient(headers=HEADERS, timeout=30) as client:
+        answer = await client.post(url, json=start)
+        session = {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+        last = ""
+        async with client.stream("POST", url, json=call, headers=session) as stream:
+            async for line in stream.aiter_lines():
+                if line.startswith("id: "):
+                    last = line.removeprefix("id: ")
+                if "one" in line:
+                    break
+        resumed = {**session, "Last-Event-ID": last, "Accept": "text/event-stream"}
+        text = (await client.get(url, headers=resumed)).text
+        assert '"id":1,"result"' in text
+        assert "one\\ntwo" in text
+        await client.delete(url, headers=session)
+
+
+async def test_a_page_of_another_site_is_refused(url: str) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with httpx.AsyncClient(headers=HEADERS) as client:
+        for header, status in (("Origin", 403), ("Host", 421)):
+            answer = await client.post(url, json=ping, headers={header: "http://evil.example"})
+            assert answer.status_code == status

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MCP Python SDK 2.3 over HTTP, in every mode, which is both eras of the protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from box import TOOLS, raises
+from http_box import serving
+from mcp import Client, MCPError
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+
+pytestmark = pytest.mark.anyio
+
+VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+
+modern_only = pytest.mark.parametrize("client", ["auto", "2026-07-28"], indirect=True)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("workspace")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module", params=list(VERSIONS))
+async def client(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Client]:
+    async with Client(url, mode=request.param) as client:
+        yield client
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+async def cell(client: Client, code: str, **more: Any) -> str:
+    result = await client.call_tool("execute_ipython_cell", {"code": code, **more})
+    assert not result.is_error, result
+    (text,) = texts(result)
+    return text
+
+
+async def test_the_newest_version_of_the_era_is_negotiated(client: Client) -> None:
+    assert client.protocol_version == VERSIONS[client.mode]
+
+
+async def test_tools_are_listed(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == TOOLS
+    named = "session" in tools[0].input_schema["properties"]
+    assert named == (client.mode != "legacy")
+
+
+async def test_state_persists(client: Client) -> None:
+    assert await cell(client, "x = 20") == ""
+    assert await cell(client, "x * 2 + 2") == "42"
+
+
+async def test_errors_are_as_they_should_be(client: Client) -> None:
+    result = await client.call_tool("execute_ipython_cell", {"code": "1/0"})
+    assert result.is_error
+    assert "ZeroDivisionError" in texts(result)[0]
+    with raises(MCPError, "Unknown tool: nonsense"):
+        await client.call_tool("nonsense", {})
+
+
+async def test_progress_carries_the_output(client: Client) -> None:
+    heard: list[tuple[float, str]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((time.monotonic(), message or ""))
+
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(0.4)"
+    result = await client.call_tool(
+        "execute_ipython_cell", {"code": code}, progress_callback=on_progress
+    )
+    end = time.monotonic()
+    assert texts(result) == ["step 0\nstep 1"]
+    assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
+    assert end - heard[0][0] > 0.4
+
+
+async def test_a_call_given_up_is_cancelled(client: Client) -> None:
+    await cell(client, "x = 'through the cancel'; import time; ended = None")
+    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
+    with raises(MCPError):
+        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=0.5)
+    start = time.monotonic()
+    assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
+    assert time.monotonic() - start < 10
+
+
+async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
+    answers: dict[int, str] = {}
+
+    async def run(n: int) -> None:
+        answers[n] = await cell(client, f"print({n})")
+
+    async with anyio.create_task_group() as group:
+        for n in range(20):
+            group.start_soon(run, n)
+    assert answers == {n: str(n) for n in range(20)}
+
+
+@pytest.mark.parametrize("mode", list(VERSIONS))
+async def test_an_approval_is_asked_for(tmp_path: Path, mode: str) -> None:
+    """Within the call, or by a result that the SDK answers with the call's repetition."""
+    asked: list[str] = []
+
+    async def elicit(_: Any, params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"decision": "approve"})
+
+    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
+    with serving(tmp_path, *asks) as url:
+        async with Client(url, mode=mode, elicitation_callback=elicit) as client:
+            assert await cell(client, "!echo approved") == "approved"
+    assert len(asked) == 1
+    assert "echo approved" in asked[0]
+
+
+@modern_only
+async def test_sessions_are_named(client: Client) -> None:
+    await cell(client, "x = 'default'")
+    await cell(client, "x = 'another'", session="another")
+    assert await cell(client, "x", session="default") == "'default'"
+    assert await cell(client, "x", session="another") == "'another'"
+    result = await client.call_tool("execute_ipython_cell", {"code": "1", "session": "a b"})
+    assert result.is_error
+    assert "session" in texts(result)[0]
+
+
+@modern_only
+async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
+    with anyio.fail_after(10):
+        async with client.listen(tools_list_changed=True) as subscription:
+            assert not subscription.honored.tools_list_changed
+            assert await cell(client, "print('while listening')") == "while listening"
+    assert await cell(client, "print('after it')") == "after it"

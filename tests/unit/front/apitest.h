@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/unit/front/apitest.h - the HTTP API over real sessions, whose kernels the test plays
+ * (tests/fakes/fake_kernel.h), and a client of it. */
+#ifndef UNIT_FRONT_APITEST_H
+#define UNIT_FRONT_APITEST_H
+
+#include "httptest.h"
+
+#include "fakes/fake_kernel.h"
+#include "front/api.h"
+
+#define OK_REPLY "{\"status\":\"ok\"}"
+
+static struct session_config session_config;
+static struct sessions *sessions;
+static struct approvals *approvals;
+static struct api *api;
+static struct api_config api_config;
+static struct metrics metrics;
+
+static void ignore_log(enum log_level level, const char *text)
+{
+    (void)level, (void)text;
+}
+
+/* The default session's kernel is up. */
+static void open_api(void)
+{
+    struct err e = ERR_NONE;
+    open_loop();
+    fake = (struct fake_kernel){0};
+    metrics = (struct metrics){0};
+    session_config = (struct session_config){.kernel = {.loop = loop},
+                                             .workspace = "/tmp",
+                                             .interrupt_grace_ms = 5000,
+                                             .metrics = &metrics,
+                                             .event_memory = 1 << 20,
+                                             .log = ignore_log};
+    struct sessions_config config = {.base = &session_config, .max = 3};
+    TEST_ASSERT(sessions_open(&config, &sessions, &e) == 0);
+    struct approvals_config asked = {
+        .loop = loop, .timeout_ms = 600000, .ask_by_default = true, .metrics = &metrics};
+    TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
+    api_config.loop = loop;
+    api_config.host = "localhost";
+    api_config.workspace = "/tmp";
+    api_config.version = "1";
+    api_config.sessions = sessions;
+    api_config.approvals = approvals;
+    api_config.metrics = &metrics;
+    TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
+    TEST_MSG("%s", e.msg);
+    port = api_port(api);
+}
+
+static void open_ready(void)
+{
+    open_api();
+    fake_kernel_ready();
+    turn();
+}
+
+static void close_api(void)
+{
+    api = api_close(api);
+    approvals = approvals_close(approvals);
+    sessions = sessions_close(sessions);
+    close_loop();
+}
+
+/* One request, its head complete but for the body's length; `more`: further headers. */
+static int send_with(const char *line, const char *more, const char *body)
+{
+    int fd = dial();
+    drop_str char *text =
+        xasprintf("%s HTTP/1.1\r\nHost: localhost\r\n%s%sContent-Length: %zu\r\n\r\n%s", line,
+                  *body ? "Content-Type: application/json\r\n" : "", more, strlen(body), body);
+    say(fd, text);
+    return fd;
+}
+
+static void finish(int fd)
+{
+    (void)hear(fd);
+    (void)fd_close(fd);
+    turn();
+}
+
+static void call_with(const char *line, const char *more, const char *body)
+{
+    finish(send_with(line, more, body));
+}
+
+static void call(const char *line, const char *body)
+{
+    call_with(line, "", body);
+}
+
+/* The value of a header of the last answer; borrowed until the next call. */
+static __attribute__((unused)) const char *header_of(const char *name)
+{
+    static char value[256];
+    drop_str char *prefix = xasprintf("\r\n%s: ", name);
+    const char *at = strstr(buf_text(&got), prefix);
+    value[0] = '\0';
+    if (at)
+        (void)snprintf(value, sizeof value, "%.*s", (int)strcspn(at + strlen(prefix), "\r"),
+                       at + strlen(prefix));
+    return value;
+}
+
+#endif
