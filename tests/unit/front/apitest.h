@@ -18,6 +18,7 @@ static struct approvals *approvals;
 static struct api *api;
 static struct api_config api_config;
 static struct metrics metrics;
+static struct packages_config packages;
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -49,6 +50,7 @@ static void open_api(void)
     api_config.sessions = sessions;
     api_config.approvals = approvals;
     api_config.metrics = &metrics;
+    api_config.packages = &packages;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
