@@ -65,11 +65,10 @@ static void request(const char *type, const char *content, char id[64])
     char header[400], hex[HEX + 1];
     unsigned char digest[32];
     (void)snprintf(id, 64, "%s-%d", session, ++count);
-    (void)snprintf(
-        header, sizeof header,
-        "{\"msg_id\":\"%s\",\"session\":\"%s\",\"username\":\"bare\","
-        "\"date\":\"2026-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.4\"}",
-        id, session, type);
+    (void)snprintf(header, sizeof header,
+                   "{\"msg_id\":\"%s\",\"session\":\"%s\",\"username\":\"bare\","
+                   "\"date\":\"2026-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.4\"}",
+                   id, session, type);
     const char *const json[] = {header, "{}", "{}", content};
     mbedtls_md_context_t md;
     mbedtls_md_init(&md);

@@ -131,14 +131,15 @@ static int make_module(const struct apigen_tool *tool, const char *module, size_
     static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
     drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
     struct apigen_tool plain = *tool;
-    plain.input = tool->input ? tool->input : any;
+    plain.input = json_is_null(tool->input) || !tool->input ? any : tool->input;
+    plain.output = json_is_null(tool->output) ? NULL : tool->output;
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
     put_module(&text, &plain, module, budget);
     if (text.failed == -EMSGSIZE) {
         buf_done(&text);
         text = BUF_INIT(MODULE_BYTES_MAX);
         plain = (struct apigen_tool){.name = tool->name, .input = any};
-        plain.output = tool->output ? any : NULL;
+        plain.output = tool->output && !json_is_null(tool->output) ? any : NULL;
         put_module(&text, &plain, module, budget);
     }
     if (text.failed)

@@ -27,8 +27,8 @@
 struct apigen_tool { /* borrowed for the call */
     const char *name;
     const char *description;
-    const struct json *input;  /* its schema; NULL counts as an object without properties */
-    const struct json *output; /* NULL: the result is not structured */
+    const struct json *input;  /* its schema; NULL or null: an object of anything */
+    const struct json *output; /* NULL or null: the result is not structured */
 };
 
 struct apigen_file {

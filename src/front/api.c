@@ -8,6 +8,8 @@
 #include "base/secret.h"
 #include "front/api_files.h"
 #include "front/api_json.h"
+#include "front/api_mcp.h"
+#include "front/api_mcp_sessions.h"
 #include "front/api_metrics.h"
 #include "front/api_parts.h"
 #include "front/http_auth.h"
@@ -160,6 +162,7 @@ const struct api_routes *const api_tables[] = {
     &api_package_routes,  /* /v1/packages */
     &api_console_routes,  /* / */
     &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
+    &api_mcp_routes,      /* /mcp */
     NULL,
 };
 
@@ -204,6 +207,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     api->approvals = api_approvals_open(api);
     api->servers = api_servers_open(api);
     api->packages = api_packages_open(api);
+    api->mcp_sessions = api_mcp_sessions_open(api);
     int r = open_port(api, e);
     if (r < 0) {
         (void)api_close(api);
@@ -221,6 +225,7 @@ struct api *api_close(struct api *api)
     struct api_core *core = api->core;
     api->http = http_close(api->http);
     api->files = api_files_close(api->files);
+    api->mcp_sessions = api_mcp_sessions_close(api->mcp_sessions);
     api->sessions = api_sessions_close(api->sessions);
     api->approvals = api_approvals_close(api->approvals);
     api->servers = api_servers_close(api->servers);
@@ -245,6 +250,7 @@ uint64_t api_requests(const struct api *api)
 void api_stop(struct api *api)
 {
     api->stopping = true;
+    api_mcp_stop(api->mcp);
 }
 
 static void check_drained(void *ctx)

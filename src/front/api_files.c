@@ -173,7 +173,7 @@ static void put_time(struct jsonw *w, const char *name, const struct timespec *t
     jsonw_set_text(w, name, text);
 }
 
-/* A name that JSON cannot hold is told once more, as it stands in a query. */
+/* A name that JSON cannot hold is told once more, escaped. No request can name it. */
 static void put_raw_name(struct jsonw *w, const char *name)
 {
     drop_buf struct buf raw = BUF_INIT((size_t)3 * BENEATH_PATH_MAX);

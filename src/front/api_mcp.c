@@ -32,11 +32,13 @@ struct api_mcp *api_mcp_close(struct api_mcp *all)
 
 void api_mcp_session_ended(struct api_mcp *all, const void *handle)
 {
-    for (struct mcp_peer *peer = all->peers; peer; peer = peer->next) {
+    struct mcp_peer *next = NULL;
+    for (struct mcp_peer *peer = all->peers; peer; peer = next) {
+        next = peer->next;
         if (!peer->holds || peer->held.handle != handle)
             continue;
         peer->holds = false;
-        mcp_peer_end_soon(peer);
+        mcp_peer_free(peer, 404, "the session is over");
     }
 }
 

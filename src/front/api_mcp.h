@@ -20,7 +20,7 @@
 
 struct api_mcp_session {
     struct session *session;
-    const char *id; /* in approvals; borrowed until session_done() or the session's end */
+    const char *id; /* in approvals; borrowed, as is the session, until session_done() or its end */
     void *handle;   /* the owner's */
 };
 
@@ -33,6 +33,7 @@ struct api_mcp_config { /* copied; what it points to is borrowed */
      * for each name until it is given back. *e: a sentence for the client. */
     int (*session_for)(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e);
     void (*session_done)(void *ctx, void *handle);
+    void (*session_used)(void *ctx, void *handle); /* a request has come or gone; may be NULL */
     void (*idle)(void *ctx); /* api_mcp_is_idle() may be true now; may be NULL */
     void *ctx;
 };
@@ -41,8 +42,8 @@ struct api_mcp;
 struct api_mcp *api_mcp_open(const struct api_mcp_config *config);
 struct api_mcp *api_mcp_close(struct api_mcp *all); /* NULL in, NULL out */
 
-/* All its cells have been told their end, and it will be freed: it is used no more, and not given
- * back. May be called inside its events. */
+/* All its cells have been told their end, and it will be freed: who waits is told so, it is used no
+ * more, and not given back. Not inside an event of the http door or of the session. */
 void api_mcp_session_ended(struct api_mcp *all, const void *handle);
 
 /* No new sessions any more; who only listens is sent away. Open requests go on. */

@@ -33,6 +33,7 @@ struct api {
     struct api_sessions *sessions;
     struct api_files *files;
     struct api_mcp *mcp;
+    struct api_mcp_sessions *mcp_sessions; /* api_mcp_sessions.c: the sessions of /mcp */
     struct api_approvals *approvals;
     struct api_servers *servers;
     struct api_packages *packages;

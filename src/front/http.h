@@ -77,7 +77,9 @@ struct http_config { /* copied; what it points to is borrowed */
      * 127.0.0.1, [::1] and `host` are right, too, and all others are refused; bound to another
      * address every Host is right while this list is empty. Ends with NULL; may be NULL. */
     const char *const *hosts;
-    const char *const *origins; /* Origin headers that are right; "*": all; as above */
+    /* Origin headers that are right; "*": all; as above. Where not every Host is right, so is the
+     * one of the Host that is asked. */
+    const char *const *origins;
     /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
     /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */

@@ -206,6 +206,19 @@ bool http_origin_right(const char *header, const char *const *origins)
     return is_in("*", 1, origins) || is_in(header, strlen(header), origins);
 }
 
+bool http_origin_is_own(const char *origin, const char *host, const char *bound,
+                        const char *const *hosts)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    bool host_was_checked = http_is_loopback(bound) || (hosts && *hosts);
+    for (size_t i = 0; origin && host && host_was_checked && i < 2; i++) {
+        size_t n = strlen(schemes[i]);
+        if (strncasecmp(origin, schemes[i], n) == 0 && strcasecmp(origin + n, host) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool http_type_is(const char *header, const char *type)
 {
     if (!header)

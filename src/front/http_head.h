@@ -39,6 +39,10 @@ bool http_is_loopback(const char *host);
 /* header: a Host header, or NULL. */
 bool http_host_right(const char *header, const char *bound, const char *const *hosts);
 bool http_origin_right(const char *header, const char *const *origins);
+/* The page came from the very Host that is asked, and that is one of few: where every Host is right
+ * a foreign name may lead here (DNS rebinding). */
+bool http_origin_is_own(const char *origin, const char *host, const char *bound,
+                        const char *const *hosts);
 
 /* "application/json; charset=utf-8" is "application/json". */
 bool http_type_is(const char *header, const char *type);

@@ -148,10 +148,11 @@ static bool is_head_short(struct http_request *r)
 static bool is_from_here(struct http_request *r)
 {
     const struct http_config *config = &r->http->config;
-    if (http_header_count(r, "Host") > 1 ||
-        !http_host_right(http_header(r, "Host"), config->host, config->hosts))
+    const char *host = http_header(r, "Host"), *origin = http_header(r, "Origin");
+    if (http_header_count(r, "Host") > 1 || !http_host_right(host, config->host, config->hosts))
         http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
-    else if (!http_origin_right(http_header(r, "Origin"), config->origins))
+    else if (!http_origin_right(origin, config->origins) &&
+             !http_origin_is_own(origin, host, config->host, config->hosts))
         http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
     return !r->response;
 }

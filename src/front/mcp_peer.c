@@ -10,15 +10,16 @@
 
 enum { ERROR_MAX = 16 << 10 };
 
-static const char session_over[] = "the session is over";
-
 /* --- a life ----------------------------------------------------------------------------------- */
 
 static void on_idle(void *ctx);
 
 static void use(struct mcp_peer *peer)
 {
-    loop_timer_set(peer->all->config.loop, &peer->idle, peer->all->config.idle_ms, on_idle, peer);
+    const struct api_mcp_config *config = &peer->all->config;
+    loop_timer_set(config->loop, &peer->idle, config->idle_ms, on_idle, peer);
+    if (peer->holds && config->session_used)
+        config->session_used(config->ctx, peer->held.handle);
 }
 
 static void on_idle(void *ctx)
@@ -27,7 +28,7 @@ static void on_idle(void *ctx)
     if (peer->streams.connected > 0 || mcp_has_calls(peer->mcp))
         use(peer);
     else
-        mcp_peer_free(peer, 404, session_over);
+        mcp_peer_free(peer, 404, "the session is over");
 }
 
 static void on_send(void *ctx, const struct mcp_out *m)
@@ -105,28 +106,16 @@ void mcp_peer_free(struct mcp_peer *peer, int status, const char *why)
     mcp_streams_done(&peer->streams, status, why);
     peer->mcp = mcp_free(peer->mcp);
     loop_timer_stop(all->config.loop, &peer->idle);
-    loop_defer_stop(all->config.loop, &peer->end);
     if (peer->holds)
         all->config.session_done(all->config.ctx, peer->held.handle);
     xfree(peer->name);
     xfree(peer);
 }
 
-static void on_end(void *ctx)
-{
-    mcp_peer_free(ctx, 404, session_over);
-}
-
-void mcp_peer_end_soon(struct mcp_peer *peer)
-{
-    peer->ended = true;
-    loop_defer(peer->all->config.loop, &peer->end, on_end, peer);
-}
-
 struct mcp_peer *mcp_peer_by_id(struct api_mcp *all, const char *id)
 {
     struct mcp_peer *peer = all->peers;
-    while (peer && (!peer->is_handshake || peer->ended || strcmp(peer->id, id) != 0))
+    while (peer && (!peer->is_handshake || strcmp(peer->id, id) != 0))
         peer = peer->next;
     return peer;
 }
@@ -139,7 +128,7 @@ static bool same_name(const char *a, const char *b)
 struct mcp_peer *mcp_peer_by_name(struct api_mcp *all, const char *name)
 {
     struct mcp_peer *peer = all->peers;
-    while (peer && (peer->is_handshake || peer->ended || !same_name(peer->name, name)))
+    while (peer && (peer->is_handshake || !same_name(peer->name, name)))
         peer = peer->next;
     return peer;
 }

@@ -23,8 +23,6 @@ struct mcp_peer {
     struct mcp_streams_config streams_config;
     struct mcp_streams streams;
     struct loop_timer idle; /* then it is over */
-    struct loop_defer end;
-    bool ended;
 };
 
 struct api_mcp {
@@ -39,7 +37,6 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
                               const struct api_mcp_session *held);
 /* Who waits is answered with this status. Not inside an event of the peer. */
 void mcp_peer_free(struct mcp_peer *peer, int status, const char *why);
-void mcp_peer_end_soon(struct mcp_peer *peer); /* the same from anywhere */
 
 struct mcp_peer *mcp_peer_by_id(struct api_mcp *all, const char *id);
 struct mcp_peer *mcp_peer_by_name(struct api_mcp *all, const char *name); /* NULL: the nameless */

@@ -1,6 +1,11 @@
 # The kernel gateway and MCP on the same kernels: what a client of one does is seen by the other.
 load helpers
 
+setup_file()
+{
+    export BATS_TEST_TIMEOUT=300    # one test installs a package outside of any container
+}
+
 # Scripts of drive.py say `there(CODE)`: CODE runs inside the container with what kernels_client.py has; it is the body of a
 # coroutine. What it prints is the answer.
 vocabulary='

@@ -24,6 +24,7 @@ from drive import SHOW_PNG, Box, Failure, equal, fail, matches, note, wait_for
 
 BURST = 1000  # quick cells in a row
 ROUND = 60  # deeds between two looks, at most; a round has each deed once at least
+SETTLED = 5.0  # seconds; a kernel that is asked to end is killed after 1.5
 GROWTH_KIB = 3072  # of the server: its buffers grow to what the largest cell needs
 
 
@@ -220,24 +221,29 @@ class Soak:
         self.box.notifications("notifications/progress")
         del self.box.transcript[:-100]
 
+    def seen(self) -> State:
+        """As it is now."""
+        seen = self.box.inside("python3", "-c", LOOK, str(self.box.server().pid)).split()
+        descriptors, kib, files = (int(word) for word in seen)
+        return State(descriptors, kib, files, len(self.box.processes()))
+
     def look(self) -> State:
-        """After a reset, when what ended has gone: nothing changes any more."""
+        """After a reset, when nothing has changed for longer than a kernel may take to end."""
         self.box.tool("reset")
         self.box.runs("1")
-        server = self.box.server()
-        before: list[State] = []
+        state, since = self.seen(), time.monotonic()
 
         def settled() -> bool:
-            seen = self.box.inside("python3", "-c", LOOK, str(server.pid)).split()
-            descriptors, kib, files = (int(word) for word in seen)
-            before.append(State(descriptors, kib, files, len(self.box.processes())))
-            if len(before) < 4:
-                return False
-            return len({(s.descriptors, s.files, s.processes) for s in before[-4:]}) == 1
+            nonlocal state, since
+            now = self.seen()
+            if now._replace(kib=0) != state._replace(kib=0):
+                since = time.monotonic()
+            state = now
+            return time.monotonic() - since > SETTLED
 
         wait_for("the server to settle", settled)
         equal(self.box.zombies(), [])
-        return before[-1]
+        return state
 
 
 def soak(box: Box, seconds: float, seed: int) -> None:

@@ -74,6 +74,17 @@ bool tools_same_params(const struct tools *tools, const char *name, const struct
     return strcmp(text, fake_tools.params) == 0;
 }
 
+bool tools_next(const struct tools *tools, size_t *at, struct tools_server *ret)
+{
+    return (*at)++ == 0 && tools_find(tools, "demo", ret);
+}
+
+void tools_remove(struct tools *tools, const char *name)
+{
+    (void)tools, (void)name;
+    fake_tools.known = false;
+}
+
 void tools_reset(struct tools *tools)
 {
     (void)tools;

@@ -31,9 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def connected(
-    url: str, elicit: ElicitationFnT | None = None
-) -> AsyncIterator[ClientSession]:
+async def connected(url: str, elicit: ElicitationFnT | None = None) -> AsyncIterator[ClientSession]:
     async with (
         streamable_http_client(url) as (read, write, _),
         ClientSession(read, write, elicitation_callback=elicit) as session,
@@ -47,7 +45,7 @@ async def cell(session: ClientSession, code: str, **more: Any) -> str:
     assert not result.isError, result
     (block,) = result.content
     assert isinstance(block, types.TextContent)
-    return block.text
+    return str(block.text)
 
 
 async def test_a_session_keeps_its_state(url: str) -> None:

@@ -11,11 +11,15 @@
 enum { STEP_MS = 50, ANSWER_MAX = 1 << 20, STEPS = 3, ROUNDS = 2 };
 
 #define PNG                                                                                        \
-    "\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5E"    \
+    "\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5E"   \
     "rkJggg==\""
 #define WAV "\"UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=\""
 #define IMAGE "{\"type\":\"image\",\"data\":" PNG ",\"mimeType\":\"image/png\"}"
 #define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define MIXED                                                                                      \
+    TEXT("Multiple content types test:")                                                           \
+    "," IMAGE ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed\","                    \
+    "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":1}\"}}"
 #define FORM(message, properties, required)                                                        \
     "{\"mode\":\"form\",\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\","     \
     "\"properties\":{" properties "},\"required\":[" required "]}}"
@@ -45,16 +49,12 @@ struct tool {
 enum { HANDSHAKE = 1, MODERN = 2, BOTH = 3 };
 
 #define ASK_NAME                                                                                   \
-    {                                                                                              \
-        "user_name", "elicitation/create",                                                         \
-            FORM("What is your name?", STRING("name"), "\"name\"")                                 \
-    }
+    {"user_name", "elicitation/create", FORM("What is your name?", STRING("name"), "\"name\"")}
 #define ASK_OK                                                                                     \
-    {                                                                                              \
-        "confirm", "elicitation/create",                                                           \
-            FORM("Please confirm", "\"ok\":{\"type\":\"boolean\"}", "\"ok\"")                      \
-    }
-#define PROGRESS_STEP(n) "notifications/progress!{\"progressToken\":%,\"progress\":" n ",\"total\":100}"
+    {"confirm", "elicitation/create",                                                              \
+     FORM("Please confirm", "\"ok\":{\"type\":\"boolean\"}", "\"ok\"")}
+#define PROGRESS_STEP(n)                                                                           \
+    "notifications/progress!{\"progressToken\":%,\"progress\":" n ",\"total\":100}"
 #define LOG_STEP(text) "notifications/message!{\"level\":\"info\",\"data\":\"" text "\"}"
 
 static const struct tool tools[] = {
@@ -65,10 +65,7 @@ static const struct tool tools[] = {
     {"test_embedded_resource", BOTH,
      .content = "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\","
                 "\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}"},
-    {"test_multiple_content_types", BOTH,
-     .content = TEXT("Multiple content types test:") "," IMAGE
-                ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-                "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":1}\"}}"},
+    {"test_multiple_content_types", BOTH, .content = MIXED},
     {"test_error_handling", BOTH,
      .content = TEXT("This tool intentionally returns an error for testing"), .is_error = true},
     {"test_tool_with_progress", BOTH, .content = TEXT("done"),
@@ -227,9 +224,8 @@ static void on_step(void *ctx)
 static void ask_client(struct call *call, const struct tool *tool, const struct json *params)
 {
     struct work *w = new_work(call, tool);
-    const char *value = tool->argument
-                            ? json_get_text(json_get(params, "arguments"), tool->argument)
-                            : NULL;
+    const char *value =
+        tool->argument ? json_get_text(json_get(params, "arguments"), tool->argument) : NULL;
     size_t before = value ? strcspn(tool->params, "%") : strlen(tool->params);
     (void)snprintf(w->id, sizeof w->id, "fixture-%llu", (unsigned long long)++asked);
     drop_buf struct buf out = BUF_INIT(ANSWER_MAX);
@@ -268,8 +264,8 @@ static bool client_can(const struct mcp_request *r, const char *method)
     static const char *const capabilities[][2] = {{"elicitation/create", "elicitation"},
                                                   {"sampling/createMessage", "sampling"},
                                                   {"roots/list", "roots"}};
-    const struct json *all = json_get(json_get(r->m->params, "_meta"),
-                                      "io.modelcontextprotocol/clientCapabilities");
+    const struct json *all =
+        json_get(json_get(r->m->params, "_meta"), "io.modelcontextprotocol/clientCapabilities");
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(method, capabilities[i][0]) == 0 || strcmp(method, capabilities[i][1]) == 0)
             return json_is_object(json_get(all, capabilities[i][1]));
@@ -369,9 +365,10 @@ static void put_tools(struct jsonw *w, enum mcp_era era)
     for (size_t i = 0; i < TOOL_COUNT; i++) {
         if (!(tools[i].eras & era_bit(era)))
             continue;
-        drop_str char *schema = xasprintf(
-            "{\"type\":\"object\",\"properties\":{%s},\"required\":[%s]}",
-            tools[i].properties ? tools[i].properties : "", tools[i].required ? tools[i].required : "");
+        drop_str char *schema =
+            xasprintf("{\"type\":\"object\",\"properties\":{%s},\"required\":[%s]}",
+                      tools[i].properties ? tools[i].properties : "",
+                      tools[i].required ? tools[i].required : "");
         jsonw_object(w);
         jsonw_set_text(w, "name", tools[i].name);
         jsonw_set_text(w, "description", "A fixture of the conformance suite");
@@ -516,8 +513,16 @@ static void get_prompt(const struct mcp_request *r)
 
 #define PROMPT(name, arguments)                                                                    \
     "{\"name\":\"" name "\",\"description\":\"A fixture\",\"arguments\":[" arguments "]}"
-#define ARGUMENT(name)                                                                             \
-    "{\"name\":\"" name "\",\"description\":\"An argument\",\"required\":true}"
+#define ARGUMENT(name) "{\"name\":\"" name "\",\"description\":\"An argument\",\"required\":true}"
+
+/* The formatter cannot break concatenated macros sensibly: one of them a line. */
+#define PROMPT_LIST                                                                                \
+    PROMPT("test_simple_prompt", "")                                                               \
+    "," PROMPT("test_prompt_with_image", "") "," PROMPT(                                           \
+        "test_input_required_result_prompt",                                                       \
+        "") "," PROMPT("test_prompt_with_embedded_resource",                                       \
+                       ARGUMENT("resourceUri")) "," PROMPT("test_prompt_with_arguments",           \
+                                                           ARGUMENT("arg1") "," ARGUMENT("arg2"))
 
 static const struct {
     const char *method;
@@ -538,13 +543,7 @@ static const struct {
     {"resources/subscribe", HANDSHAKE, "", false, NULL},
     {"resources/unsubscribe", HANDSHAKE, "", false, NULL},
     {"logging/setLevel", HANDSHAKE, "", false, NULL},
-    {"prompts/list", BOTH,
-     "\"prompts\":[" PROMPT("test_simple_prompt", "") "," PROMPT(
-         "test_prompt_with_arguments",
-         ARGUMENT("arg1") "," ARGUMENT("arg2")) "," PROMPT("test_prompt_with_embedded_resource",
-                                                           ARGUMENT("resourceUri")) "," PROMPT(
-         "test_prompt_with_image", "") "," PROMPT("test_input_required_result_prompt", "") "]",
-     true, NULL},
+    {"prompts/list", BOTH, "\"prompts\":[" PROMPT_LIST "]", true, NULL},
     {"prompts/get", BOTH, NULL, false, get_prompt},
     {"completion/complete", BOTH, "\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}",
      false, NULL},

@@ -20,7 +20,7 @@
 #include "front/api_parts.h"
 #include "mcp_fixtures.h"
 #include "sandbox/shim.h"
-#include "session/session.h"
+#include "session/sessions.h"
 
 enum { SESSIONS_MAX = 50, IDLE_MS = 30 * 60 * 1000, KILL_WAIT_MS = 2000 };
 
@@ -31,16 +31,15 @@ struct program {
     struct zctx *zctx;
     struct environment env;
     struct tokens tokens;
-    struct server_tools *tools;
+    struct metrics metrics;
     struct template_config template_config;
     struct template *template;
     struct session_config session_config;
-    struct session *session; /* "default" */
+    struct sessions *sessions;
+    struct server_tools *tools;
     struct mcp_config mcp_config;
     struct api api;
     struct loop_io *input;
-    const char *origins[3]; /* its own */
-    size_t closing; /* sessions */
     char runtime_dir[IDENTITY_PATH_MAX];
 };
 
@@ -54,74 +53,49 @@ static void check(int r, const struct err *e)
     exit(1);
 }
 
-/* --- sessions --------------------------------------------------------------------------------- */
+/* --- sessions: of the table; their ids are the handles ----------------------------------------- */
 
 static int session_for(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e)
 {
     (void)ctx;
-    int r = 0;
-    *ret = (struct api_mcp_session){.id = SERVER_SESSION, .session = program.session};
-    if (!name || strcmp(name, SERVER_SESSION) != 0)
-        r = session_open(&program.session_config, &ret->session, e);
-    ret->handle = ret->session;
-    return r;
-}
-
-struct closing {
-    struct session *session;
-    struct loop_defer defer;
-};
-
-static void free_closed(void *ctx)
-{
-    struct closing *c = ctx;
-    (void)session_free(c->session);
-    xfree(c);
-    program.closing--;
-    if (program.closing == 0 && !program.session)
-        loop_quit(program.loop);
-}
-
-static void on_closed(void *ctx) /* maybe inside session_close() */
-{
-    struct closing *c = ctx;
-    loop_defer(program.loop, &c->defer, free_closed, c);
-}
-
-static void close_session(struct session *session)
-{
-    struct closing *c = NEW(struct closing);
-    c->session = session;
-    program.closing++;
-    session_close(session, 0, on_closed, c);
+    const struct sessions_spec spec = {.id = name};
+    struct sessions_view view;
+    if (!name || !sessions_find(program.sessions, name, &view)) {
+        int r = sessions_create(program.sessions, &spec, &view, e);
+        if (r < 0)
+            return r;
+    }
+    char *id = xstrdup(view.id);
+    *ret = (struct api_mcp_session){.session = view.session, .id = id, .handle = id};
+    return 0;
 }
 
 static void session_done(void *ctx, void *handle)
 {
     (void)ctx;
-    if (handle != program.session)
-        close_session(handle);
+    struct err e = ERR_NONE;
+    if (sessions_end(program.sessions, handle, &e) < 0)
+        log_debug("sessions", "%s", e.msg);
+    xfree(handle);
 }
 
-/* --- opening and closing ---------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
-static void end(void)
+static void on_stopped(void *ctx)
 {
-    struct session *session = program.session;
-    program.input = loop_io_del(program.input);
-    program.api.http = http_close(program.api.http);
-    program.api.mcp = api_mcp_close(program.api.mcp);
-    program.tools = server_tools_close(program.tools);
-    program.session = NULL;
-    close_session(session);
+    (void)ctx;
+    loop_quit(program.loop);
 }
 
 static void on_input(void *ctx, unsigned events)
 {
     char bytes[64];
     (void)ctx, (void)events;
-    if (read(0, bytes, sizeof bytes) <= 0)
-        end();
+    if (read(0, bytes, sizeof bytes) > 0)
+        return;
+    program.input = loop_io_del(program.input);
+    api_mcp_stop(program.api.mcp);
+    sessions_stop(program.sessions, 0, on_stopped, NULL);
 }
 
 static void on_signal(void *ctx, int signal)
@@ -132,6 +106,8 @@ static void on_signal(void *ctx, int signal)
     else
         loop_quit(program.loop);
 }
+
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void log_session(enum log_level level, const char *text)
 {
@@ -180,9 +156,12 @@ static void open_sessions(struct err *e)
         .workspace = p->options.workspace,
         .interrupt_grace_ms = (int64_t)p->options.interrupt_grace * 1000,
         .output_file_limit = p->options.output_file_limit,
+        .metrics = &p->metrics,
         .log = log_session,
     };
-    check(session_open(&p->session_config, &p->session, e), e);
+    struct sessions_config sessions = {.base = &p->session_config,
+                                       .max = (size_t)p->options.max_sessions};
+    check(sessions_open(&sessions, &p->sessions, e), e);
     struct server_tools_config tools = {.loop = p->loop,
                                         .spawner = p->spawner,
                                         .options = &p->options,
@@ -190,7 +169,8 @@ static void open_sessions(struct err *e)
                                         .runtime_dir = p->runtime_dir,
                                         .envp = (const char *const *)p->env.pip,
                                         .tokens = &p->tokens,
-                                        .session = p->session};
+                                        .sessions = p->sessions,
+                                        .metrics = &p->metrics};
     check(server_tools_open(&tools, &p->tools, e), e);
 }
 
@@ -212,31 +192,29 @@ static void open_door(int port, bool fixtures, struct err *e)
                                  .idle_ms = IDLE_MS,
                                  .session_for = session_for,
                                  .session_done = session_done};
-    p->api = (struct api){
-        .loop = p->loop, .workspace = p->options.workspace, .mcp = api_mcp_open(&mcp)};
+    p->api = (struct api){.loop = p->loop, .mcp = api_mcp_open(&mcp)};
     struct http_config door = {.loop = p->loop,
                                .host = "localhost",
                                .port = port,
                                .routes = api_mcp_routes.routes,
                                .n_routes = api_mcp_routes.n,
-                               .origins = p->origins,
                                .ctx = &p->api};
     check(http_open(&door, &p->api.http, e), e);
-    p->origins[0] = xasprintf("http://localhost:%d", http_port(p->api.http));
-    p->origins[1] = xasprintf("http://127.0.0.1:%d", http_port(p->api.http));
     check(loop_io_add(p->loop, 0, LOOP_IN, on_input, NULL, &p->input, e), e);
 }
 
 static void close_all(void)
 {
     struct program *p = &program;
+    p->api.http = http_close(p->api.http);
+    p->api.mcp = api_mcp_close(p->api.mcp);
+    p->tools = server_tools_close(p->tools);
+    p->sessions = sessions_close(p->sessions);
     p->template = template_close(p->template);
     p->spawner = spawner_free(p->spawner, KILL_WAIT_MS);
     p->zctx = zctx_free(p->zctx);
     p->loop = loop_free(p->loop);
     environment_done(&p->env);
-    for (int i = 0; i < 2; i++)
-        xfree((char *)(size_t)p->origins[i]);
 }
 
 int main(int argc, char **argv)

@@ -109,6 +109,19 @@ static void each_tool_has_a_module_of_its_own(void)
     apigen_package_done(&p);
 }
 
+static void a_tool_without_schemas_takes_anything(void)
+{
+    struct made made = make("s", "[{\"name\":\"a\"},{\"name\":\"b\",\"inputSchema\":null,"
+                                 "\"outputSchema\":null},{\"name\":\"c\",\"outputSchema\":{}}]");
+    for (size_t i = 1; i <= 2; i++) {
+        TEST_CHECK(has(&made, i, "class Params(BaseModel):\n"));
+        TEST_CHECK(has(&made, i, "extra=\"allow\""));
+        TEST_CHECK(has(&made, i, "def run(params: Params) -> ToolOutput | None:\n"));
+    }
+    TEST_CHECK(has(&made, 3, "def run(params: Params) -> Result:\n"));
+    done(&made);
+}
+
 static void a_long_name_makes_a_file_name_that_is_allowed(void)
 {
     char name[5001];
@@ -321,6 +334,7 @@ TEST_LIST = {
     {"the golden package is made", the_golden_package_is_made},
     {"__init__ imports no module", init_imports_no_module},
     {"each tool has a module of its own", each_tool_has_a_module_of_its_own},
+    {"a tool without schemas takes anything", a_tool_without_schemas_takes_anything},
     {"a long name makes a file name that is allowed",
      a_long_name_makes_a_file_name_that_is_allowed},
     {"no text of a stranger becomes code", no_text_of_a_stranger_becomes_code},

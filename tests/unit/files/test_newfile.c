@@ -18,7 +18,8 @@ static void a_file_is_there_whole_or_not_at_all(void)
         struct newfile f = NEWFILE_NONE;
         put_at(w, "old", "old");
         TEST_CHECK(newfile_open(w, 0640, named, &f) == 0);
-        TEST_CHECK(count_names(w) == 1 + named);
+        TEST_CHECK(!named || f.temp[0]); /* not every file system has O_TMPFILE */
+        TEST_CHECK(count_names(w) == 1 + (f.temp[0] != '\0'));
         TEST_CHECK(newfile_write(&f, "half", 4) == 0);
         newfile_drop(&f);
         TEST_CHECK(count_names(w) == 1 && strcmp(text_at(w, "old"), "old") == 0);

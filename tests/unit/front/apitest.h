@@ -19,6 +19,7 @@ static struct api *api;
 static struct api_config api_config;
 static struct metrics metrics;
 static struct audit *audit_of_sessions; /* NULL: there is none */
+static struct packages_config packages;
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -52,12 +53,13 @@ static void open_api(void)
     api_config.approvals = approvals;
     api_config.metrics = &metrics;
     api_config.audit = audit_of_sessions;
+    api_config.packages = &packages;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
 }
 
-static void open_ready(void)
+static __attribute__((unused)) void open_ready(void)
 {
     open_api();
     fake_kernel_ready();

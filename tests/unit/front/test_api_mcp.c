@@ -251,8 +251,8 @@ static void cancellation_is_a_notification(void)
     open_it();
     initialize("2025-11-25");
     int fd = start_post(CALL("7", ""));
-    post(
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}");
+    post("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+         "\"params\":{\"requestId\":7}}");
     check_head("HTTP/1.1 202 ");
     TEST_CHECK(fake.cancels == 1);
     (void)hear(fd);

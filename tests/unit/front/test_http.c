@@ -641,7 +641,13 @@ static void hosts_and_origins_that_are_not_known_are_refused(void)
     check_head("HTTP/1.1 200 ");
     ask("GET /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: null\r\n\r\n");
     check_head("HTTP/1.1 403 ");
+    ask("GET /echo HTTP/1.1\r\nHost: localhost:80\r\nOrigin: http://localhost:80\r\n\r\n");
+    check_head("HTTP/1.1 200 ");
+    ask("GET /echo HTTP/1.1\r\nHost: localhost:80\r\nOrigin: http://localhost:81\r\n\r\n");
+    check_head("HTTP/1.1 403 ");
     static const char *const hosts[] = {"box.example", NULL};
+    TEST_CHECK(http_origin_is_own("https://box.example", "box.example", "0.0.0.0", hosts));
+    TEST_CHECK(!http_origin_is_own("http://evil.example", "evil.example", "0.0.0.0", NULL));
     TEST_CHECK(http_host_right("box.example:80", "localhost", hosts));
     TEST_CHECK(http_host_right("BOX.example", "0.0.0.0", hosts));
     TEST_CHECK(!http_host_right("localhost", "0.0.0.0", hosts));

@@ -169,7 +169,7 @@ static void every_token_has_its_roles(void)
          "HTTP/1.1 101 "},
         {"HEAD /approval HTTP/1.1\r\nAuthorization: Bearer HUMAN\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 426 "},
-        {"GET /approval HTTP/1.1\r\n" HUMAN "Origin: http://localhost\r\n" WS_HEAD "\r\n",
+        {"GET /approval HTTP/1.1\r\n" HUMAN "Origin: http://evil.example\r\n" WS_HEAD "\r\n",
          "HTTP/1.1 403 "},
         {"GET /approval?token=HUMAN HTTP/1.1\r\n" WS_HEAD "\r\n", "HTTP/1.1 401 "},
         {"GET /approval HTTP/1.1\r\n" HUMAN "Authorization: Bearer KERN\r\n" WS_HEAD "\r\n",

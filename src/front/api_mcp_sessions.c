@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/api_mcp_sessions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "front/api.h"
+#include "front/api_mcp.h"
+
+struct held {
+    struct held *next;
+    char id[SESSIONS_ID_MAX + 1];
+    bool made; /* for MCP: it ends when MCP does not need it any more */
+};
+
+struct api_mcp_sessions {
+    struct api *api;
+    struct mcp_config mcp;
+    struct sessions_watcher watcher;
+    struct held *first;
+};
+
+static int session_for(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e)
+{
+    struct api_mcp_sessions *m = ctx;
+    struct sessions *sessions = m->api->config->sessions;
+    const struct sessions_spec spec = {.id = name};
+    struct sessions_view view;
+    bool there = name && sessions_find(sessions, name, &view);
+    int r = there ? 0 : sessions_create(sessions, &spec, &view, e);
+    if (r < 0)
+        return r;
+    struct held *held = NEW(struct held);
+    held->made = !there;
+    (void)snprintf(held->id, sizeof held->id, "%s", view.id);
+    held->next = m->first;
+    m->first = held;
+    sessions_touch(sessions, held->id);
+    *ret = (struct api_mcp_session){.session = view.session, .id = held->id, .handle = held};
+    return 0;
+}
+
+static void drop(struct api_mcp_sessions *m, const struct held *held)
+{
+    for (struct held **at = &m->first; *at; at = &(*at)->next) {
+        if (*at != held)
+            continue;
+        struct held *found = *at;
+        *at = found->next;
+        xfree(found);
+        return;
+    }
+}
+
+static void session_done(void *ctx, void *handle)
+{
+    struct api_mcp_sessions *m = ctx;
+    const struct held *held = handle;
+    struct err e = ERR_NONE;
+    if (held->made && sessions_end(m->api->config->sessions, held->id, &e) < 0)
+        log_debug("mcp", "session %s: %s", held->id, e.msg);
+    drop(m, held);
+}
+
+static void on_ended(void *ctx, const char *id)
+{
+    struct api_mcp_sessions *m = ctx;
+    struct held *held = m->first;
+    while (held && strcmp(held->id, id) != 0)
+        held = held->next;
+    if (!held)
+        return;
+    api_mcp_session_ended(m->api->mcp, held);
+    drop(m, held);
+}
+
+struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
+{
+    const struct api_config *c = api->config;
+    struct api_mcp_sessions *m = NEW(struct api_mcp_sessions);
+    m->api = api;
+    m->mcp = (struct mcp_config){.loop = c->loop,
+                                 .packages = *c->packages,
+                                 .toolplane = c->toolplane,
+                                 .version = c->version,
+                                 .approvals = c->approvals};
+    m->watcher = (struct sessions_watcher){.ended = on_ended, .ctx = m};
+    sessions_watch(c->sessions, &m->watcher);
+    api->mcp = api_mcp_open(&(struct api_mcp_config){.loop = c->loop,
+                                                     .mcp = &m->mcp,
+                                                     .sessions_max = API_MCP_SESSIONS_MAX,
+                                                     .idle_ms = API_MCP_IDLE_MS,
+                                                     .session_for = session_for,
+                                                     .session_done = session_done,
+                                                     .ctx = m});
+    return m;
+}
+
+struct api_mcp_sessions *api_mcp_sessions_close(struct api_mcp_sessions *m)
+{
+    if (!m)
+        return NULL;
+    m->api->mcp = api_mcp_close(m->api->mcp);
+    sessions_unwatch(m->api->config->sessions, &m->watcher);
+    while (m->first)
+        drop(m, m->first);
+    xfree(m);
+    return NULL;
+}
