@@ -185,6 +185,8 @@ static int open_port(struct api *api, struct err *e)
                                      .port = api->config->port,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
+                                     .guarded =
+                                         api->config->admin_token || api->config->execute_token,
                                      .admit = admit,
                                      .ctx = api};
     api->files = api_files_open(api->loop, api->workspace, e);

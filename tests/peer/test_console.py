@@ -85,14 +85,10 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("console")
-    servers = {"mcpServers": {"demo": {"command": "python3", "args": ["/demo_server.py"]}}}
-    (folder / "servers.json").write_text(json.dumps(servers))
+def server() -> Iterator[str]:
     server = docker(
-        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}", "-v", f"{folder}:/config:ro"),
-        *("-v", f"{HERE}/demo_server.py:/demo_server.py:ro", IMAGE, "serve"),
-        *("--approve-shell-cmds", "--mcp-servers", "/config/servers.json"),
+        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}", IMAGE, "serve"),
+        "--approve-shell-cmds",
     ).strip()
     try:
         yield server

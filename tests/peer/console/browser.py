@@ -44,6 +44,7 @@ class Browser:
             close_fds=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         self.last = 0
         self.session = ""
