@@ -18,6 +18,7 @@ static struct approvals *approvals;
 static struct api *api;
 static struct api_config api_config;
 static struct metrics metrics;
+static const char *api_host = "localhost";
 static struct audit *audit_of_sessions; /* NULL: there is none */
 static struct packages_config packages;
 
@@ -46,7 +47,7 @@ static void open_api(void)
         .loop = loop, .timeout_ms = 600000, .ask_by_default = true, .metrics = &metrics};
     TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
     api_config.loop = loop;
-    api_config.host = "localhost";
+    api_config.host = api_host;
     api_config.workspace = "/tmp";
     api_config.version = "1";
     api_config.sessions = sessions;

@@ -331,6 +331,7 @@ static void the_console_may_ask_where_a_token_is_needed(void)
 {
 #define FROM_CONSOLE "Origin: http://localhost\r\nAuthorization: Bearer a\r\n"
     api_config = (struct api_config){.admin_token = "a"};
+    api_host = "0.0.0.0";
     open_ready();
     call("GET /", "");
     check_head("HTTP/1.1 200 ");
@@ -343,6 +344,11 @@ static void the_console_may_ask_where_a_token_is_needed(void)
     check_head("HTTP/1.1 403 ");
     close_api();
     api_config = (struct api_config){0};
+    open_ready(); /* everybody may execute, and every Host is right: no page may */
+    call_with("GET /v1/sessions", FROM_CONSOLE, "");
+    check_head("HTTP/1.1 403 ");
+    close_api();
+    api_host = "localhost";
 }
 
 TEST_LIST = {
