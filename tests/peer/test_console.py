@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console in a real Chromium: tests/peer/console/browser.py drives it, in a container beside the server's."""
+"""The console in a real Chromium, which console/browser.py drives beside the server."""
 
 from __future__ import annotations
 
@@ -101,8 +101,7 @@ def page(server: str) -> Iterator[Page]:
     page = Page(server)
     try:
         page.do("open", url=URL)
-        page.wait("document.readyState === 'complete' && document.querySelector('#sign-in')"
-                  " && !document.querySelector('#sign-in').hidden")
+        page.wait("document.querySelector('#sign-in')?.hidden === false")
         assert page.run("document.activeElement.id") == "token"
         page.do("type", text=TOKEN)
         page.do("press", key="Enter", ctrl=False)
@@ -116,29 +115,35 @@ def test_a_cell_is_run_and_its_output_and_picture_are_shown(page: Page) -> None:
     page.cell("print('a' + 'b' * 3)")
     page.wait_text("#output", "abbb")
     picture = base64.b64encode(PNG).decode()
-    page.cell(f"from IPython.display import Image; import base64; Image(base64.b64decode('{picture}'))")
+    page.cell("from IPython.display import HTML, Image, Javascript; from base64 import b64decode")
+    page.cell(f"Image(b64decode('{picture}'))")
     page.wait("document.querySelector('#output img')?.naturalWidth === 1")
-    assert page.run("document.querySelector('#output img').src.startsWith('data:image/png;base64,')")
+    source = page.run("document.querySelector('#output img').src")
+    assert source.startswith("data:image/png;base64,")
     page.cell("1 / 0")
     page.wait_text("#output", "ZeroDivisionError: division by zero")
 
 
-HOSTILE = """<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"><svg onload="hacked = 3">"""
+HOSTILE = (
+    "<script>window.hacked = 1</script>"
+    '<img src=x onerror="window.hacked = 2"><svg onload="window.hacked = 3">'
+)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked = 5"/>'
 
 
 def test_hostile_output_is_text(page: Page) -> None:
     before = page.run("document.querySelectorAll('#output img').length")
     page.cell(f"hostile = {HOSTILE!r}; print(hostile)")
     page.wait_text("#output", "<script>window.hacked = 1</script>")
-    page.cell("from IPython.display import HTML, Javascript, SVG, display\n"
-              "display(HTML(hostile), Javascript('window.hacked = 4'))")
-    page.cell("display({'image/svg+xml': '<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"hacked=5\"/>',"
-              " 'text/plain': hostile}, raw=True)")
-    page.cell("display({'image/png': 'x\" onerror=\"window.hacked = 6', 'text/plain': hostile}, raw=True)")
+    page.cell("display(HTML(hostile), Javascript('window.hacked = 4'))")
+    page.cell(f"display({{'image/svg+xml': {SVG!r}, 'text/plain': hostile}}, raw=True)")
+    png = 'x" onerror="window.hacked = 6'
+    page.cell(f"display({{'image/png': {png!r}, 'text/plain': hostile}}, raw=True)")
     page.cell("open('<img src=x onerror=hacked=7>', 'w').close(); raise ValueError(hostile)")
     page.wait_text("#output", "ValueError: <script>")
     assert page.run("window.hacked === undefined")
-    assert page.run("document.querySelectorAll('#output script, #output svg, #output iframe').length") == 0
+    made = "document.querySelectorAll('#output script, #output svg, #output iframe').length"
+    assert page.run(made) == 0
     # one picture more: the broken PNG, whose data was cut to what base64 has
     assert page.run("document.querySelectorAll('#output img').length") == before + 1
     page.press("default (idle)")
@@ -147,13 +152,11 @@ def test_hostile_output_is_text(page: Page) -> None:
 
 
 def test_the_policy_lets_no_html_and_no_inline_script_in(page: Page) -> None:
-    assert page.run(
-        "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'made'; } catch (e) { return e.name; } })()"
-    ) == "TypeError"
-    assert page.run(
-        "(() => { try { Function('return 1')(); return 'made'; } catch (e) { return e.name; } })()"
-    ) != "made"
-    assert page.run("fetch('http://127.0.0.1:8080/livez', {mode: 'no-cors'}).then(() => 'sent', () => 'kept')") == "kept"
+    attempt = "(() => {{ try {{ {}; return 'made'; }} catch (e) {{ return e.name; }} }})()"
+    assert page.run(attempt.format("document.body.innerHTML = '<b>x</b>'")) == "TypeError"
+    assert page.run(attempt.format("Function('return 1')()")) != "made"
+    other = "fetch('http://127.0.0.1:8080/livez', {mode: 'no-cors'})"
+    assert page.run(f"{other}.then(() => 'sent', () => 'kept')") == "kept"
 
 
 @pytest.mark.parametrize("label", ["Reject", "Accept"])
@@ -193,7 +196,8 @@ def test_the_keyboard_is_enough_and_everything_has_a_name(page: Page) -> None:
 
 def test_a_forgotten_token_is_asked_for_again(page: Page) -> None:
     page.press("Forget the token")
-    page.wait("!document.querySelector('#sign-in').hidden && document.querySelector('#main').hidden")
+    page.wait("document.querySelector('#sign-in').hidden === false")
+    assert page.run("document.querySelector('#main').hidden")
     assert page.run("sessionStorage.length + localStorage.length + document.cookie.length") == 0
     page.do("type", text="wrong")
     page.do("press", key="Enter", ctrl=False)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium by its DevTools pipe, with nothing but the standard library: runs in the browser's container.
+"""Chromium by its DevTools pipe, by the standard library alone, in the browser's container.
 
-Requests come as lines of JSON on standard input, answers go to standard output:
-{"do": "open", "url": …}, {"do": "run", "script": …} (its value), {"do": "press", "key": …, "ctrl": …},
+Requests are lines of JSON on standard input, answers go to standard output:
+{"do": "open", "url": …}, {"do": "run", "script": …} (its value),
+{"do": "press", "key": …, "ctrl": …},
 {"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught).
 """
 
@@ -32,16 +33,10 @@ class Browser:
     def __init__(self) -> None:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
-
-        def give_pipes() -> None:
-            first, second = os.dup(to_browser), os.dup(from_browser)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
+        start = f'exec chromium "$@" 3<&{to_browser} 4>&{from_browser}'
         self.process = subprocess.Popen(
-            ["chromium", *FLAGS, "about:blank"],
-            preexec_fn=give_pipes,
-            close_fds=False,
+            ["bash", "-c", start, "bash", *FLAGS, "about:blank"],
+            pass_fds=(to_browser, from_browser),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
