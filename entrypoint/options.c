@@ -89,8 +89,8 @@ static const struct options_row rows[] = {
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
      "Form of the log on standard error: text, or json for one object per line."},
     {"audit-log", "IPYBOX_AUDIT_LOG", OPTION_TEXT, AT(audit_log), "PATH", NULL, 0, 0,
-     "File outside the workspace that a record of every cell (its SHA-256), tool call, approval and "
-     "login is appended to, each bound to the one before; without it none is kept."},
+     "File outside the workspace that a record of every cell (its SHA-256), tool call, approval "
+     "and login is appended to, each bound to the one before; without it none is kept."},
     {"stop-grace", "IPYBOX_STOP_GRACE", OPTION_SECONDS, AT(stop_grace), "SECONDS", "8", 0, 0,
      "Time to end in order after a TERM or INT; a second signal, or its end, kills. `docker stop` "
      "itself waits 10 seconds."},

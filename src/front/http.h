@@ -80,7 +80,7 @@ struct http_config { /* copied; what it points to is borrowed */
     /* Origin headers that are right; "*": all; as above. Where not every Host is right, so is the
      * one of the Host that is asked. */
     const char *const *origins;
-    /* Nobody does anything without a token: pages of this server's own may, whatever its name is. */
+    /* Nothing is done without a token: pages of this server's own may ask, whatever its name. */
     bool guarded;
     /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
