@@ -567,7 +567,7 @@ int server_main(const struct options *options)
     struct server s = {.options = options};
     struct err e = ERR_NONE;
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a write over a limit is an error of that write */
+    (void)signal(SIGXFSZ, SIG_IGN);         /* a write over a limit is an error of that write */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* shims outlive the template that forked them */
     (void)prctl(PR_SET_DUMPABLE,
                 0); /* code in a kernel has the same uid: no /proc/PID/mem for it */

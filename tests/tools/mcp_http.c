@@ -53,7 +53,7 @@ static void check(int r, const struct err *e)
     exit(1);
 }
 
-/* --- sessions: of the table; their ids are the handles ----------------------------------------- */
+/* --- sessions: of the table; their ids are the handles */
 
 static int session_for(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e)
 {
