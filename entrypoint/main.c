@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "entrypoint/apigen.h"
+#include "entrypoint/audit.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
@@ -119,6 +120,8 @@ int main(int argc, char **argv)
         return shim_main(argc + 1, argv - 1);
     case ROLE_HEALTH:
         return health_main();
+    case ROLE_AUDIT:
+        return audit_main(argc, argv);
     case ROLE_MAN:
         return show(options_man);
     case ROLE_HELP:

@@ -88,6 +88,9 @@ static const struct options_row rows[] = {
      "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
      "Form of the log on standard error: text, or json for one object per line."},
+    {"audit-log", "IPYBOX_AUDIT_LOG", OPTION_TEXT, AT(audit_log), "PATH", NULL, 0, 0,
+     "File outside the workspace that a record of every cell (its SHA-256), tool call, approval and "
+     "login is appended to, each bound to the one before; without it none is kept."},
     {"stop-grace", "IPYBOX_STOP_GRACE", OPTION_SECONDS, AT(stop_grace), "SECONDS", "8", 0, 0,
      "Time to end in order after a TERM or INT; a second signal, or its end, kills. `docker stop` "
      "itself waits 10 seconds."},
@@ -130,6 +133,9 @@ static const struct options_command commands[] = {
      "command of this list, or any other program with the words that follow."},
     {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only."},
     {"health", ROLE_HEALTH, false, "Ask the running server how it is; status 0 if well."},
+    {"audit", ROLE_AUDIT, false,
+     "audit verify FILE [HASH]: check that an audit log is whole, and that a hash of it that was "
+     "kept elsewhere is that of a record; status 0 if so."},
     {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
     {"help", ROLE_HELP, false, "Print the help; with --markdown, as tables for documents."},
     {"version", ROLE_VERSION, false, "Print the version."},

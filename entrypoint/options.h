@@ -50,6 +50,7 @@ struct options {
     int max_sessions;
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
+    const char *audit_log;      /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
     int stop_grace;      /* seconds, as all that follow */
@@ -71,6 +72,7 @@ enum role {
     ROLE_INIT,
     ROLE_SHIM,
     ROLE_HEALTH,
+    ROLE_AUDIT,
     ROLE_MAN,
     ROLE_HELP,
     ROLE_VERSION,

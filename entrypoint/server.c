@@ -50,6 +50,7 @@ struct server {
     struct pool *pool;
     struct session_config session_config;
     struct metrics metrics;
+    struct audit *audit; /* NULL: none */
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct api *api;         /* NULL: none */
@@ -191,6 +192,20 @@ static void log_gateway(enum log_level level, const char *text)
     log_write(level, "gateway", "%s", text);
 }
 
+static void log_audit(enum log_level level, const char *text)
+{
+    log_write(level, "audit", "%s", text);
+}
+
+static int open_audit(struct server *s, struct err *e)
+{
+    struct audit_config config = {.path = s->options->audit_log,
+                                  .workspace = s->workspace,
+                                  .version = IPYBOX_VERSION,
+                                  .log = log_audit};
+    return config.path ? audit_open(&config, &s->audit, e) : 0;
+}
+
 static int open_workspace(struct server *s, struct err *e)
 {
     const char *path = s->options->workspace;
@@ -280,6 +295,7 @@ static int open_session(struct server *s, struct err *e)
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
         .metrics = &s->metrics,
+        .audit = s->audit,
         .event_memory = EVENT_MEMORY,
         .event_data = o->http ? EVENT_DATA : 0,
         .event_dir = o->http ? s->workspace : NULL,
@@ -426,6 +442,7 @@ static int open_tools(struct server *s, struct err *e)
         .tokens = &s->tokens,
         .sessions = s->sessions,
         .metrics = &s->metrics,
+        .audit = s->audit,
     };
     s->packages = (struct packages_config){.spawner = s->spawner,
                                            .python = s->options->python,
@@ -478,6 +495,7 @@ static int open_api(struct server *s, struct err *e)
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .metrics = &s->metrics,
+        .audit = s->audit,
         .packages = &s->packages,
         .alone = o->serve,
     };
@@ -530,6 +548,8 @@ static int open_all(struct server *s, struct err *e)
     if (r == 0)
         clean_runtime_dir(s->runtime_dir);
     if (r == 0)
+        r = open_audit(s, e);
+    if (r == 0)
         r = open_session(s, e);
     if (r == 0)
         r = open_tools(s, e);
@@ -556,6 +576,7 @@ static void close_all(struct server *s)
     s->control = control_close(s->control);
     s->spawner = spawner_free(s->spawner, KILL_WAIT_MS);
     s->zctx = zctx_free(s->zctx);
+    s->audit = audit_close(s->audit);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
     xfree(s->runtime_dir);

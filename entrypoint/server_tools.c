@@ -143,7 +143,8 @@ static int open_plane(struct server_tools *t, struct err *e)
                                          .ask_for =
                                              c->options->approve_shell_cmds ? TOOLPLANE_OWN : NULL,
                                          .policy = t->policy,
-                                         .metrics = c->metrics};
+                                         .metrics = c->metrics,
+                                         .audit = c->audit};
     int r = approvals_open(&approvals, &t->approvals, e);
     if (r < 0)
         return r;
@@ -168,7 +169,8 @@ static int open_plane(struct server_tools *t, struct err *e)
                                                          .tools = t->tools,
                                                          .approvals = t->approvals,
                                                          .packages_dir = t->packages_dir,
-                                                         .metrics = c->metrics});
+                                                         .metrics = c->metrics,
+                                                         .audit = c->audit});
     return 0;
 }
 
@@ -199,7 +201,8 @@ static int open_doors(struct server_tools *t, struct err *e)
                                            .approvers = t->approvers,
                                            .application_session = SERVER_SESSION,
                                            .kernel_token = know_kernel,
-                                           .ctx = t};
+                                           .ctx = t,
+                                           .audit = t->config.audit};
     return toolserver_open(&toolserver, &t->toolserver, e);
 }
 

@@ -20,6 +20,7 @@ struct server_tools_config { /* borrowed */
     const struct tokens *tokens;
     struct sessions *sessions;
     struct metrics *metrics;
+    struct audit *audit;
 };
 
 /* The session of standard input and output, of the kernel gateway and of applications. */

@@ -68,6 +68,11 @@ static const char *what_is_needed(const struct api_config *c, unsigned role)
                  "reaches this port, too";
 }
 
+static const char *role_name(unsigned roles)
+{
+    return roles & 1U << API_ADMIN ? "admin" : roles & 1U << API_APPROVE ? "approve" : "execute";
+}
+
 static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct api *api = ctx;
@@ -75,13 +80,16 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
     unsigned roles = roles_of(c, r);
     if (roles & 1U << route->tag) {
         api->core->requests++;
+        if (roles & TOKEN_KNOWN)
+            http_guard_admit(api->core->guard, r, role_name(roles));
         return true;
     }
-    if (roles & TOKEN_KNOWN)
-        http_problem(r, 403, NULL, 0, "this token may not do that: %s",
-                     what_is_needed(c, route->tag));
-    else
+    if (!(roles & TOKEN_KNOWN)) {
         http_guard_refuse(api->core->guard, r, what_is_needed(c, route->tag));
+        return false;
+    }
+    http_guard_forbid(api->core->guard, r, role_name(roles));
+    http_problem(r, 403, NULL, 0, "this token may not do that: %s", what_is_needed(c, route->tag));
     return false;
 }
 
@@ -152,6 +160,7 @@ const struct api_routes *const api_tables[] = {
     &api_approval_routes, /* /v1/approvals */
     &api_server_routes,   /* /v1/mcp-servers */
     &api_package_routes,  /* /v1/packages */
+    &api_console_routes,  /* / */
     &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
     &api_mcp_routes,      /* /mcp */
     NULL,
@@ -176,6 +185,8 @@ static int open_port(struct api *api, struct err *e)
                                      .port = api->config->port,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
+                                     .guarded =
+                                         api->config->admin_token || api->config->execute_token,
                                      .admit = admit,
                                      .ctx = api};
     api->files = api_files_open(api->loop, api->workspace, e);
@@ -188,6 +199,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     struct api *api = &core->api;
     core->config = *config;
     core->guard = http_guard_new(config->loop);
+    http_guard_tell(core->guard, config->audit, "http");
     join_routes(core);
     *api = (struct api){.loop = config->loop,
                         .workspace = config->workspace,

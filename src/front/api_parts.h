@@ -49,7 +49,7 @@ struct api_routes {
 };
 
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
-    api_approval_routes, api_package_routes, api_server_routes;
+    api_approval_routes, api_console_routes, api_package_routes, api_server_routes;
 
 uint64_t api_requests(const struct api *api); /* that were let in so far */
 

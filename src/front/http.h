@@ -80,6 +80,8 @@ struct http_config { /* copied; what it points to is borrowed */
     /* Origin headers that are right; "*": all; as above. Where not every Host is right, so is the
      * one of the Host that is asked. */
     const char *const *origins;
+    /* Nobody does anything without a token: pages of this server's own may, whatever its name is. */
+    bool guarded;
     /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
     /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 
-enum { ADDRESSES = 256, ADDRESS_MAX = 64 };
+enum { ADDRESSES = 256, ADDRESS_MAX = 64, LOGINS = 64 };
 
 struct failures {
     char address[ADDRESS_MAX];
@@ -16,8 +16,17 @@ struct failures {
     unsigned count;
 };
 
+struct login {
+    char address[ADDRESS_MAX];
+    const char *role;
+    int64_t since, used;
+};
+
 struct http_guard {
     struct loop *loop;
+    struct audit *audit; /* NULL: there is none */
+    const char *door;
+    struct login logins[LOGINS];   /* the one used longest ago makes room */
     struct failures of[ADDRESSES]; /* the oldest makes room */
 };
 
@@ -83,12 +92,62 @@ static unsigned count_failure(struct http_guard *guard, const char *address)
     return ++at->count;
 }
 
+void http_guard_tell(struct http_guard *guard, struct audit *audit, const char *door)
+{
+    guard->audit = audit;
+    guard->door = door;
+}
+
+static void tell(const struct http_guard *guard, const struct http_request *r, enum audit_kind kind,
+                 const char *role, const char *outcome)
+{
+    (void)audit_add(guard->audit, &(struct audit_event){.kind = kind,
+                                                        .door = guard->door,
+                                                        .address = http_peer(r),
+                                                        .role = role,
+                                                        .outcome = outcome});
+}
+
+void http_guard_admit(struct http_guard *guard, const struct http_request *r, const char *role)
+{
+    int64_t now = loop_now(guard->loop);
+    struct login *at = &guard->logins[0];
+    if (!guard->audit)
+        return;
+    for (size_t i = 0; i < LOGINS; i++) {
+        struct login *login = &guard->logins[i];
+        if (login->role == role && strcmp(login->address, http_peer(r)) == 0) {
+            at = login;
+            break;
+        }
+        if (login->used < at->used)
+            at = login;
+    }
+    bool known = at->role == role && strcmp(at->address, http_peer(r)) == 0;
+    at->used = now;
+    if (known && now - at->since < HTTP_LOGIN_MS)
+        return;
+    (void)snprintf(at->address, sizeof at->address, "%s", http_peer(r));
+    at->role = role;
+    at->since = now;
+    tell(guard, r, AUDIT_LOGIN, role, NULL);
+}
+
+void http_guard_forbid(const struct http_guard *guard, const struct http_request *r,
+                       const char *role)
+{
+    tell(guard, r, AUDIT_LOGIN_REFUSED, role, "forbidden");
+}
+
 void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do)
 {
     static const struct http_header challenge = {"WWW-Authenticate",
                                                  "Bearer realm=\"ipybox\", charset=\"UTF-8\""};
     static const struct http_header later = {"Retry-After", "60"};
-    if (count_failure(guard, http_peer(r)) <= HTTP_GUARD_FREE) {
+    unsigned count = count_failure(guard, http_peer(r));
+    if (count <= HTTP_GUARD_FREE + 1)
+        tell(guard, r, AUDIT_LOGIN_REFUSED, NULL, count > HTTP_GUARD_FREE ? "held up" : "refused");
+    if (count <= HTTP_GUARD_FREE) {
         http_problem(r, 401, &challenge, 1, "%s", what_to_do);
         return;
     }

@@ -152,7 +152,8 @@ static bool is_from_here(struct http_request *r)
     if (http_header_count(r, "Host") > 1 || !http_host_right(host, config->host, config->hosts))
         http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
     else if (!http_origin_right(origin, config->origins) &&
-             !http_origin_is_own(origin, host, config->host, config->hosts))
+             !http_origin_is_own(origin, host, config->guarded ? "localhost" : config->host,
+                                 config->hosts))
         http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
     return !r->response;
 }

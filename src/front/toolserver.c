@@ -79,10 +79,16 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
                           "write it into the host as x:TOKEN@HOST");
         return false;
     }
+    const char *role = roles & APPROVER      ? "approver"
+                       : roles & APPLICATION ? "application"
+                                             : "kernel";
     if (!(roles & route->tag)) {
+        http_guard_forbid(s->guard, r, role);
         http_problem(r, 403, NULL, 0, "this token is not for %s", http_path(r));
         return false;
     }
+    if (roles != KERNEL) /* its calls are told themselves */
+        http_guard_admit(s->guard, r, role);
     return true;
 }
 
@@ -379,6 +385,7 @@ int toolserver_open(const struct toolserver_config *config, struct toolserver **
     struct toolserver *s = NEW(struct toolserver);
     s->config = *config;
     s->guard = http_guard_new(config->loop);
+    http_guard_tell(s->guard, config->audit, "tool-server");
     struct http_config http = {
         .loop = config->loop,
         .host = config->host,

@@ -35,6 +35,7 @@ struct toolserver_config { /* copied; what it points to is borrowed */
     /* Whether it is a kernel's token, and of which session. NULL: no kernel calls. */
     bool (*kernel_token)(void *ctx, const char *token, const char **session);
     void *ctx;
+    struct audit *audit; /* NULL: there is none */
 };
 
 struct toolserver;

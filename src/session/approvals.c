@@ -72,9 +72,10 @@ struct approval {
     int passed_rank;
     uint64_t passed_seq;
     /* the end */
+    const char *by; /* whom the audit log names; NULL: no approver has decided */
     enum approval_verdict verdict;
-    char why[300];
-    char *result; /* of a question */
+    char why[400]; /* as struct err has it */
+    char *result;  /* of a question */
     void (*decided)(void *ctx, enum approval_verdict verdict, const char *why);
     void (*answered)(void *ctx, const char *result);
     void *ctx;
@@ -273,9 +274,33 @@ static void end(struct approval *a)
     make_due(a);
 }
 
+static void tell_audit(const struct approval *a)
+{
+    static const char *const verdicts[] = {[APPROVAL_ACCEPTED] = "accepted",
+                                           [APPROVAL_REJECTED] = "rejected",
+                                           [APPROVAL_EXPIRED] = "expired",
+                                           [APPROVAL_FAILED] = "failed"};
+    bool judged = a->verdict == APPROVAL_ACCEPTED || a->verdict == APPROVAL_REJECTED;
+    (void)audit_add(a->approvals->config.audit,
+                    &(struct audit_event){.kind = AUDIT_APPROVAL,
+                                          .session = a->subject.session,
+                                          .server = a->subject.server,
+                                          .tool = a->subject.tool,
+                                          .by = judged && !a->by ? "policy" : a->by,
+                                          .outcome = verdicts[a->verdict]});
+}
+
 static void decide(struct approval *a, enum approval_verdict verdict, const char *why)
 {
+    struct err e = ERR_NONE;
+    if (verdict == APPROVAL_ACCEPTED && !a->form &&
+        audit_check(a->approvals->config.audit, &e) < 0) {
+        verdict = APPROVAL_FAILED;
+        why = e.msg;
+    }
     a->verdict = verdict;
+    if (!a->form)
+        tell_audit(a);
     if (a->approvals->config.metrics && !a->form)
         a->approvals->config.metrics->verdicts[verdict]++;
     (void)snprintf(a->why, sizeof a->why, "%s", verdict == APPROVAL_ACCEPTED ? "" : why);
@@ -454,6 +479,7 @@ int approvals_ask(struct approvals *all, const struct approval_subject *subject,
     restrict_judgement(all, subject, &judgement);
     struct approval *a = new_approval(all, ctx);
     a->decided = decided;
+    a->subject = *subject; /* while it is judged */
     a->rule = judgement.action == POLICY_DENY ? -1 : judgement.rule;
     int r = 0;
     if (judgement.action == POLICY_ASK) {
@@ -463,6 +489,8 @@ int approvals_ask(struct approvals *all, const struct approval_subject *subject,
         decide(a, judgement.action == POLICY_ALLOW ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
                judgement.why);
     }
+    if (!a->texts)
+        a->subject = (struct approval_subject){0};
     if (r < 0) {
         policy_give_back(all->policy, a->rule);
         free_approval(a);
@@ -565,12 +593,15 @@ static void use_new_grant(struct approvals *all)
 int approver_decide(struct approver *p, const char *id, const struct approval_decision *decision,
                     struct err *e)
 {
+    static const char *const ranks[] = {
+        [APPROVER_CHANNEL] = "channel", [APPROVER_API] = "api", [APPROVER_CLIENT] = "client"};
     struct approval *a = NULL;
     int r = find_asked(p, id, false, &a, e);
     if (r < 0)
         return r;
     struct approvals *all = p->approvals;
     a->asked = NULL; /* it knows */
+    a->by = ranks[p->config.rank];
     policy_remember(all->policy, &a->subject, decision, loop_now(all->config.loop));
     decide(a, decision->accept ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
            decision->accept ? "" : "rejected by the one who was asked");

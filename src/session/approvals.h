@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "loop/loop.h"
+#include "session/audit.h"
 #include "session/metrics.h"
 
 #define APPROVALS_PENDING_MAX 1000
@@ -37,6 +38,7 @@ struct approvals_config { /* copied */
     const char *ask_for;       /* a server that no default allows, or NULL; not copied */
     const struct json *policy; /* rules, or NULL (approvals_check_policy()) */
     struct metrics *metrics;   /* NULL: nobody counts */
+    struct audit *audit;       /* NULL: there is none; what it cannot take is not accepted */
 };
 
 struct approvals;

@@ -76,3 +76,28 @@ void record_message(struct eventlog *log, uint64_t cell, bool late, const struct
         eventlog_add_json(log, kinds[m->type], cell, late, m->content);
     }
 }
+
+int record_audit_begin(const struct session_config *config, uint64_t cell, struct slice code,
+                       struct err *e)
+{
+    int r = audit_check(config->audit, e);
+    struct audit_event event = {.kind = AUDIT_CELL,
+                                .session = config->id,
+                                .cell = cell,
+                                .code = code.data,
+                                .code_len = code.len};
+    if (r == 0 && audit_add(config->audit, &event) < 0)
+        r = audit_check(config->audit, e);
+    return r;
+}
+
+void record_audit_end(const struct session_config *config, uint64_t cell, enum cell_status status,
+                      int64_t ms)
+{
+    (void)audit_add(config->audit, &(struct audit_event){.kind = AUDIT_CELL_END,
+                                                         .session = config->id,
+                                                         .cell = cell,
+                                                         .outcome = cell_status_names[status],
+                                                         .timed = true,
+                                                         .ms = ms});
+}

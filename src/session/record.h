@@ -16,4 +16,10 @@ void record_end(struct eventlog *log, const struct cell_result *result);
 /* What a kernel said. `late`: after the end of that cell. */
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);
 
+/* What the audit log is told. It comes before the code runs; -EIO: it must not. */
+MUST_CHECK int record_audit_begin(const struct session_config *config, uint64_t cell,
+                                  struct slice code, struct err *e);
+void record_audit_end(const struct session_config *config, uint64_t cell, enum cell_status status,
+                      int64_t ms);
+
 #endif

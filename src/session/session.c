@@ -107,8 +107,11 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->traceback = result->traceback ? result->traceback : "";
     result->reason = result->reason ? result->reason : "";
     result->last_words = result->last_words ? result->last_words : "";
-    if (cell->number > 0)
+    if (cell->number > 0) {
         record_end(s->events, result);
+        record_audit_end(s->config, cell->number, result->status,
+                         loop_now(s->loop) - cell->begun_ms);
+    }
     metrics_cell(s->config->metrics, (int)result->status,
                  cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
     bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
@@ -296,9 +299,11 @@ static void on_timeout(void *ctx)
 static void start_cell(struct session *s)
 {
     struct cell *cell = s->queue;
+    struct slice code = {cell->code, cell->code_len};
     struct err e = ERR_NONE;
     failure_clear(&s->failure);
-    if (kernel_execute(s->kernel, (struct slice){cell->code, cell->code_len}, &e) < 0) {
+    if (record_audit_begin(s->config, s->cells + 1, code, &e) < 0 ||
+        kernel_execute(s->kernel, code, &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         tell_finished(s, take_first(s), &result);
         look_for_work(s);

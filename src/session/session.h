@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "jupyter/kernel.h"
 #include "jupyter/pool.h"
+#include "session/audit.h"
 #include "session/eventlog.h"
 #include "session/metrics.h"
 #include "session/output.h"
@@ -39,6 +40,7 @@ struct session_config {
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
     struct metrics *metrics; /* NULL: nobody counts */
+    struct audit *audit;     /* NULL: there is none */
     void (*log)(enum log_level level, const char *text);
 };
 

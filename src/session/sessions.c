@@ -142,8 +142,15 @@ static void on_closed(void *ctx)
         loop_defer(entry->owner->loop, &entry->gone, on_gone, entry);
 }
 
-static void end(struct entry *entry)
+static void tell_audit(const struct entry *entry, enum audit_kind kind, const char *outcome)
 {
+    (void)audit_add(entry->config.audit,
+                    &(struct audit_event){.kind = kind, .session = entry->id, .outcome = outcome});
+}
+
+static void end(struct entry *entry, const char *why)
+{
+    tell_audit(entry, AUDIT_SESSION_ENDED, why);
     entry->ending = true;
     loop_timer_stop(entry->owner->loop, &entry->idle);
     session_close(entry->session, 0, on_closed, entry);
@@ -156,7 +163,7 @@ int sessions_end(struct sessions *all, const char *id, struct err *e)
         return err_set(e, -ENOENT, "there is no session %.80s", id);
     if (strcmp(id, SESSIONS_DEFAULT) == 0)
         return err_set(e, -EPERM, "the session " SESSIONS_DEFAULT " cannot be ended");
-    end(entry);
+    end(entry, "deleted");
     return 0;
 }
 
@@ -186,7 +193,7 @@ static void on_idle(void *ctx)
     if (left > 0)
         loop_timer_set(entry->owner->loop, &entry->idle, left, on_idle, entry);
     else
-        end(entry);
+        end(entry, "idle");
 }
 
 void sessions_touch(struct sessions *all, const char *id)
@@ -323,6 +330,7 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
         free_entry(entry);
         return r;
     }
+    tell_audit(entry, AUDIT_SESSION_CREATED, NULL);
     if (entry->idle_ms > 0)
         loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_idle, entry);
     describe(entry, ret);

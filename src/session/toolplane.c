@@ -13,6 +13,7 @@ struct toolplane_job {
     struct toolplane *plane;
     struct toolplane_job *prev, *next;
     struct tools_job *job;
+    char *name;
     void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
     void *ctx;
 };
@@ -32,6 +33,7 @@ struct toolplane_call {
     struct loop_defer late; /* an end that was found inside the caller's call */
     enum toolplane_failure failure;
     char *why;
+    int64_t begun_ms;
     const struct toolplane_events *events;
     void *ctx;
 };
@@ -68,7 +70,15 @@ static void free_job(struct toolplane_job *job)
     *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
     if (job->next)
         job->next->prev = job->prev;
+    xfree(job->name);
     xfree(job);
+}
+
+static void tell_registered(const struct toolplane *plane, const char *name, bool well)
+{
+    (void)audit_add(plane->config.audit, &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
+                                                               .server = name,
+                                                               .outcome = well ? "ok" : "error"});
 }
 
 static int generate(struct toolplane *plane, const struct tools_server *server,
@@ -99,6 +109,7 @@ static void on_registered(void *ctx, const struct tools_server *server, const st
     struct err e = ERR_NONE;
     if (server && generate(job->plane, server, &package, &e) < 0)
         why = &e;
+    tell_registered(job->plane, job->name, why == NULL);
     struct toolplane_job copy = *job;
     free_job(job);
     copy.done(copy.ctx, why ? NULL : package.modules, why ? 0 : package.n_modules, why);
@@ -120,6 +131,7 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
         xfree(job);
         return r;
     }
+    job->name = xstrdup(name);
     if (plane->jobs)
         plane->jobs->prev = job;
     plane->jobs = job;
@@ -163,8 +175,24 @@ static void drop_work(struct toolplane_call *call)
     loop_defer_stop(call->plane->config.loop, &call->late);
 }
 
+static void tell_called(const struct toolplane_call *call, const char *outcome)
+{
+    const struct toolplane_config *c = &call->plane->config;
+    struct audit_event event = {.kind = AUDIT_TOOL_CALL,
+                                .session = call->session,
+                                .server = call->server,
+                                .tool = call->tool,
+                                .outcome = outcome,
+                                .timed = true,
+                                .ms = loop_now(c->loop) - call->begun_ms};
+    if (!call->approve_only) /* the approval was told itself */
+        (void)audit_add(c->audit, &event);
+}
+
 void toolplane_call_cancel(struct toolplane_call *call)
 {
+    if (call->events)
+        tell_called(call, "cancelled");
     drop_work(call);
     *(call->prev ? &call->prev->next : &call->plane->calls) = call->next;
     if (call->next)
@@ -185,6 +213,11 @@ static void end(struct toolplane_call *call, enum toolplane_failure failure,
     const struct toolplane_events *events = call->events;
     void *ctx = call->ctx;
     drop_str char *text = xstrdup(why);
+    static const char *const outcomes[] = {[TOOLPLANE_OK] = "ok",
+                                           [TOOLPLANE_ERROR] = "error",
+                                           [TOOLPLANE_REJECTED] = "rejected",
+                                           [TOOLPLANE_TIMEOUT] = "expired"};
+    tell_called(call, outcomes[failure]);
     if (call->plane->config.metrics && !call->approve_only)
         call->plane->config.metrics->calls[failure]++;
     call->call = NULL; /* its own end led here, or it never was */
@@ -346,6 +379,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .server = xstrdup(request->server),
                                     .tool = xstrdup(request->tool),
                                     .arguments = xstrdup(request->arguments),
+                                    .begun_ms = loop_now(plane->config.loop),
                                     .events = events,
                                     .ctx = ctx};
     if (plane->calls)
@@ -409,13 +443,19 @@ static int open_call(struct toolplane *plane, const struct toolplane_request *re
                      bool approve_only, const struct toolplane_events *events, void *ctx,
                      struct toolplane_call **ret, struct err *e)
 {
+    int r = audit_check(plane->config.audit, e);
+    if (r < 0)
+        return r;
     struct toolplane_call *call = new_call(plane, request, events, ctx);
     call->approve_only = approve_only;
-    int r = begin(call, request, e);
-    if (r < 0)
-        toolplane_call_cancel(call);
-    else
+    r = begin(call, request, e);
+    if (r == 0) {
         *ret = call;
+        return 0;
+    }
+    tell_called(call, "refused");
+    call->events = NULL;
+    toolplane_call_cancel(call);
     return r;
 }
 

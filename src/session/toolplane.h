@@ -24,6 +24,7 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     struct approvals *approvals;
     const char *packages_dir; /* absolute: where generated packages go */
     struct metrics *metrics;  /* NULL: nobody counts */
+    struct audit *audit;      /* NULL: there is none; without its yes no call is begun */
 };
 
 struct toolplane;

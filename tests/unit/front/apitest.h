@@ -18,6 +18,8 @@ static struct approvals *approvals;
 static struct api *api;
 static struct api_config api_config;
 static struct metrics metrics;
+static const char *api_host = "localhost";
+static struct audit *audit_of_sessions; /* NULL: there is none */
 static struct packages_config packages;
 
 static void ignore_log(enum log_level level, const char *text)
@@ -36,6 +38,7 @@ static void open_api(void)
                                              .workspace = "/tmp",
                                              .interrupt_grace_ms = 5000,
                                              .metrics = &metrics,
+                                             .audit = audit_of_sessions,
                                              .event_memory = 1 << 20,
                                              .log = ignore_log};
     struct sessions_config config = {.base = &session_config, .max = 3};
@@ -44,12 +47,13 @@ static void open_api(void)
         .loop = loop, .timeout_ms = 600000, .ask_by_default = true, .metrics = &metrics};
     TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
     api_config.loop = loop;
-    api_config.host = "localhost";
+    api_config.host = api_host;
     api_config.workspace = "/tmp";
     api_config.version = "1";
     api_config.sessions = sessions;
     api_config.approvals = approvals;
     api_config.metrics = &metrics;
+    api_config.audit = audit_of_sessions;
     api_config.packages = &packages;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);

@@ -327,7 +327,32 @@ static void a_token_is_asked_for_where_there_is_one(void)
     api_config = (struct api_config){0};
 }
 
+static void the_console_may_ask_where_a_token_is_needed(void)
+{
+#define FROM_CONSOLE "Origin: http://localhost\r\nAuthorization: Bearer a\r\n"
+    api_config = (struct api_config){.admin_token = "a"};
+    api_host = "0.0.0.0";
+    open_ready();
+    call("GET /", "");
+    check_head("HTTP/1.1 200 ");
+    TEST_CHECK(strstr(header_of("Content-Security-Policy"), "default-src 'none'; script-src") != NULL);
+    call_with("GET /console.js", FROM_CONSOLE, "");
+    check_head("HTTP/1.1 200 ");
+    call_with("GET /v1/sessions", FROM_CONSOLE, "");
+    check_head("HTTP/1.1 200 ");
+    call_with("GET /v1/sessions", "Origin: http://evil.example\r\nAuthorization: Bearer a\r\n", "");
+    check_head("HTTP/1.1 403 ");
+    close_api();
+    api_config = (struct api_config){0};
+    open_ready(); /* everybody may execute, and every Host is right: no page may */
+    call_with("GET /v1/sessions", FROM_CONSOLE, "");
+    check_head("HTTP/1.1 403 ");
+    close_api();
+    api_host = "localhost";
+}
+
 TEST_LIST = {
+    {"the_console_may_ask_where_a_token_is_needed", the_console_may_ask_where_a_token_is_needed},
     {"the_metrics_count", the_metrics_count},
     {"a_token_is_asked_for_where_there_is_one", a_token_is_asked_for_where_there_is_one},
     {"the_server_is_ready_once_a_kernel_has_come_up_until_it_stops",

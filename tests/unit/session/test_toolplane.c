@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../audittest.h"
 #include "acutest.h"
 #include "base/alloc.h"
 #include "fakes/fake_tools.h"
@@ -55,12 +56,12 @@ static void turn(void)
 static void start(bool ask)
 {
     TEST_ASSERT(loop_new(&t.loop, NULL) == 0);
-    struct approvals_config approvals = {.loop = t.loop, .ask_by_default = ask};
+    struct approvals_config approvals = {.loop = t.loop, .ask_by_default = ask, .audit = audit};
     TEST_ASSERT(approvals_open(&approvals, &t.approvals, NULL) == 0);
     (void)snprintf(t.dir, sizeof t.dir, "/tmp/toolplane-XXXXXX");
     TEST_ASSERT(mkdtemp(t.dir) != NULL);
     t.plane = toolplane_open(&(struct toolplane_config){
-        .loop = t.loop, .approvals = t.approvals, .packages_dir = t.dir});
+        .loop = t.loop, .approvals = t.approvals, .packages_dir = t.dir, .audit = audit});
     t.approver = approver_join(
         t.approvals,
         &(struct approver_config){.ask = on_ask, .elicit = on_elicit, .settled = on_settled});
@@ -295,6 +296,72 @@ static void registration_writes_the_package(void)
     stop();
 }
 
+#define ASKED "session=default server=demo tool=echo"
+
+static void what_is_asked_and_called_is_told(void)
+{
+    struct toolplane_call *call;
+    struct toolplane_job *job;
+    open_audit();
+    start(true);
+    for (int i = 0; i < 2; i++) {
+        TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+        turn();
+        decide(i == 1);
+    }
+    fake_tools_done("hi", false, NULL);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "unknown", NULL, &call, NULL) == -ENOENT);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    toolplane_call_cancel(call);
+    turn();
+    t.approver = approver_leave(t.approver);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    fake_tools_registered(NULL);
+    turn();
+    check_trail("start\n"
+                "approval " ASKED " by=channel outcome=rejected\n"
+                "tool_call " ASKED " outcome=rejected\n"
+                "approval " ASKED " by=channel outcome=accepted\n"
+                "tool_call " ASKED " outcome=ok\n"
+                "tool_call session=default server=unknown tool=echo outcome=refused\n"
+                "tool_call " ASKED " outcome=cancelled\n"
+                "approval " ASKED " outcome=failed\n"
+                "tool_call " ASKED " outcome=error\n"
+                "server_registered server=demo outcome=ok\n");
+    stop();
+    start(false);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    read_trail();
+    TEST_CHECK(strstr(audit_trail, "\napproval " ASKED " by=policy outcome=accepted\n") != NULL);
+    stop();
+    close_audit();
+    audit = NULL;
+}
+
+static void what_cannot_be_told_is_not_called(void)
+{
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    open_audit();
+    start(true);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK(truncate(audit_file, 1) == 0);
+    decide(true);
+    expect(TOOLPLANE_ERROR, "Approval request for demo.echo failed: the audit log is not as it was "
+                            "written, and nothing more is begun");
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, &e) == -EIO);
+    TEST_CHECK(fake_tools.calls == 0);
+    stop();
+    close_audit();
+    audit = NULL;
+}
+
 TEST_LIST = {
     {"a_call_is_made_without_asking_when_nothing_says_otherwise",
      a_call_is_made_without_asking_when_nothing_says_otherwise},
@@ -307,5 +374,7 @@ TEST_LIST = {
     {"approval_alone_is_for_shell_commands", approval_alone_is_for_shell_commands},
     {"what_a_server_asks_goes_to_the_human", what_a_server_asks_goes_to_the_human},
     {"registration_writes_the_package", registration_writes_the_package},
+    {"what_is_asked_and_called_is_told", what_is_asked_and_called_is_told},
+    {"what_cannot_be_told_is_not_called", what_cannot_be_told_is_not_called},
     {NULL, NULL},
 };

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The console: a client of the HTTP API, no more (docs/console.md). What comes from code, servers and files is put in
+// as text, never as HTML; a picture is a data: URL of one of four types. The page's policy allows nothing else either.
+
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const OUTPUT_MAX = 2000; // pieces of output that stay in the page
+const PIECE_MAX = 200000; // characters of one of them
+const POLL_MS = 2000;
+const RETRY_MS = 1000;
+
+const $ = (id) => document.getElementById(id);
+let token = sessionStorage.getItem("ipybox-token") ?? "";
+let session = ""; // the one that is shown
+let stream = null; // AbortController of its events
+let folder = "";
+let poll = 0;
+let refused = new Set(); // parts that the token is not for: asked once, or the server would take us for one who guesses
+
+function make(tag, text = "", kind = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (kind) element.className = kind;
+  return element;
+}
+
+function button(text, label, act) {
+  const element = make("button", text);
+  element.type = "button";
+  if (label) element.setAttribute("aria-label", label);
+  element.addEventListener("click", act);
+  return element;
+}
+
+function say(text, bad = false) {
+  $("status").textContent = text;
+  $("status").className = bad ? "bad" : "";
+}
+
+// ---- the API ----
+
+class Refused extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+}
+
+async function ask(method, path, body, more = {}) {
+  const headers = { ...more.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, {
+    method, headers, signal: more.signal, cache: "no-store", credentials: "omit",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (answer.ok) return answer;
+  const problem = await answer.json().catch(() => ({}));
+  throw new Refused(answer.status, String(problem.detail ?? answer.statusText));
+}
+
+const get = async (path) => (await ask("GET", path)).json();
+const here = () => `/v1/sessions/${encodeURIComponent(session)}`;
+
+// Does it, and tells a failure in the status line.
+async function attempt(what) {
+  try {
+    await what();
+    return true;
+  } catch (e) {
+    if (e.name !== "AbortError") say(e.message, true);
+    return false;
+  }
+}
+
+// ---- who ----
+
+function ask_for_token(why) {
+  clearTimeout(poll);
+  stream?.abort();
+  session = "";
+  $("main").hidden = true;
+  $("sign-out").hidden = true;
+  $("sign-in").hidden = false;
+  say(why, true);
+  $("token").focus();
+}
+
+async function begin() {
+  try {
+    await refresh();
+  } catch (e) {
+    if (e.status === 401 || e.status === 403 || e.status === 429) return ask_for_token(e.message);
+    say(e.message || "the server does not answer", true);
+  }
+  $("sign-in").hidden = true;
+  $("main").hidden = false;
+  $("sign-out").hidden = !token;
+  clearTimeout(poll);
+  poll = setTimeout(begin, POLL_MS);
+}
+
+// A token may be for sessions, for approvals, or for both.
+async function refresh() {
+  const parts = [[show_sessions, "work"], [show_approvals, "approvals-part"]];
+  const asked = parts.filter(([, id]) => !refused.has(id));
+  const results = await Promise.allSettled(asked.map(([show]) => show()));
+  const failed = results.filter(({ status }) => status === "rejected");
+  for (const { reason } of failed)
+    if (reason.status !== 401 && reason.status !== 403) throw reason;
+  if (failed.length === asked.length) throw failed[0].reason;
+  asked.forEach(([, id], i) => {
+    const why = results[i].reason;
+    if (why) refused.add(id);
+    if (why && id === "approvals-part") $("approvals-note").textContent = why.message;
+    if (id === "work") $(id).hidden = Boolean(why);
+  });
+}
+
+// ---- sessions ----
+
+async function show_sessions() {
+  const { sessions } = await get("/v1/sessions");
+  const list = $("sessions");
+  const known = new Map([...list.children].map((item) => [item.dataset.id, item]));
+  for (const { id, state } of sessions) {
+    let item = known.get(id);
+    known.delete(id);
+    if (!item) {
+      item = make("li");
+      item.dataset.id = id;
+      item.append(button("", "", () => open(id)));
+      list.append(item);
+    }
+    const text = `${id} (${state})`;
+    if (item.firstChild.textContent !== text) item.firstChild.textContent = text;
+    item.firstChild.setAttribute("aria-pressed", String(id === session));
+  }
+  for (const item of known.values()) item.remove();
+  if (!sessions.some(({ id }) => id === session) && sessions.length > 0) open(sessions[0].id);
+}
+
+function open(id) {
+  session = id;
+  $("output-title").textContent = `Output of ${id}`;
+  $("output").replaceChildren();
+  for (const item of $("sessions").children)
+    item.firstChild.setAttribute("aria-pressed", String(item.dataset.id === id));
+  stream?.abort();
+  stream = new AbortController();
+  follow(stream.signal);
+  attempt(show_files);
+}
+
+// ---- events ----
+
+async function follow(signal) {
+  let last = 0;
+  while (!signal.aborted) {
+    try {
+      const answer = await ask("GET", `${here()}/events?after=${last}`, undefined,
+                               { signal, headers: { Accept: "text/event-stream" } });
+      for await (const event of events(answer.body)) {
+        if (signal.aborted) return;
+        last = event.id || last;
+        show_event(event.type, JSON.parse(event.data));
+      }
+    } catch (e) {
+      if (signal.aborted || e.status) return; // the next listing tells more
+    }
+    await new Promise((done) => setTimeout(done, RETRY_MS));
+  }
+}
+
+// Server-Sent Events, as far as this server writes them.
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const event = { type: "message", data: "", id: 0 };
+      for (const line of block.split("\n")) {
+        const [, name, rest] = /^([a-z]+): ?(.*)$/.exec(line) ?? [];
+        if (name === "event") event.type = rest;
+        if (name === "data") event.data += rest;
+        if (name === "id") event.id = Number(rest);
+      }
+      if (event.data) yield event;
+    }
+  }
+}
+
+const plain = (text) => String(text).replace(/\u001b\[[0-9;]*[A-Za-z]/g, "").slice(0, PIECE_MAX);
+
+function put(element) {
+  const output = $("output");
+  const at_end = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
+  output.append(element);
+  while (output.childElementCount > OUTPUT_MAX) output.firstElementChild.remove();
+  if (at_end) output.scrollTop = output.scrollHeight;
+}
+
+function put_text(text, kind) {
+  const last = $("output").lastElementChild;
+  if (last?.tagName === "PRE" && last.className === kind && last.textContent.length < PIECE_MAX)
+    last.append(plain(text));
+  else
+    put(make("pre", plain(text), kind));
+}
+
+function put_bundle(data) {
+  const joined = (value) => (Array.isArray(value) ? value.join("") : String(value));
+  const type = IMAGES.find((name) => name in data);
+  if (!type) return put(make("pre", plain(joined(data["text/plain"] ?? `(${Object.keys(data).join(", ")})`))));
+  const image = document.createElement("img");
+  image.alt = plain(joined(data["text/plain"] ?? "a picture")).slice(0, 300);
+  image.src = `data:${type};base64,${joined(data[type]).replace(/[^A-Za-z0-9+/=]/g, "")}`;
+  put(image);
+}
+
+const shows = {
+  begin: (data) => put(make("p", `cell ${data.cell}`, "mark")),
+  stdout: (data) => put_text(data.text, ""),
+  stderr: (data) => put_text(data.text, "bad"),
+  display: (data) => put_bundle(data.data ?? {}),
+  update: (data) => put_bundle(data.data ?? {}),
+  result: (data) => put_bundle(data.data ?? {}),
+  error: (data) => put(make("pre", plain([].concat(data.traceback ?? []).join("\n") || `${data.ename}: ${data.evalue}`), "bad")),
+  kernel: (data) => put(make("p", `kernel: ${data.state} ${data.reason ?? ""}`, "mark")),
+  end: (data) => put(make("p", `cell ${data.cell}: ${data.status} ${data.reason ?? ""}`, "mark")),
+  gap: (data) => put(make("p", `${data.missed} events are no longer kept`, "mark bad")),
+  closed: (data) => put(make("p", `the end: ${data.reason ?? ""}`, "mark")),
+  approval: () => { if (!refused.has("approvals-part")) show_approvals().catch(() => {}); },
+};
+
+function show_event(type, data) {
+  if (Object.hasOwn(shows, type)) shows[type](data);
+}
+
+// ---- approvals ----
+
+function describe_approval(a) {
+  const item = make("li");
+  item.dataset.id = a.id;
+  const name = `${a.server}.${a.tool ?? "question"}`;
+  item.append(make("p", `${name} wants to run, for the session ${a.session}. Server: ${a.shown}`));
+  if (a.note) item.append(make("p", a.note));
+  item.append(make("pre", JSON.stringify(a.arguments ?? a.form, null, 2)));
+  if (a.form) return item; // a form is for clients that have forms
+  for (const [text, decision] of [["Accept", "accept"], ["Reject", "reject"]])
+    item.append(button(text, `${text} ${name}`, () => attempt(async () => {
+      await ask("POST", `/v1/approvals/${encodeURIComponent(a.id)}`, { decision });
+      item.remove();
+      say(`${name}: ${decision}ed`);
+    })), " ");
+  return item;
+}
+
+async function show_approvals() {
+  const { approvals } = await get("/v1/approvals");
+  const list = $("approvals");
+  const known = new Map([...list.children].map((item) => [item.dataset.id, item]));
+  for (const approval of approvals)
+    if (!known.delete(approval.id)) list.append(describe_approval(approval));
+  for (const item of known.values()) item.remove();
+  $("approvals-note").textContent = approvals.length === 0 ? "Nothing waits." : "";
+}
+
+// ---- files ----
+
+async function show_files() {
+  const { entries, next } = await get(`/v1/files?list=true&limit=200&path=${encodeURIComponent(folder)}`.replace(/&path=$/, ""));
+  $("folder").textContent = `/${folder}`;
+  $("up").disabled = folder === "";
+  $("files").replaceChildren(...entries.map((entry) => {
+    const item = make("li");
+    if (entry.type === "folder" && !entry.encoded)
+      item.append(button(`${entry.name}/`, `Folder ${entry.name}`, () => enter(folder ? `${folder}/${entry.name}` : entry.name)));
+    else
+      item.textContent = entry.type === "file" ? `${entry.name} (${entry.size} bytes)` : entry.name;
+    return item;
+  }));
+  if (next) $("files").append(make("li", "and more"));
+}
+
+function enter(path) {
+  folder = path;
+  attempt(show_files);
+}
+
+// ---- what the forms do ----
+
+function on(id, type, act) {
+  $(id).addEventListener(type, (event) => {
+    event.preventDefault();
+    act();
+  });
+}
+
+async function run() {
+  const code = $("code").value;
+  if (code && await attempt(() => ask("POST", `${here()}/executions`, { code, wait: false }))) {
+    $("code").value = "";
+    say("");
+  }
+}
+
+async function interrupt() {
+  const { executions } = await get(`${here()}/executions`);
+  const running = executions.find(({ status }) => status === "running");
+  if (running) await ask("POST", `${here()}/executions/${running.id}/interrupt`);
+}
+
+on("sign-in", "submit", () => {
+  token = $("token").value;
+  $("token").value = "";
+  sessionStorage.setItem("ipybox-token", token);
+  refused = new Set();
+  say("");
+  begin();
+});
+on("sign-out", "click", () => {
+  token = "";
+  sessionStorage.removeItem("ipybox-token");
+  $("output").replaceChildren();
+  $("approvals").replaceChildren();
+  ask_for_token("");
+});
+on("run", "submit", run);
+on("interrupt", "click", () => attempt(interrupt));
+on("reset", "click", () => attempt(() => ask("POST", `${here()}/reset`)));
+on("end", "click", () => attempt(async () => { await ask("DELETE", here()); await show_sessions(); }));
+on("up", "click", () => enter(folder.split("/").slice(0, -1).join("/")));
+on("new-session", "submit", () => attempt(async () => {
+  const id = $("new-id").value;
+  const made = await (await ask("POST", "/v1/sessions", id ? { id } : {})).json();
+  $("new-id").value = "";
+  await show_sessions();
+  open(made.id);
+}));
+$("code").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.ctrlKey) run();
+});
+
+begin();

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/audit.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/jsonw.h"
+#include "session/audit_chain.h"
+
+struct audit {
+    struct audit_config config;
+    char *path; /* resolved, but for its last part */
+    int fd;
+    dev_t dev;
+    ino_t ino;
+    uint64_t size; /* of the file as it was written here */
+    struct audit_link link;
+    struct buf waiting;
+    uint64_t dropped; /* records that there was no room for; the next one says so */
+    int failed;       /* errno of the last try, 0: all is written */
+    bool damaged;     /* it is not the file that was written here */
+};
+
+static const char *const kinds[AUDIT__COUNT] = {
+    [AUDIT_START] = "start",
+    [AUDIT_STOP] = "stop",
+    [AUDIT_CELL] = "cell",
+    [AUDIT_CELL_END] = "cell_end",
+    [AUDIT_TOOL_CALL] = "tool_call",
+    [AUDIT_APPROVAL] = "approval",
+    [AUDIT_LOGIN] = "login",
+    [AUDIT_LOGIN_REFUSED] = "login_refused",
+    [AUDIT_SERVER_REGISTERED] = "server_registered",
+    [AUDIT_SESSION_CREATED] = "session_created",
+    [AUDIT_SESSION_ENDED] = "session_ended",
+};
+
+static void say(const struct audit *a, enum log_level level, const char *text)
+{
+    drop_str char *line = xasprintf("the audit log %s: %s", a->path, text);
+    a->config.log(level, line);
+}
+
+static void say_hash(const struct audit *a)
+{
+    drop_str char *text =
+        xasprintf("record %llu has the hash %s", (unsigned long long)a->link.seq, a->link.hash);
+    say(a, LOG_INFO, text);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void note_failure(struct audit *a, int why)
+{
+    if (a->failed != why) {
+        drop_str char *text = xasprintf("it cannot be written: %s. No cell and no tool call is "
+                                        "begun until it can be",
+                                        strerror(why));
+        say(a, LOG_ERROR, text);
+    }
+    a->failed = why;
+}
+
+static void flush(struct audit *a)
+{
+    while (a->waiting.len > 0) {
+        ssize_t n = write(a->fd, a->waiting.data, a->waiting.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            note_failure(a, n < 0 ? errno : EIO);
+            return;
+        }
+        a->size += (uint64_t)n;
+        buf_cut_front(&a->waiting, (size_t)n);
+    }
+    if (a->failed)
+        say(a, LOG_WARNING, "it can be written again");
+    a->failed = 0;
+}
+
+static void put_time(struct jsonw *w)
+{
+    struct timespec now;
+    struct tm tm;
+    char day[32], text[48];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &tm);
+    (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(text, sizeof text, "%s.%03ldZ", day, now.tv_nsec / 1000000);
+    jsonw_set_text(w, "time", text);
+}
+
+static void put_text(struct jsonw *w, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    size_t n = strlen(text);
+    bool cut = n > AUDIT_TEXT_MAX;
+    jsonw_name(w, name);
+    jsonw_text_begin(w);
+    jsonw_text_part(w, text, cut ? AUDIT_TEXT_MAX : n);
+    if (cut)
+        jsonw_text_part(w, "...", 3);
+    jsonw_text_end(w);
+}
+
+static void put_digest(struct jsonw *w, const char *bytes, size_t n)
+{
+    char hash[HMAC_HEX + 1];
+    sha256_hex(bytes, n, hash);
+    jsonw_set_int(w, "bytes", (int64_t)n);
+    jsonw_set_text(w, "sha256", hash);
+}
+
+/* The object, without its brace. */
+static void put_event(const struct audit *a, struct jsonw *w, const struct audit_event *event)
+{
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"session", event->session}, {"server", event->server},   {"tool", event->tool},
+                 {"door", event->door},       {"address", event->address}, {"role", event->role},
+                 {"by", event->by},           {"outcome", event->outcome}};
+    jsonw_object(w);
+    jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
+    put_time(w);
+    jsonw_set_text(w, "kind", kinds[event->kind]);
+    if (a->dropped > 0)
+        jsonw_set_int(w, "dropped", (int64_t)a->dropped);
+    if (event->cell > 0)
+        jsonw_set_int(w, "cell", (int64_t)event->cell);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        put_text(w, texts[i].name, texts[i].text);
+    if (event->timed)
+        jsonw_set_int(w, "ms", event->ms);
+    if (event->code)
+        put_digest(w, event->code, event->code_len);
+}
+
+/* Takes the line over into what waits, and tries to write it. */
+static int append(struct audit *a, struct buf *line)
+{
+    struct audit_link next = a->link;
+    audit_seal(line, &next);
+    if (line->failed || a->waiting.len + line->len > AUDIT_WAITING_MAX) {
+        a->dropped++;
+        return -EIO;
+    }
+    if (buf_add(&a->waiting, line->data, line->len) < 0) {
+        a->waiting.failed = 0; /* no memory now: maybe later */
+        a->dropped++;
+        return -EIO;
+    }
+    a->link = next;
+    a->dropped = 0;
+    flush(a);
+    if (a->link.seq % AUDIT_TELL == 0)
+        say_hash(a);
+    return a->failed || a->damaged ? -EIO : 0;
+}
+
+int audit_add(struct audit *a, const struct audit_event *event)
+{
+    if (!a)
+        return 0;
+    drop_buf struct buf line = BUF_INIT(AUDIT_LINE_MAX);
+    struct jsonw w = JSONW(&line);
+    put_event(a, &w, event);
+    return append(a, &line);
+}
+
+/* Somebody else has been there. What ends is still written: that the chain is broken stays. */
+static void look_at_file(struct audit *a)
+{
+    struct stat st;
+    drop_str char *text = NULL;
+    if (lstat(a->path, &st) < 0)
+        text = xstrdup("it is gone");
+    else if (st.st_dev != a->dev || st.st_ino != a->ino)
+        text = xstrdup("it is another file");
+    else if ((uint64_t)st.st_size != a->size)
+        text = xasprintf("it has %lld bytes, %llu were written", (long long)st.st_size,
+                         (unsigned long long)a->size);
+    if (!text || a->damaged)
+        return;
+    a->damaged = true;
+    say(a, LOG_ERROR, text);
+}
+
+int audit_check(struct audit *a, struct err *e)
+{
+    if (!a)
+        return 0;
+    look_at_file(a);
+    if (a->damaged)
+        return err_set(e, -EIO,
+                       "the audit log is not as it was written, and nothing more is begun");
+    flush(a);
+    if (a->failed)
+        return err_set(e, -EIO, "the audit log cannot be written: %s", strerror(a->failed));
+    return 0;
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+/* The folder's real path and the name in it. Code owns the workspace. */
+static int find_path(struct audit *a, struct err *e)
+{
+    const char *path = a->config.path, *workspace = a->config.workspace;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    drop_str char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+    char real[PATH_MAX];
+    if (!realpath(folder, real))
+        return err_set(e, -errno, "%s: %s", folder, strerror(errno));
+    size_t n = strlen(workspace);
+    bool inside = strcmp(workspace, "/") == 0 ||
+                  (strncmp(real, workspace, n) == 0 && (real[n] == '/' || real[n] == '\0'));
+    if (inside)
+        return err_set(e, -EPERM, "it is in the workspace, where code writes");
+    a->path = xasprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+    return 0;
+}
+
+static int open_file(struct audit *a, struct err *e)
+{
+    struct stat st;
+    a->fd = open(a->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (a->fd < 0 || fstat(a->fd, &st) < 0)
+        return err_set(e, -errno, "%s", errno == ELOOP ? "it is a link" : strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+        return err_set(e, -EPERM, "it is no file, or one with several names");
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return err_set(e, -EPERM, "others than its owner may write to it");
+    if (flock(a->fd, LOCK_EX | LOCK_NB) < 0)
+        return err_set(e, -EBUSY, "another server writes to it");
+    a->dev = st.st_dev;
+    a->ino = st.st_ino;
+    a->size = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int read_tail(const struct audit *a, struct buf *tail, struct err *e)
+{
+    size_t n = a->size < tail->cap ? (size_t)a->size : tail->cap;
+    if (buf_reserve(tail, n) < 0)
+        return err_set(e, -ENOMEM, "no memory");
+    while (tail->len < n) {
+        ssize_t got =
+            pread(a->fd, tail->data + tail->len, n - tail->len, (off_t)(a->size - n + tail->len));
+        if (got <= 0)
+            return err_set(e, got < 0 ? -errno : -EIO, "read: %s",
+                           got < 0 ? strerror(errno) : "it became shorter");
+        tail->len += (size_t)got;
+    }
+    return 0;
+}
+
+/* Goes on behind the last record; what a crash has left behind that is named. */
+static int start(struct audit *a, struct err *e)
+{
+    drop_buf struct buf tail = BUF_INIT(AUDIT_TORN_MAX + AUDIT_LINE_MAX),
+                        line = BUF_INIT(AUDIT_LINE_MAX);
+    const char *torn = NULL;
+    size_t torn_n = 0;
+    int r = read_tail(a, &tail, e);
+    if (r == 0)
+        r = audit_find_end(buf_text(&tail), tail.len, tail.len == a->size, &a->link, &torn, &torn_n,
+                           e);
+    if (r < 0)
+        return r;
+    if (tail.len > 0 && tail.data[tail.len - 1] != '\n')
+        (void)buf_addc(&a->waiting, '\n');
+    struct jsonw w = JSONW(&line);
+    put_event(a, &w, &(struct audit_event){.kind = AUDIT_START});
+    jsonw_set_text(&w, "version", a->config.version);
+    if (torn_n > 0) {
+        jsonw_set_object(&w, "torn");
+        put_digest(&w, torn, torn_n);
+        jsonw_end(&w);
+        say(a, LOG_WARNING, "its last line is torn; the start names it");
+    }
+    if (append(a, &line) < 0)
+        return err_set(e, -EIO, "it cannot be written: %s", strerror(a->failed));
+    say_hash(a);
+    return 0;
+}
+
+static struct audit *free_audit(struct audit *a)
+{
+    (void)fd_close(a->fd);
+    buf_done(&a->waiting);
+    xfree(a->path);
+    xfree(a);
+    return NULL;
+}
+
+int audit_open(const struct audit_config *config, struct audit **ret, struct err *e)
+{
+    struct audit *a = NEW(struct audit);
+    a->config = *config;
+    a->fd = -1;
+    a->waiting = BUF_INIT(AUDIT_WAITING_MAX + 1);
+    int r = find_path(a, e);
+    if (r == 0)
+        r = open_file(a, e);
+    if (r == 0)
+        r = start(a, e);
+    if (r < 0) {
+        (void)free_audit(a);
+        return err_wrap(e, "the audit log %s", config->path);
+    }
+    *ret = a;
+    return 0;
+}
+
+struct audit *audit_close(struct audit *a)
+{
+    if (!a)
+        return NULL;
+    (void)audit_add(a, &(struct audit_event){.kind = AUDIT_STOP});
+    (void)fdatasync(a->fd);
+    if (a->waiting.len > 0)
+        say(a, LOG_ERROR, "its last records could not be written");
+    else
+        say_hash(a);
+    return free_audit(a);
+}

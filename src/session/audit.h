@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/audit.h - the audit log: who ran, called, approved and asked for what, in a file that is
+ * only ever appended to (docs/audit.md; the lines: audit_chain.h).
+ * Owner:   the server opens one and lends it to whoever has something to tell; NULL: there is none,
+ *          and every function takes that.
+ * Content: never code, arguments, results or secrets: names, outcomes, and of code its SHA-256.
+ * Failure: what cannot be written waits, up to AUDIT_WAITING_MAX bytes; until it is written
+ *          audit_add() and audit_check() answer -EIO, so that nothing new is begun.
+ * Calls:   loop thread only. A record is one write(2) on a file, which is synced at the end. */
+#ifndef SESSION_AUDIT_H
+#define SESSION_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+
+#define AUDIT_WAITING_MAX ((size_t)1 << 20)
+#define AUDIT_TEXT_MAX 256 /* bytes of a name; more is cut, and ends in "..." */
+#define AUDIT_TELL 1000    /* so many records after one another the hash is logged */
+
+struct audit_config {      /* copied; the texts are borrowed for the call */
+    const char *path;      /* made with mode 0600; what is there is gone on with */
+    const char *workspace; /* absolute: a file in there is refused, code writes there */
+    const char *version;
+    void (*log)(enum log_level level, const char *text);
+};
+
+struct audit;
+/* Writes a "start". -EPERM: the file is one that code could be led to, -EBUSY: another server has
+ * it, -EBADMSG: its end is no record; or what open(2) and write(2) say. */
+MUST_CHECK int audit_open(const struct audit_config *config, struct audit **ret, struct err *e);
+/* Writes a "stop" and logs the last hash. NULL in, NULL out. */
+struct audit *audit_close(struct audit *audit);
+
+enum audit_kind {
+    AUDIT_START,
+    AUDIT_STOP,
+    AUDIT_CELL,     /* it begins */
+    AUDIT_CELL_END, /* of one that has begun */
+    AUDIT_TOOL_CALL,
+    AUDIT_APPROVAL, /* whether a call may be made: each call has one before it */
+    AUDIT_LOGIN,
+    AUDIT_LOGIN_REFUSED,
+    AUDIT_SERVER_REGISTERED,
+    AUDIT_SESSION_CREATED,
+    AUDIT_SESSION_ENDED,
+    AUDIT__COUNT
+};
+
+struct audit_event { /* borrowed for the call; what is NULL, 0 or not timed is left out */
+    enum audit_kind kind;
+    const char *session;
+    uint64_t cell; /* its number in the session */
+    const char *server, *tool;
+    const char *door, *address, *role; /* of a login */
+    const char *by;                    /* of an approval */
+    const char *outcome;
+    bool timed;
+    int64_t ms;       /* it took, when `timed` */
+    const char *code; /* only its SHA-256 and its length are written */
+    size_t code_len;
+};
+
+/* 0: it is written. -EIO: it waits, or was dropped, and nothing new may be begun. */
+int audit_add(struct audit *audit, const struct audit_event *event);
+
+/* Whether something new may be begun; tries again what waits. -EIO with the reason. */
+MUST_CHECK int audit_check(struct audit *audit, struct err *e);
+
+#endif

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chromium by its DevTools pipe, with nothing but the standard library: runs in the browser's container.
+
+Requests come as lines of JSON on standard input, answers go to standard output:
+{"do": "open", "url": …}, {"do": "run", "script": …} (its value), {"do": "press", "key": …, "ctrl": …},
+{"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--user-data-dir=/tmp/browser",
+    "--remote-debugging-pipe",
+]
+KEYS = {"Tab": 9, "Enter": 13, " ": 32}
+
+
+class Browser:
+    """One page. Answers are taken as they come; events are kept when they are complaints."""
+
+    def __init__(self) -> None:
+        to_browser, self.write_end = os.pipe()
+        self.read_end, from_browser = os.pipe()
+
+        def give_pipes() -> None:
+            first, second = os.dup(to_browser), os.dup(from_browser)
+            os.dup2(first, 3)
+            os.dup2(second, 4)
+
+        self.process = subprocess.Popen(
+            ["chromium", *FLAGS, "about:blank"],
+            preexec_fn=give_pipes,
+            close_fds=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.last = 0
+        self.session = ""
+        self.rest = b""
+        self.complaints: list[str] = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target["targetId"] for target in targets if target["type"] == "page")
+        attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
+        self.session = attached["sessionId"]
+        for domain in ("Page", "Runtime"):
+            self.call(f"{domain}.enable")
+
+    def read(self) -> dict[str, Any]:
+        while b"\0" not in self.rest:
+            more = os.read(self.read_end, 1 << 16)
+            if not more:
+                raise EOFError("the browser is gone")
+            self.rest += more
+        text, _, self.rest = self.rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        return message
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        self.last += 1
+        message = {"id": self.last, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.write_end, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.read()
+            if answer.get("id") == self.last:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+            self.keep(answer)
+
+    def keep(self, event: dict[str, Any]) -> None:
+        if event.get("method") == "Runtime.exceptionThrown":
+            self.complaints.append(json.dumps(event["params"]))
+
+    def run(self, script: str) -> Any:
+        result = self.call(
+            "Runtime.evaluate",
+            expression=script,
+            returnByValue=True,
+            awaitPromise=True,
+            allowUnsafeEvalBlockedByCSP=False,
+        )
+        if "exceptionDetails" in result:
+            raise RuntimeError(json.dumps(result["exceptionDetails"]))
+        return result["result"].get("value")
+
+    def press(self, key: str, ctrl: bool) -> None:
+        details = {
+            "key": key,
+            "code": "Space" if key == " " else key,
+            "windowsVirtualKeyCode": KEYS[key],
+            "modifiers": 2 if ctrl else 0,
+        }
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        down = {"type": "keyDown", "text": text} if text and not ctrl else {"type": "rawKeyDown"}
+        self.call("Input.dispatchKeyEvent", **details, **down)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **details)
+
+
+def handle(browser: Browser, ask: dict[str, Any]) -> Any:
+    if ask["do"] == "open":
+        browser.call("Page.navigate", url=ask["url"])
+    elif ask["do"] == "run":
+        return browser.run(ask["script"])
+    elif ask["do"] == "press":
+        browser.press(ask["key"], ask["ctrl"])
+    elif ask["do"] == "type":
+        browser.call("Input.insertText", text=ask["text"])
+    return browser.complaints
+
+
+def main() -> None:
+    browser = Browser()
+    for line in sys.stdin:
+        try:
+            answer = {"value": handle(browser, json.loads(line))}
+        except RuntimeError as e:
+            answer = {"error": str(e)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    browser.process.kill()
+
+
+main()

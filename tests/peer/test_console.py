@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console in a real Chromium: tests/peer/console/browser.py drives it, in a container beside the server's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from box import IMAGE, PNG, docker
+
+HERE = Path(__file__).parent
+URL = "http://localhost:8080/"
+TOKEN = "the-token"
+SECONDS = 60
+
+
+class Page:
+    """What the browser shows; every question is asked until its answer is right."""
+
+    def __init__(self, server: str) -> None:
+        self.process = subprocess.Popen(
+            [
+                *("docker", "run", "-i", "--rm", "--init", "--network", f"container:{server}"),
+                *("-v", f"{HERE}/console/browser.py:/browser.py:ro", os.environ["PEER_BROWSER"]),
+                *("python3", "-u", "/browser.py"),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, what: str, **more: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"do": what, **more}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        return answer["value"]
+
+    def run(self, script: str) -> Any:
+        return self.do("run", script=script)
+
+    def wait(self, script: str) -> Any:
+        end = time.monotonic() + SECONDS
+        while not (value := self.run(script)):
+            assert time.monotonic() < end, f"{script}: {self.run('document.body.innerText')}"
+            time.sleep(0.1)
+        return value
+
+    def wait_text(self, selector: str, text: str) -> None:
+        self.wait(
+            f"document.querySelector({json.dumps(selector)})"
+            f"?.innerText.includes({json.dumps(text)})"
+        )
+
+    def cell(self, code: str) -> None:
+        """Typed by a user without a mouse."""
+        self.run("document.querySelector('#code').focus()")
+        self.do("type", text=code)
+        self.do("press", key="Enter", ctrl=True)
+        self.wait("document.querySelector('#code').value === ''")
+
+    def press(self, label: str) -> None:
+        """A button found by its accessible name, and pressed by key."""
+        find = (
+            "[...document.querySelectorAll('button')].find((b) => !b.closest('[hidden]') &&"
+            f" (b.getAttribute('aria-label') ?? b.textContent) === {json.dumps(label)})"
+        )
+        self.wait(f"Boolean({find})")
+        self.run(f"{find}.focus()")
+        self.do("press", key="Enter", ctrl=False)
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    server = docker(
+        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}", IMAGE, "serve"),
+        "--approve-shell-cmds",
+    ).strip()
+    try:
+        yield server
+    finally:
+        docker("rm", "-f", server)
+
+
+@pytest.fixture(scope="module")
+def page(server: str) -> Iterator[Page]:
+    page = Page(server)
+    try:
+        page.do("open", url=URL)
+        page.wait("document.readyState === 'complete' && document.querySelector('#sign-in')"
+                  " && !document.querySelector('#sign-in').hidden")
+        assert page.run("document.activeElement.id") == "token"
+        page.do("type", text=TOKEN)
+        page.do("press", key="Enter", ctrl=False)
+        page.wait_text("#sessions", "default")
+        yield page
+    finally:
+        page.close()
+
+
+def test_a_cell_is_run_and_its_output_and_picture_are_shown(page: Page) -> None:
+    page.cell("print('a' + 'b' * 3)")
+    page.wait_text("#output", "abbb")
+    picture = base64.b64encode(PNG).decode()
+    page.cell(f"from IPython.display import Image; import base64; Image(base64.b64decode('{picture}'))")
+    page.wait("document.querySelector('#output img')?.naturalWidth === 1")
+    assert page.run("document.querySelector('#output img').src.startsWith('data:image/png;base64,')")
+    page.cell("1 / 0")
+    page.wait_text("#output", "ZeroDivisionError: division by zero")
+
+
+HOSTILE = """<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"><svg onload="hacked = 3">"""
+
+
+def test_hostile_output_is_text(page: Page) -> None:
+    before = page.run("document.querySelectorAll('#output img').length")
+    page.cell(f"hostile = {HOSTILE!r}; print(hostile)")
+    page.wait_text("#output", "<script>window.hacked = 1</script>")
+    page.cell("from IPython.display import HTML, Javascript, SVG, display\n"
+              "display(HTML(hostile), Javascript('window.hacked = 4'))")
+    page.cell("display({'image/svg+xml': '<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"hacked=5\"/>',"
+              " 'text/plain': hostile}, raw=True)")
+    page.cell("display({'image/png': 'x\" onerror=\"window.hacked = 6', 'text/plain': hostile}, raw=True)")
+    page.cell("open('<img src=x onerror=hacked=7>', 'w').close(); raise ValueError(hostile)")
+    page.wait_text("#output", "ValueError: <script>")
+    assert page.run("window.hacked === undefined")
+    assert page.run("document.querySelectorAll('#output script, #output svg, #output iframe').length") == 0
+    # one picture more: the broken PNG, whose data was cut to what base64 has
+    assert page.run("document.querySelectorAll('#output img').length") == before + 1
+    page.press("default (idle)")
+    page.wait_text("#files", "<img src=x onerror=hacked=7>")
+    assert page.run("window.hacked === undefined")
+
+
+def test_the_policy_lets_no_html_and_no_inline_script_in(page: Page) -> None:
+    assert page.run(
+        "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'made'; } catch (e) { return e.name; } })()"
+    ) == "TypeError"
+    assert page.run(
+        "(() => { try { Function('return 1')(); return 'made'; } catch (e) { return e.name; } })()"
+    ) != "made"
+    assert page.run("fetch('http://127.0.0.1:8080/livez', {mode: 'no-cors'}).then(() => 'sent', () => 'kept')") == "kept"
+
+
+@pytest.mark.parametrize("label", ["Reject", "Accept"])
+def test_a_call_is_shown_with_what_it_would_run_and_is_decided(page: Page, label: str) -> None:
+    page.cell(f"!echo done-{label}-$((40 + 2))")
+    page.wait_text("#approvals", f"echo done-{label}-$((40 + 2))")
+    page.press(f"{label} ipybox.shell")
+    page.wait("document.querySelectorAll('#approvals li').length === 0")
+    page.wait_text("#output", f"done-{label}-42" if label == "Accept" else "rejected")
+
+
+def test_sessions_are_made_used_and_ended(page: Page) -> None:
+    page.run("document.querySelector('#new-id').focus()")
+    page.do("type", text="second")
+    page.do("press", key="Enter", ctrl=False)
+    page.wait_text("#output-title", "Output of second")
+    page.cell("print('in ' + 'the second')")
+    page.wait_text("#output", "in the second")
+    page.press("End the session")
+    page.wait_text("#output-title", "Output of default")
+    page.wait_text("#output", "abbb")  # from the beginning again
+
+
+def test_the_keyboard_is_enough_and_everything_has_a_name(page: Page) -> None:
+    names = page.run(
+        "[...document.querySelectorAll('button, input, textarea')].map((e) =>"
+        " (e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent).trim())"
+    )
+    assert all(names), names
+    page.run("document.activeElement.blur()")
+    reached = set()
+    for _ in range(40):
+        page.do("press", key="Tab", ctrl=False)
+        reached.add(page.run("document.activeElement.id || document.activeElement.textContent"))
+    assert {"code", "output", "new-id", "interrupt", "sign-out", "Run"} <= reached, reached
+
+
+def test_a_forgotten_token_is_asked_for_again(page: Page) -> None:
+    page.press("Forget the token")
+    page.wait("!document.querySelector('#sign-in').hidden && document.querySelector('#main').hidden")
+    assert page.run("sessionStorage.length + localStorage.length + document.cookie.length") == 0
+    page.do("type", text="wrong")
+    page.do("press", key="Enter", ctrl=False)
+    page.wait_text("#status", "IPYBOX_TOKEN")
+    assert page.do("errors") == []
+    assert page.run("document.querySelector('#main').hidden")
