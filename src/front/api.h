@@ -29,6 +29,7 @@ struct api_config { /* copied; what it points to is borrowed */
     const struct metrics *metrics;
     struct audit *audit; /* NULL: there is none */
     const struct packages_config *packages;
+    const struct mcp_extension *mcp_extension; /* of /mcp, for tests (mcp_call.h); NULL: none */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 

@@ -12,7 +12,7 @@
 struct held {
     struct held *next;
     char id[SESSIONS_ID_MAX + 1];
-    bool made; /* for MCP: it ends when MCP does not need it any more */
+    bool own; /* of one client of MCP, with which it ends */
 };
 
 struct api_mcp_sessions {
@@ -26,18 +26,17 @@ static int session_for(void *ctx, const char *name, struct api_mcp_session *ret,
 {
     struct api_mcp_sessions *m = ctx;
     struct sessions *sessions = m->api->config->sessions;
-    const struct sessions_spec spec = {.id = name};
+    const struct sessions_spec spec = {.id = name, .idle_ms = name ? API_MCP_IDLE_MS : 0};
     struct sessions_view view;
     bool there = name && sessions_find(sessions, name, &view);
     int r = there ? 0 : sessions_create(sessions, &spec, &view, e);
     if (r < 0)
         return r;
     struct held *held = NEW(struct held);
-    held->made = !there;
+    held->own = !name;
     (void)snprintf(held->id, sizeof held->id, "%s", view.id);
     held->next = m->first;
     m->first = held;
-    sessions_touch(sessions, held->id);
     *ret = (struct api_mcp_session){.session = view.session, .id = held->id, .handle = held};
     return 0;
 }
@@ -59,21 +58,30 @@ static void session_done(void *ctx, void *handle)
     struct api_mcp_sessions *m = ctx;
     const struct held *held = handle;
     struct err e = ERR_NONE;
-    if (held->made && sessions_end(m->api->config->sessions, held->id, &e) < 0)
+    if (held->own && sessions_end(m->api->config->sessions, held->id, &e) < 0)
         log_debug("mcp", "session %s: %s", held->id, e.msg);
     drop(m, held);
 }
 
+static void session_used(void *ctx, void *handle)
+{
+    struct api_mcp_sessions *m = ctx;
+    const struct held *held = handle;
+    sessions_touch(m->api->config->sessions, held->id);
+}
+
+/* It may be held twice: by its own client, and by others that name it. */
 static void on_ended(void *ctx, const char *id)
 {
     struct api_mcp_sessions *m = ctx;
-    struct held *held = m->first;
-    while (held && strcmp(held->id, id) != 0)
-        held = held->next;
-    if (!held)
-        return;
-    api_mcp_session_ended(m->api->mcp, held);
-    drop(m, held);
+    struct held *next = NULL;
+    for (struct held *held = m->first; held; held = next) {
+        next = held->next;
+        if (strcmp(held->id, id) != 0)
+            continue;
+        api_mcp_session_ended(m->api->mcp, held);
+        drop(m, held);
+    }
 }
 
 struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
@@ -82,10 +90,12 @@ struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
     struct api_mcp_sessions *m = NEW(struct api_mcp_sessions);
     m->api = api;
     m->mcp = (struct mcp_config){.loop = c->loop,
-                                 .packages = *c->packages,
                                  .toolplane = c->toolplane,
                                  .version = c->version,
-                                 .approvals = c->approvals};
+                                 .approvals = c->approvals,
+                                 .extension = c->mcp_extension};
+    if (c->packages)
+        m->mcp.packages = *c->packages;
     m->watcher = (struct sessions_watcher){.ended = on_ended, .ctx = m};
     sessions_watch(c->sessions, &m->watcher);
     api->mcp = api_mcp_open(&(struct api_mcp_config){.loop = c->loop,
@@ -94,6 +104,7 @@ struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
                                                      .idle_ms = API_MCP_IDLE_MS,
                                                      .session_for = session_for,
                                                      .session_done = session_done,
+                                                     .session_used = session_used,
                                                      .ctx = m});
     return m;
 }

@@ -124,9 +124,28 @@ static int read_spec(const struct json *body, struct sessions_spec *spec, struct
     return r;
 }
 
+/* -EINVAL: not one of them. */
+static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
+{
+    static const char *const names[] = {[APPROVALS_BY_POLICY] = "policy",
+                                        [APPROVALS_ASK_ALL] = "ask",
+                                        [APPROVALS_DENY_ALL] = "deny"};
+    const char *name = names[APPROVALS_BY_POLICY];
+    int r = api_text(body, "approval", &name, e);
+    for (size_t i = 0; r == 0 && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum approvals_strictness)i;
+            return 0;
+        }
+    }
+    return r < 0 ? r : err_set(e, -EINVAL, "approval: policy, ask or deny is needed");
+}
+
 static void sessions_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"id", "env", "cwd", "timeout_ms", "idle_timeout_ms", NULL};
+    static const char *const known[] = {"id",       "env", "cwd", "timeout_ms", "idle_timeout_ms",
+                                        "approval", NULL};
+    enum approvals_strictness strictness;
     struct api *api = ctx;
     struct sessions_spec spec;
     struct sessions_view view;
@@ -134,11 +153,13 @@ static void sessions_post(void *ctx, struct http_request *r)
     drop_json struct json *body = NULL;
     if (!api_body(r, known, &body))
         return;
-    if (read_spec(body, &spec, &e) < 0 ||
-        sessions_create(api->config->sessions, &spec, &view, &e) < 0)
+    if (read_spec(body, &spec, &e) < 0 || read_strictness(body, &strictness, &e) < 0 ||
+        sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
         api_fail(r, &e);
-    else
-        answer_session(r, 201, &view);
+        return;
+    }
+    approvals_restrict(api->config->approvals, view.id, strictness);
+    answer_session(r, 201, &view);
 }
 
 static void sessions_get(void *ctx, struct http_request *r)

@@ -30,6 +30,12 @@ struct waiting { /* of one session */
     bool told;
 };
 
+struct restricted { /* a session that is stricter than the policy */
+    struct restricted *next;
+    char *session;
+    enum approvals_strictness strictness;
+};
+
 struct approvals {
     struct approvals_config config;
     struct policy *policy;
@@ -39,6 +45,7 @@ struct approvals {
     struct approver *approvers;    /* best first */
     uint64_t seq;
     struct waiting *sessions;
+    struct restricted *restricted;
     struct loop_defer tell;
     void (*changed)(void *ctx, const char *session, bool waiting);
     void *changed_ctx;
@@ -168,6 +175,51 @@ int approvals_open(const struct approvals_config *config, struct approvals **ret
     return 0;
 }
 
+static struct restricted **find_restricted(struct approvals *all, const char *session)
+{
+    struct restricted **at = &all->restricted;
+    while (*at && strcmp((*at)->session, session) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop_restricted(struct restricted **at)
+{
+    struct restricted *r = *at;
+    *at = r->next;
+    xfree(r->session);
+    xfree(r);
+}
+
+void approvals_restrict(struct approvals *all, const char *session,
+                        enum approvals_strictness strictness)
+{
+    struct restricted **at = find_restricted(all, session);
+    if (*at)
+        drop_restricted(at);
+    if (strictness == APPROVALS_BY_POLICY)
+        return;
+    struct restricted *r = NEW(struct restricted);
+    *r = (struct restricted){all->restricted, xstrdup(session), strictness};
+    all->restricted = r;
+}
+
+static void restrict_judgement(struct approvals *all, const struct approval_subject *subject,
+                               struct policy_judgement *j)
+{
+    const struct restricted *r = *find_restricted(all, subject->session);
+    if (!r || j->action == POLICY_DENY)
+        return;
+    if (r->strictness == APPROVALS_DENY_ALL) {
+        policy_give_back(all->policy, j->rule);
+        j->action = POLICY_DENY;
+        (void)snprintf(j->why, sizeof j->why, "this session may call no tools");
+    } else if (j->action == POLICY_ALLOW && !j->granted &&
+               !policy_use_grant(all->policy, subject, loop_now(all->config.loop))) {
+        j->action = POLICY_ASK;
+    }
+}
+
 static void free_approval(struct approval *a)
 {
     struct approvals *all = a->approvals;
@@ -191,6 +243,8 @@ struct approvals *approvals_close(struct approvals *all)
         (void)approver_leave(all->approvers);
     while (all->sessions)
         drop_waiting(&all->sessions);
+    while (all->restricted)
+        drop_restricted(&all->restricted);
     loop_defer_stop(all->config.loop, &all->tell);
     (void)policy_free(all->policy);
     xfree(all);
@@ -200,6 +254,7 @@ struct approvals *approvals_close(struct approvals *all)
 void approvals_forget(struct approvals *all, const char *session)
 {
     policy_forget(all->policy, session);
+    approvals_restrict(all, session, APPROVALS_BY_POLICY);
 }
 
 /* --- the end of one -------------------------------------------------------------------------- */
@@ -421,6 +476,7 @@ int approvals_ask(struct approvals *all, const struct approval_subject *subject,
 {
     struct policy_judgement judgement;
     policy_judge(all->policy, subject, loop_now(all->config.loop), &judgement);
+    restrict_judgement(all, subject, &judgement);
     struct approval *a = new_approval(all, ctx);
     a->decided = decided;
     a->subject = *subject; /* while it is judged */

@@ -51,7 +51,16 @@ MUST_CHECK int approvals_open(const struct approvals_config *config, struct appr
 /* No event comes any more; the approvers have left before. Not from inside an event. */
 struct approvals *approvals_close(struct approvals *approvals); /* NULL in, NULL out */
 
-/* The session has ended: what was granted for it is forgotten. */
+/* What one session is held to beside the policy, which it can only make stricter. */
+enum approvals_strictness {
+    APPROVALS_BY_POLICY,
+    APPROVALS_ASK_ALL, /* what the policy allows is asked, too, unless there is a grant */
+    APPROVALS_DENY_ALL,
+};
+void approvals_restrict(struct approvals *approvals, const char *session,
+                        enum approvals_strictness strictness);
+
+/* The session has ended: what was granted for it, and its strictness, is forgotten. */
 void approvals_forget(struct approvals *approvals, const char *session);
 
 /* --- those who want to call ------------------------------------------------------------------ */

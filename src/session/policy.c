@@ -336,7 +336,8 @@ void policy_judge(struct policy *policy, const struct approval_subject *subject,
         rule->calls++;
     if (rule && ret->action == POLICY_ALLOW)
         judge_digest(policy, rule, subject, ret);
-    if (ret->action == POLICY_ASK && policy_use_grant(policy, subject, now_ms))
+    ret->granted = ret->action == POLICY_ASK && policy_use_grant(policy, subject, now_ms);
+    if (ret->granted)
         ret->action = POLICY_ALLOW;
 }
 

@@ -27,6 +27,7 @@ enum policy_action { POLICY_ALLOW, POLICY_ASK, POLICY_DENY };
 struct policy_judgement {
     enum policy_action action;
     int rule;      /* which one, -1: none; its budget has one call less unless denied */
+    bool granted;  /* allowed by a grant, one of whose calls it took */
     char why[200]; /* denied: why; ask: what is special about it, or "" */
 };
 

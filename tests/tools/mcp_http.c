@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mcp-http PORT plain|fixtures [OPTION...] - MCP over HTTP alone, on localhost, with the server's
- * options, real kernels and, when asked for, what the conformance suite needs to find. Prints the
+ * mcp-http PORT plain|fixtures [OPTION...] - the HTTP API on localhost, with the server's options,
+ * real kernels and, when asked for, what the conformance suite needs to find. Prints the
  * port (PORT 0: any) and ends with its standard input.
  * mcp-http shim … is the shim that it starts above each kernel. */
 #include <signal.h>
@@ -16,13 +16,12 @@
 #include "entrypoint/identity.h"
 #include "entrypoint/server_tools.h"
 #include "entrypoint/version.h"
-#include "front/api_mcp.h"
-#include "front/api_parts.h"
+#include "front/api.h"
 #include "mcp_fixtures.h"
 #include "sandbox/shim.h"
 #include "session/sessions.h"
 
-enum { SESSIONS_MAX = 50, IDLE_MS = 30 * 60 * 1000, KILL_WAIT_MS = 2000 };
+enum { KILL_WAIT_MS = 2000 };
 
 struct program {
     struct options options;
@@ -37,8 +36,8 @@ struct program {
     struct session_config session_config;
     struct sessions *sessions;
     struct server_tools *tools;
-    struct mcp_config mcp_config;
-    struct api api;
+    struct packages_config packages;
+    struct api *api;
     struct loop_io *input;
     char runtime_dir[IDENTITY_PATH_MAX];
 };
@@ -53,38 +52,18 @@ static void check(int r, const struct err *e)
     exit(1);
 }
 
-/* --- sessions: of the table; their ids are the handles ----------------------------------------- */
-
-static int session_for(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e)
-{
-    (void)ctx;
-    const struct sessions_spec spec = {.id = name};
-    struct sessions_view view;
-    if (!name || !sessions_find(program.sessions, name, &view)) {
-        int r = sessions_create(program.sessions, &spec, &view, e);
-        if (r < 0)
-            return r;
-    }
-    char *id = xstrdup(view.id);
-    *ret = (struct api_mcp_session){.session = view.session, .id = id, .handle = id};
-    return 0;
-}
-
-static void session_done(void *ctx, void *handle)
-{
-    (void)ctx;
-    struct err e = ERR_NONE;
-    if (sessions_end(program.sessions, handle, &e) < 0)
-        log_debug("sessions", "%s", e.msg);
-    xfree(handle);
-}
-
 /* --- the end ---------------------------------------------------------------------------------- */
+
+static void on_drained(void *ctx)
+{
+    (void)ctx;
+    loop_quit(program.loop);
+}
 
 static void on_stopped(void *ctx)
 {
     (void)ctx;
-    loop_quit(program.loop);
+    api_drain(program.api, on_drained, NULL);
 }
 
 static void on_input(void *ctx, unsigned events)
@@ -94,7 +73,7 @@ static void on_input(void *ctx, unsigned events)
     if (read(0, bytes, sizeof bytes) > 0)
         return;
     program.input = loop_io_del(program.input);
-    api_mcp_stop(program.api.mcp);
+    api_stop(program.api);
     sessions_stop(program.sessions, 0, on_stopped, NULL);
 }
 
@@ -177,37 +156,29 @@ static void open_sessions(struct err *e)
 static void open_door(int port, bool fixtures, struct err *e)
 {
     struct program *p = &program;
-    p->mcp_config = (struct mcp_config){.loop = p->loop,
-                                        .packages = {.spawner = p->spawner,
-                                                     .python = p->options.python,
-                                                     .envp = (const char *const *)p->env.pip,
-                                                     .cwd = p->options.workspace},
-                                        .toolplane = server_tools_plane(p->tools),
-                                        .approvals = server_tools_approvals(p->tools),
-                                        .version = IPYBOX_VERSION,
-                                        .extension = fixtures ? &mcp_fixtures : NULL};
-    struct api_mcp_config mcp = {.loop = p->loop,
-                                 .mcp = &p->mcp_config,
-                                 .sessions_max = SESSIONS_MAX,
-                                 .idle_ms = IDLE_MS,
-                                 .session_for = session_for,
-                                 .session_done = session_done};
-    p->api = (struct api){.loop = p->loop, .mcp = api_mcp_open(&mcp)};
-    struct http_config door = {.loop = p->loop,
-                               .host = "localhost",
-                               .port = port,
-                               .routes = api_mcp_routes.routes,
-                               .n_routes = api_mcp_routes.n,
-                               .ctx = &p->api};
-    check(http_open(&door, &p->api.http, e), e);
+    p->packages = (struct packages_config){.spawner = p->spawner,
+                                           .python = p->options.python,
+                                           .envp = (const char *const *)p->env.pip,
+                                           .cwd = p->options.workspace};
+    struct api_config api = {.loop = p->loop,
+                             .host = "localhost",
+                             .port = port,
+                             .workspace = p->options.workspace,
+                             .version = IPYBOX_VERSION,
+                             .sessions = p->sessions,
+                             .toolplane = server_tools_plane(p->tools),
+                             .approvals = server_tools_approvals(p->tools),
+                             .metrics = &p->metrics,
+                             .packages = &p->packages,
+                             .mcp_extension = fixtures ? &mcp_fixtures : NULL};
+    check(api_open(&api, &p->api, e), e);
     check(loop_io_add(p->loop, 0, LOOP_IN, on_input, NULL, &p->input, e), e);
 }
 
 static void close_all(void)
 {
     struct program *p = &program;
-    p->api.http = http_close(p->api.http);
-    p->api.mcp = api_mcp_close(p->api.mcp);
+    p->api = api_close(p->api);
     p->tools = server_tools_close(p->tools);
     p->sessions = sessions_close(p->sessions);
     p->template = template_close(p->template);
@@ -232,7 +203,7 @@ int main(int argc, char **argv)
     open_loop(&e);
     open_sessions(&e);
     open_door((int)strtol(argv[1], NULL, 10), strcmp(argv[2], "fixtures") == 0, &e);
-    (void)fprintf(stdout, "%d\n", http_port(program.api.http));
+    (void)fprintf(stdout, "%d\n", api_port(program.api));
     (void)fflush(stdout);
     loop_run(program.loop);
     close_all();

@@ -195,6 +195,8 @@ static void *swap_about(void *ctx)
         (void)unlinkat(w, "s", 0);
         (void)try_link("/", "s");
         (void)unlinkat(w, "s", 0);
+        (void)unlinkat(w, "s/made", AT_REMOVEDIR); /* made by the other side meanwhile */
+        (void)unlinkat(w, "s", AT_REMOVEDIR);
         (void)renameat(w, "s-folder", w, "s");
         atomic_fetch_add(&swaps, 1);
     }

@@ -231,7 +231,25 @@ static void only_so_many_packages_at_once_and_who_leaves_ends_his(void)
         (void)fd_close(fds[i]);
 }
 
+static void a_session_can_be_stricter_than_the_policy(void)
+{
+    open_with_tokens(true);
+    call_with("POST /v1/sessions", EXECUTOR, "{\"approval\":\"never\"}");
+    check_head("HTTP/1.1 400 ");
+    call_with("POST /v1/sessions", EXECUTOR, "{\"id\":\"s\",\"approval\":\"deny\"}");
+    check_head("HTTP/1.1 201 ");
+    ask_for("s");
+    TEST_CHECK(decided == 1 && verdict == APPROVAL_REJECTED);
+    ask_for("default");
+    TEST_CHECK(decided == 1);
+    call_with("DELETE /v1/sessions/s", EXECUTOR, "");
+    ask_for("s"); /* another session of this name would not inherit it */
+    TEST_CHECK(decided == 1);
+    close_api();
+}
+
 TEST_LIST = {
+    {"a_session_can_be_stricter_than_the_policy", a_session_can_be_stricter_than_the_policy},
     {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
     {"only_so_many_packages_at_once_and_who_leaves_ends_his",
      only_so_many_packages_at_once_and_who_leaves_ends_his},

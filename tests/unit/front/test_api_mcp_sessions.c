@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * MCP over HTTP and the table of sessions. */
+#include "apitest.h"
+
+#define ACCEPT "Accept: application/json, text/event-stream\r\n"
+#define INITIALIZE                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"2025-11-25\"}}"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define E                                                                                          \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN                                                                                     \
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"                               \
+    "Mcp-Name: execute_ipython_cell\r\n"
+
+static char session_id[64];
+
+static void open_mcp(void)
+{
+    open_ready();
+}
+
+static void post(const char *headers, const char *body)
+{
+    drop_str char *all = xasprintf(ACCEPT "%s", headers);
+    call_with("POST /mcp", all, body);
+}
+
+/* Does not wait for an answer. */
+static void post_and_go(const char *headers, const char *body)
+{
+    drop_str char *all = xasprintf(ACCEPT "%s", headers);
+    int fd = send_with("POST /mcp", all, body);
+    turn();
+    (void)fd_close(fd);
+    turn();
+}
+
+static void ping(const char *expected)
+{
+    drop_str char *headers = xasprintf("Mcp-Session-Id: %s\r\n", session_id);
+    post(headers, PING);
+    check_head(expected);
+}
+
+static void initialize(void)
+{
+    post("", INITIALIZE);
+    check_head("HTTP/1.1 200 ");
+    (void)snprintf(session_id, sizeof session_id, "%s", header_of("Mcp-Session-Id"));
+}
+
+/* The id of the session that came last. */
+static void last_session(char id[SESSIONS_ID_MAX + 1])
+{
+    struct sessions_view view;
+    for (size_t at = 0; sessions_next(sessions, &at, &view);)
+        (void)snprintf(id, SESSIONS_ID_MAX + 1, "%s", view.id);
+}
+
+static void a_session_of_the_handshake_is_one_of_the_table_and_ends_with_it(void)
+{
+    open_mcp();
+    initialize();
+    TEST_CHECK(sessions_count(sessions) == 2);
+    ping("HTTP/1.1 200 ");
+    drop_str char *headers = xasprintf("Mcp-Session-Id: %s\r\n", session_id);
+    call_with("DELETE /mcp", headers, "");
+    check_head("HTTP/1.1 200 ");
+    char id[SESSIONS_ID_MAX + 1];
+    last_session(id);
+    TEST_CHECK(strcmp(id, "default") == 0);
+    close_api();
+}
+
+static void one_that_is_ended_elsewhere_is_over_here(void)
+{
+    char id[SESSIONS_ID_MAX + 1];
+    struct err e = ERR_NONE;
+    open_mcp();
+    initialize();
+    last_session(id);
+    TEST_CHECK(sessions_end(sessions, id, &e) == 0);
+    turn();
+    ping("HTTP/1.1 404 ");
+    TEST_CHECK(sessions_count(sessions) == 1);
+    close_api();
+}
+
+static void a_named_session_is_made_once_and_stays(void)
+{
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\",\"session\":\"a\"}," E "}}";
+    char id[SESSIONS_ID_MAX + 1];
+    open_mcp();
+    for (int i = 0; i < 2; i++) {
+        post_and_go(MODERN, call);
+        TEST_CHECK(sessions_count(sessions) == 2);
+    }
+    last_session(id);
+    TEST_CHECK(strcmp(id, "a") == 0);
+    close_api();
+}
+
+static void one_that_is_held_twice_ends_for_both(void)
+{
+    char id[SESSIONS_ID_MAX + 1];
+    struct err e = ERR_NONE;
+    open_mcp();
+    initialize();
+    last_session(id);
+    drop_str char *call = xasprintf(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\",\"session\":\"%s\"}," E "}}",
+        id);
+    post_and_go(MODERN, call);
+    TEST_CHECK(sessions_count(sessions) == 2 && sessions_end(sessions, id, &e) == 0);
+    turn();
+    TEST_CHECK(sessions_count(sessions) == 1);
+    ping("HTTP/1.1 404 ");
+    close_api();
+}
+
+static void without_a_name_it_is_the_default_one(void)
+{
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\"}," E "}}";
+    open_mcp();
+    post_and_go(MODERN, call);
+    TEST_CHECK(sessions_count(sessions) == 1);
+    close_api();
+}
+
+static void a_token_is_needed_where_there_is_one(void)
+{
+    api_config.execute_token = "secret";
+    open_mcp();
+    post("", INITIALIZE);
+    check_head("HTTP/1.1 401 ");
+    post("Authorization: Bearer secret\r\n", INITIALIZE);
+    check_head("HTTP/1.1 200 ");
+    close_api();
+}
+
+TEST_LIST = {
+#define T(name) {#name, name}
+    T(a_session_of_the_handshake_is_one_of_the_table_and_ends_with_it),
+    T(one_that_is_ended_elsewhere_is_over_here),
+    T(a_named_session_is_made_once_and_stays),
+    T(one_that_is_held_twice_ends_for_both),
+    T(without_a_name_it_is_the_default_one),
+    T(a_token_is_needed_where_there_is_one),
+    {NULL, NULL},
+};
