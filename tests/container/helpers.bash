@@ -18,7 +18,12 @@ teardown()
 {
     local left
     if declare -F after_test >/dev/null; then after_test; fi    # a file's own
-    left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
+    # One that --rm is taking away at this moment is gone soon.
+    for _ in {1..50}; do
+        left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
+        if [ -z "$left" ] || docker ps -q --filter "label=ipybox.test=$name" | grep -q .; then break; fi
+        sleep 0.1
+    done
     if [ -n "$left" ]; then
         # shellcheck disable=SC2086  # one id per word
         timeout 60 docker rm -f $left >/dev/null
