@@ -10,6 +10,7 @@
 #include "front/api_metrics.h"
 #include "front/api_parts.h"
 #include "front/http_auth.h"
+#include "front/openapi.h"
 
 enum { DRAIN_STEP_MS = 10 };
 
@@ -123,7 +124,15 @@ static void get_readyz(void *ctx, struct http_request *r)
                   api->stopping ? "stopping" : "starting");
 }
 
+static void get_openapi(void *ctx, struct http_request *r)
+{
+    static const struct http_header type = {"Content-Type", API_TYPE};
+    (void)ctx;
+    http_answer(r, 200, &type, 1, (const char *)openapi, openapi_size);
+}
+
 static const struct http_route core_routes[] = {
+    {"GET", "/openapi.json", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_openapi},
     {"GET", "/livez", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_livez},
     {"GET", "/readyz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_readyz},
     {"GET", "/startupz", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_startupz},
@@ -135,9 +144,7 @@ static const struct api_routes api_core_routes = {core_routes,
 
 /* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
 const struct api_routes *const api_tables[] = {
-    &api_core_routes,
-    &api_session_routes,
-    NULL,
+    &api_core_routes, &api_session_routes, &api_approval_routes, &api_server_routes, NULL,
 };
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -164,6 +171,8 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .config = &core->config,
                         .core = core};
     api->sessions = api_sessions_open(api);
+    api->approvals = api_approvals_open(api);
+    api->servers = api_servers_open(api);
     int r = http_open(&(struct http_config){.loop = config->loop,
                                             .host = config->host,
                                             .port = config->port,
@@ -188,6 +197,8 @@ struct api *api_close(struct api *api)
     struct api_core *core = api->core;
     api->http = http_close(api->http);
     api->sessions = api_sessions_close(api->sessions);
+    api->approvals = api_approvals_close(api->approvals);
+    api->servers = api_servers_close(api->servers);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
     xfree(core->routes);

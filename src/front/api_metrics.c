@@ -86,7 +86,9 @@ static uint64_t read_number(const char *path, int field)
     const char *at = text;
     while (field-- > 0)
         at += strcspn(at, " ") + 1 > strlen(at) ? strlen(at) : strcspn(at, " ") + 1;
-    return strtoull(at, NULL, 10);
+    char *end;
+    unsigned long long value = strtoull(at, &end, 10);
+    return end > at ? value : 0;
 }
 
 static void put_gauges(struct buf *out, const struct api *api)

@@ -8,11 +8,13 @@
 
 #include "front/http.h"
 
-struct api_config;   /* api.h */
-struct api_core;     /* api.c */
-struct api_files;    /* api_files.c: /v1/files */
-struct api_sessions; /* api_sessions.c: /v1/sessions */
-struct api_mcp;      /* api_mcp.c: /mcp */
+struct api_config;    /* api.h */
+struct api_core;      /* api.c */
+struct api_files;     /* api_files.c: /v1/files */
+struct api_sessions;  /* api_sessions.c: /v1/sessions */
+struct api_mcp;       /* api_mcp.c: /mcp */
+struct api_approvals; /* api_approvals.c: /v1/approvals */
+struct api_servers;   /* api_servers.c: /v1/mcp-servers */
 
 /* What a route asks of the token: the tag of its struct http_route. Admin may do everything;
  * execute may not approve, and approve may not execute. */
@@ -30,6 +32,8 @@ struct api {
     struct api_sessions *sessions;
     struct api_files *files;
     struct api_mcp *mcp;
+    struct api_approvals *approvals;
+    struct api_servers *servers;
     const struct api_config *config;
     struct api_core *core;
     bool stopping;
@@ -40,7 +44,8 @@ struct api_routes {
     size_t n;
 };
 
-extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes;
+extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
+    api_approval_routes, api_server_routes;
 
 uint64_t api_requests(const struct api *api); /* that were let in so far */
 
@@ -49,6 +54,10 @@ extern const struct api_routes *const api_tables[];
 
 struct api_sessions *api_sessions_open(struct api *api);
 struct api_sessions *api_sessions_close(struct api_sessions *sessions); /* NULL in, NULL out */
+struct api_approvals *api_approvals_open(struct api *api);
+struct api_approvals *api_approvals_close(struct api_approvals *approvals);
+struct api_servers *api_servers_open(struct api *api);
+struct api_servers *api_servers_close(struct api_servers *servers);
 void api_sessions_drain(struct api_sessions *sessions); /* streams end with a last event */
 
 #endif

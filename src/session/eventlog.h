@@ -22,16 +22,17 @@
 #include "loop/loop.h"
 
 enum logged_kind {
-    LOGGED_BEGIN,   /* a cell begins to run; {} */
-    LOGGED_STDOUT,  /* data is the text itself; of all other kinds a JSON object */
-    LOGGED_STDERR,  /* likewise */
-    LOGGED_DISPLAY, /* the content of display_data: the whole MIME bundle */
-    LOGGED_UPDATE,  /* of update_display_data */
-    LOGGED_CLEAR,   /* of clear_output */
-    LOGGED_RESULT,  /* of execute_result */
-    LOGGED_ERROR,   /* of error: ename, evalue, traceback */
-    LOGGED_END,     /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
-    LOGGED_KERNEL,  /* {"state": "ready" | "lost" | "replaced", "reason"} */
+    LOGGED_BEGIN,    /* a cell begins to run; {} */
+    LOGGED_STDOUT,   /* data is the text itself; of all other kinds a JSON object */
+    LOGGED_STDERR,   /* likewise */
+    LOGGED_DISPLAY,  /* the content of display_data: the whole MIME bundle */
+    LOGGED_UPDATE,   /* of update_display_data */
+    LOGGED_CLEAR,    /* of clear_output */
+    LOGGED_RESULT,   /* of execute_result */
+    LOGGED_ERROR,    /* of error: ename, evalue, traceback */
+    LOGGED_END,      /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
+    LOGGED_APPROVAL, /* a human is asked over HTTP: {"state": "asked" | "settled", "id", …} */
+    LOGGED_KERNEL,   /* {"state": "ready" | "lost" | "replaced", "reason"} */
     LOGGED__COUNT
 };
 extern const char *const logged_names[LOGGED__COUNT]; /* "begin", "stdout" … */

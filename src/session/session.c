@@ -628,6 +628,11 @@ size_t session_waiting(const struct session *s)
     return s->queued;
 }
 
+uint64_t session_cell(const struct session *s)
+{
+    return s->running ? s->queue->number : 0;
+}
+
 struct eventlog *session_events(const struct session *session)
 {
     return session->events;

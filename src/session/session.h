@@ -105,6 +105,9 @@ void cell_abandon(struct cell *cell);
 /* How many wait or run, resets among them. */
 size_t session_waiting(const struct session *session);
 
+/* The number of the cell that runs in the kernel, 0: none does. */
+uint64_t session_cell(const struct session *session);
+
 /* While it is held, because a human is asked, the timeout of the running cell and of those that
  * begin meanwhile stands still. An interrupt's grace does not. */
 void session_hold(struct session *session, bool hold);

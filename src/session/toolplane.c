@@ -138,6 +138,16 @@ void toolplane_reset(struct toolplane *plane)
     tools_reset(plane->config.tools);
 }
 
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    return tools_next(plane->config.tools, at, ret);
+}
+
+void toolplane_remove(struct toolplane *plane, const char *name)
+{
+    tools_remove(plane->config.tools, name);
+}
+
 /* --- the end of a call ----------------------------------------------------------------------- */
 
 static void drop_work(struct toolplane_call *call)

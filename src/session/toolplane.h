@@ -40,6 +40,10 @@ toolplane_register(struct toolplane *plane, const char *name, const struct json 
                    void *ctx, struct toolplane_job **ret, struct err *e);
 void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
 
+/* One after the other: *at is 0 first. */
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
+void toolplane_remove(struct toolplane *plane, const char *name); /* its package stays */
+
 /* Stops the servers; they stay registered. */
 void toolplane_reset(struct toolplane *plane);
 

@@ -117,6 +117,22 @@ void fake_toolplane_registered(char *const *modules, size_t n, const struct err 
     job.done(job.ctx, modules, n, why);
 }
 
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    static const struct tools_tool tool = {"add", "adds", NULL, NULL, "0abc"};
+    (void)plane;
+    *ret = (struct tools_server){"demo", "{\"env\":{\"KEY\":\"secret\"}}", "python3 demo.py", &tool,
+                                 1};
+    return fake_toolplane.removals == 0 && (*at)++ == 0;
+}
+
+void toolplane_remove(struct toolplane *plane, const char *name)
+{
+    (void)plane;
+    (void)snprintf(fake_toolplane.server, sizeof fake_toolplane.server, "%s", name);
+    fake_toolplane.removals++;
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 
 void toolplane_put_result(struct jsonw *w, const struct tools_result *result)

@@ -8,7 +8,7 @@
 #include "session/toolplane.h"
 
 struct fake_toolplane {
-    int calls, approvals, cancels, resets, registrations; /* so far */
+    int calls, approvals, cancels, resets, registrations, removals; /* so far */
     size_t open;
     bool refuse;         /* the next call is refused */
     const char *result;  /* JSON text that toolplane_put_result() writes; NULL: null */

@@ -40,7 +40,7 @@ static void open_api(void)
     struct sessions_config config = {.base = &session_config, .max = 3};
     TEST_ASSERT(sessions_open(&config, &sessions, &e) == 0);
     struct approvals_config asked = {
-        .loop = loop, .timeout_ms = 60000, .ask_by_default = true, .metrics = &metrics};
+        .loop = loop, .timeout_ms = 600000, .ask_by_default = true, .metrics = &metrics};
     TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
     api_config.loop = loop;
     api_config.host = "localhost";

@@ -179,7 +179,7 @@ static void streams_end_with_a_last_event_when_the_server_stops(void)
     close_api();
 }
 
-/* What a reader does not take is not held for it: it reads the log, and is told what it has missed. */
+/* What a reader does not take is not held for it: it reads the log, and hears what it missed. */
 static void a_slow_reader_is_told_what_it_has_missed(void)
 {
     static char large[60000];
