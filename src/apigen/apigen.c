@@ -70,7 +70,8 @@ static void put_head(struct buf *out, const struct apigen_tool *tool, const char
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
     put_text(&quoted, tool->name);
-    (void)buf_adds(out, "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
+    (void)buf_adds(out,
+                   "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
     put_comment(out, buf_text(&quoted));
     (void)buf_addc(out, '\n');
     if (strcmp(name_module(&a, tool->name), module) != 0)

@@ -122,8 +122,8 @@ static const char *member_name(struct making *m, const struct view *v, const str
     const char *kind = kind_of(v, member->value);
     drop_buf struct buf value = BUF_INIT(NAME_MAX_BYTES);
     put_json(&value, member->value);
-    return name_field(&m->arena, arena_textf(&m->arena, "%s%s%s", kind, *kind ? "_" : "",
-                                             buf_text(&value)));
+    return name_field(&m->arena,
+                      arena_textf(&m->arena, "%s%s%s", kind, *kind ? "_" : "", buf_text(&value)));
 }
 
 void enum_members(struct making *m, struct model *model, const struct view *v,

@@ -189,12 +189,12 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
 static struct type *scalar_of(struct making *m, const struct json *value)
 {
     double n = json_number(value);
-    return type_new(m, json_text(value)                       ? T_STR
-                       : json_is_bool(value)                  ? T_BOOL
+    return type_new(m, json_text(value)                         ? T_STR
+                       : json_is_bool(value)                    ? T_BOOL
                        : json_is_number(value) && n == floor(n) ? T_INT
-                       : json_is_number(value)                ? T_FLOAT
-                       : json_is_null(value)                  ? T_NONE
-                                                              : T_ANY);
+                       : json_is_number(value)                  ? T_FLOAT
+                       : json_is_null(value)                    ? T_NONE
+                                                                : T_ANY);
 }
 
 static struct type *make_constant(struct making *m, const struct json *value, enum type_kind kind)

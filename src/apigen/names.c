@@ -213,8 +213,8 @@ char *name_singular(struct arena *a, const char *name, const char *suffix)
     } rules[] = {
         {"hildren", 3, ""}, {"eople", 5, "erson"}, {"Data", 1, "um"}, {"data", 1, "um"},
         {"eries", 0, ""},   {"ovies", 1, ""},      {"ookies", 1, ""}, {"ies", 3, "y"},
-        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},     {"eaves", 3, "f"},   {"News", 0, ""},
-        {"zzes", 2, ""},
+        {"sses", 2, ""},    {"shes", 2, ""},       {"ches", 2, ""},   {"xes", 2, ""},
+        {"eaves", 3, "f"},  {"News", 0, ""},       {"zzes", 2, ""},
     };
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof(rules) / sizeof *rules; i++) {

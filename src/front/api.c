@@ -2,6 +2,7 @@
 #include "front/api.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -31,7 +32,16 @@ struct api_core { /* api.c's own */
 
 /* --- who may ---------------------------------------------------------------------------------- */
 
-/* What the token is good for; several roles as bits. */
+/* Who comes by the Unix socket. Code in kernels has the server's uid: that is no proof of anything
+ * but that it may execute, which it does already. */
+unsigned api_peer_roles(uid_t peer, uid_t server)
+{
+    if (peer == 0 && server != 0)
+        return 1U << API_EXECUTE | 1U << API_APPROVE | 1U << API_ADMIN;
+    return peer == server ? 1U << API_EXECUTE : 0;
+}
+
+/* What the token, or the socket, is good for; several roles as bits. */
 static unsigned roles_of(const struct api_config *c, const struct http_request *r)
 {
     char token[HTTP_TOKEN_MAX + 1];
@@ -41,6 +51,11 @@ static unsigned roles_of(const struct api_config *c, const struct http_request *
     bool execute = brought && secret_equal(c->execute_token, token);
     bool approve = brought && secret_equal(c->approver_token, token);
     unsigned roles = 1U << API_EVERYONE;
+    uid_t peer;
+    if (http_local(r, &peer)) {
+        roles |= api_peer_roles(peer, geteuid());
+        open = false;
+    }
     if (open || execute || admin)
         roles |= 1U << API_EXECUTE;
     if (approve || admin)
@@ -65,6 +80,14 @@ static const char *what_is_needed(const struct api_config *c, unsigned role)
                  "reaches this port, too";
 }
 
+static void refuse_local(struct http_request *r)
+{
+    http_problem(r, 403, NULL, 0,
+                 geteuid() == 0 ? "not over this socket: the server is root, as code in kernels is"
+                                : "over this socket only root may do that: code in kernels has the "
+                                  "server's uid");
+}
+
 static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct api *api = ctx;
@@ -74,7 +97,10 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
         api->core->requests++;
         return true;
     }
-    if (roles & TOKEN_KNOWN)
+    uid_t peer;
+    if (http_local(r, &peer) && !(roles & TOKEN_KNOWN))
+        refuse_local(r);
+    else if (roles & TOKEN_KNOWN)
         http_problem(r, 403, NULL, 0, "this token may not do that: %s",
                      what_is_needed(c, route->tag));
     else
@@ -176,6 +202,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     int r = http_open(&(struct http_config){.loop = config->loop,
                                             .host = config->host,
                                             .port = config->port,
+                                            .local = config->local,
                                             .routes = core->routes,
                                             .n_routes = core->n_routes,
                                             .admit = admit,

@@ -11,10 +11,10 @@ enum { WORD_MAX = 64 };
 
 struct reader {
     const char *text, *at;
-    int open;            /* brackets */
+    int open;             /* brackets */
     char first[WORD_MAX]; /* word of the statement */
     char last[WORD_MAX];  /* word before this place */
-    bool fresh;          /* nothing of the statement was read */
+    bool fresh;           /* nothing of the statement was read */
     const char *wrong;
 };
 
@@ -44,7 +44,8 @@ static void skip_string(struct reader *r)
     r->at += doc ? 3 : 1;
     while (!r->wrong && (doc ? strncmp(r->at, "\"\"\"", 3) != 0 : *r->at != '"')) {
         r->at += r->at[0] == '\\' && r->at[1];
-        if (!*r->at || (*r->at == '\n' && !doc) || ((unsigned char)*r->at < ' ' && !strchr("\n\t", *r->at)))
+        if (!*r->at || (*r->at == '\n' && !doc) ||
+            ((unsigned char)*r->at < ' ' && !strchr("\n\t", *r->at)))
             fail(r, "the string does not end");
         else
             r->at++;
@@ -61,10 +62,11 @@ static bool in_word(char c)
 static void read_word(struct reader *r)
 {
     static const char *const calls[] = {
-        "Field", "ConfigDict", "cast", "run",           "arun",       "run_sync",
+        "Field",      "ConfigDict",     "cast",          "run",        "arun", "run_sync",
         "model_dump", "model_validate", "model_rebuild", "ToolRunner", NULL};
-    static const char *const never[] = {"exec", "eval", "import_module", "raise", "with", "while",
-                                        "if", "yield", "global", "del", "assert", NULL};
+    static const char *const never[] = {"exec",   "eval", "import_module", "raise",  "with",
+                                        "while",  "if",   "yield",         "global", "del",
+                                        "assert", NULL};
     static const char *const dunders[] = {"__future__", "__pydantic_extra__", "__all__", NULL};
     char word[WORD_MAX] = "";
     size_t n = 0;

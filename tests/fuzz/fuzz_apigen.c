@@ -57,8 +57,7 @@ static void check(const char *name, const struct apigen_tool *tools, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct apigen_tool tools[TOOLS_MAX];
-    drop_json struct json *tree =
-        json_parse_copy((const char *)data, size, JSON_REPAIR, NULL);
+    drop_json struct json *tree = json_parse_copy((const char *)data, size, JSON_REPAIR, NULL);
     if (!tree)
         return 0;
     const struct json *list = json_get(tree, "tools");
