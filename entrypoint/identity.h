@@ -102,6 +102,11 @@ MUST_CHECK int identity_private_dir(const char *path, struct err *e);
 /* The bases, in order; NULL ends the list. */
 const char *identity_runtime_base(size_t i);
 
+/* Binds a Unix socket to a path as the identity would: its file is the identity's, mode 0600. What
+ * a server that is gone has left there makes room; -EADDRINUSE when one is there. */
+MUST_CHECK int identity_bind(const struct identity *identity, int fd, const char *path,
+                             struct err *e);
+
 /* Puts every secret that was given as NAME_FILE into the environment as NAME. */
 MUST_CHECK int identity_read_secrets(struct err *e);
 

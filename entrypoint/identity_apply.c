@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +222,34 @@ static int ask_child(const struct identity *identity, const char *workspace, boo
     if (n != (ssize_t)sizeof *ret)
         return err_set(e, -EPIPE, "the process that looks at the workspace died");
     return 0;
+}
+
+static int bind_to(int fd, const char *path)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof to.sun_path)
+        return ENAMETOOLONG;
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    drop_fd int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (connect(probe, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EAGAIN)
+        return EADDRINUSE;
+    (void)unlink(path);
+    (void)umask(0177);
+    return bind(fd, (const struct sockaddr *)&to, sizeof to) < 0 ? errno : 0;
+}
+
+int identity_bind(const struct identity *identity, int fd, const char *path, struct err *e)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set(e, -errno, "fork: %s", strerror(errno));
+    if (pid == 0)
+        _exit(identity_apply_in_child(identity, NULL) < 0 ? EPERM : bind_to(fd, path));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : EPIPE;
+    return code == 0 ? 0 : err_set(e, -code, "%s: %s", path, strerror(code));
 }
 
 /* ---- facts ---- */

@@ -6,6 +6,7 @@
 #include "entrypoint/init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,6 +104,8 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
         child_fail(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
     reset_signals();
+    if (plan->passed > 0)
+        (void)fcntl(plan->passed, F_SETFD, 0);
     if (plan->self)
         exec_self(plan->argv);
     else
@@ -153,6 +156,8 @@ static int start(struct init *s, struct err *e)
         become_main(s, self);
     if (s->main < 0)
         return err_set(e, -errno, "fork: %s", strerror(errno));
+    if (s->plan->passed > 0) /* with the server its socket ends */
+        (void)close(s->plan->passed);
     r = id ? identity_confine_init(id, true, e) : 0;
     if (r < 0)
         (void)kill(s->main, SIGKILL);

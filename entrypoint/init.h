@@ -24,6 +24,7 @@ struct init_plan {
     char **argv; /* of the main child; NULL ends it. The environment is ours */
     bool self;   /* run this very program instead of looking argv[0] up in PATH */
     const struct identity *identity; /* NULL: stays who we are */
+    int passed;                      /* a descriptor for the main child alone; 0: none */
     int64_t stop_grace_ms;           /* for the main child, after the first signal */
     int64_t leftover_grace_ms;       /* for what the main child left behind */
 };

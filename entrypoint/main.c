@@ -8,7 +8,9 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "entrypoint/apigen.h"
+#include "entrypoint/apisocket.h"
 #include "entrypoint/audit.h"
+#include "entrypoint/cli.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
@@ -41,7 +43,7 @@ static bool is_server(const char *word)
     return strcmp(word, "server") == 0 || strcmp(word, "serve") == 0;
 }
 
-/* The server, or apigen. */
+/* The server, apigen, or a command that talks to the running server. */
 static int serve(enum role role, int argc, char **argv)
 {
     struct options options;
@@ -56,6 +58,8 @@ static int serve(enum role role, int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
+    if (options_own(role) & OPTION_OF_CLI)
+        return cli_main(role, &options);
     return role == ROLE_APIGEN ? apigen_main(&options) : server_main(&options);
 }
 
@@ -68,6 +72,16 @@ static int serve_alone(enum role role, int argc, char **argv)
 }
 
 enum { LEFTOVER_GRACE_MS = 500 };
+
+/* While we are root, and only for a server that will not be. */
+static void open_api_socket(const struct identity *identity, struct init_plan *plan)
+{
+    struct err e = ERR_NONE;
+    if (geteuid() != 0 || identity->uid == 0)
+        return;
+    if (apisocket_for_child(identity, &plan->passed, &e) < 0)
+        log_warning("init", "`ipybox approve` will not work: %s", e.msg);
+}
 
 /* The words behind `init` are checked here, before anything runs: a typing error should not look
  * like a container that starts and stops. */
@@ -88,6 +102,8 @@ static int init(int argc, char **argv)
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
         r = identity_prepare(options.workspace, &identity, &e);
         plan.identity = &identity;
+        if (r == 0 && server)
+            open_api_socket(&identity, &plan);
         plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
     }
     int status = r < 0 ? fail(&e) : init_main(&plan);
@@ -122,6 +138,11 @@ int main(int argc, char **argv)
         return health_main();
     case ROLE_AUDIT:
         return audit_main(argc, argv);
+    case ROLE_EXEC:
+    case ROLE_SESSIONS:
+    case ROLE_APPROVE:
+    case ROLE_LOGS:
+        return serve(role, argc, argv);
     case ROLE_MAN:
         return show(options_man);
     case ROLE_HELP:

@@ -17,7 +17,7 @@ enum {
     SECONDS_MAX = 86400,
     PORT_MAX = 65535,
     COUNT_MAX = 16,
-    SESSIONS_MOST = 1000,
+    NUMBER_MAX = 1000,
     NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
     HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
 };
@@ -70,7 +70,7 @@ static const struct options_row rows[] = {
      OPTION_SECRET, 0,
      "Token of the HTTP API that may do everything but approve tool calls and register MCP "
      "servers. Prefer the variable or its _FILE form."},
-    {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_SESSIONS, AT(max_sessions), "N", "100", 0, 0,
+    {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Most sessions at once, the default one among them."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address that the Jupyter Kernel Gateway listens on."},
@@ -117,6 +117,19 @@ static const struct options_row rows[] = {
      "In place of --server-params: a file with the result of tools/list."},
     {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
      "Directory that the package is put in."},
+    {"session", NULL, OPTION_TEXT, AT(session), "ID", "default", OPTION_OF_EXEC | OPTION_OF_LOGS, 0,
+     "The session that is meant."},
+    {"timeout", NULL, OPTION_SECONDS, AT(cell_timeout), "SECONDS", NULL, OPTION_OF_EXEC, 1,
+     "Time that the cell may run; without it the session's."},
+    {"remember", NULL, OPTION_SECONDS, AT(remember), "SECONDS", NULL, OPTION_OF_APPROVE, 1,
+     "With yes: approve further calls of the same tool in the same session, so long."},
+    {"remember-calls", NULL, OPTION_NUMBER, AT(remember_calls), "N", NULL, OPTION_OF_APPROVE, 0,
+     "Likewise for so many calls, or as long as the time of --remember lasts."},
+    {"follow", NULL, OPTION_FLAG, AT(follow), NULL, NULL, OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
+     "Go on with what comes, until it is interrupted."},
+    {"json", NULL, OPTION_FLAG, AT(json), NULL, NULL,
+     OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
+     "JSON in place of text for humans."},
 };
 
 static const struct options_command commands[] = {
@@ -136,6 +149,14 @@ static const struct options_command commands[] = {
     {"audit", ROLE_AUDIT, false,
      "audit verify FILE [HASH]: check that an audit log is whole, and that a hash of it that was "
      "kept elsewhere is that of a record; status 0 if so."},
+    {"exec", ROLE_EXEC, false,
+     "Run the CODE that follows, or with - the code on standard input, in a kernel of the running "
+     "server, and print what it prints. Ctrl-C interrupts it."},
+    {"sessions", ROLE_SESSIONS, false, "List the sessions of the running server."},
+    {"approve", ROLE_APPROVE, false,
+     "List what waits for an approval, with what it would run; with an ID and yes or no: decide. "
+     "For root, where the server is not root."},
+    {"logs", ROLE_LOGS, false, "Print what has happened in a session, as far as it is kept."},
     {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
     {"help", ROLE_HELP, false, "Print the help; with --markdown, as tables for documents."},
     {"version", ROLE_VERSION, false, "Print the version."},
@@ -175,6 +196,23 @@ const struct options_variable *options_variables(size_t *ret_count)
 {
     *ret_count = COUNT(variables);
     return variables;
+}
+
+unsigned options_own(enum role role)
+{
+    static const unsigned own[] = {
+        [ROLE_APIGEN] = OPTION_APIGEN,        [ROLE_EXEC] = OPTION_OF_EXEC,
+        [ROLE_SESSIONS] = OPTION_OF_SESSIONS, [ROLE_APPROVE] = OPTION_OF_APPROVE,
+        [ROLE_LOGS] = OPTION_OF_LOGS,         [ROLE_VERSION] = 0,
+    };
+    return own[role];
+}
+
+/* Those of apigen come beside the server's. */
+static bool is_row_of(enum role role, const struct options_row *row)
+{
+    unsigned own = options_own(role);
+    return row->flags & OPTION_OF_COMMANDS ? row->flags & own : !(own & OPTION_OF_CLI);
 }
 
 const char *options_version(void)
@@ -228,12 +266,12 @@ static void nearer(const char *word, const char *name, const char **best, size_t
     }
 }
 
-static const char *nearest_option(const char *name)
+static const char *nearest_option(enum role role, const char *name)
 {
     const char *best = NULL;
     size_t best_distance = HINT_DISTANCE + 1;
     for (size_t i = 0; i < COUNT(rows); i++)
-        if (!(rows[i].flags & OPTION_HIDDEN))
+        if (!(rows[i].flags & OPTION_HIDDEN) && is_row_of(role, &rows[i]))
             nearer(name, rows[i].name, &best, &best_distance);
     nearer(name, "help", &best, &best_distance);
     nearer(name, "version", &best, &best_distance);
@@ -384,8 +422,8 @@ static const char *set_field(const struct options_row *row, const char *value, s
         return row->least ? "seconds, 1 to 86400, are needed" : "seconds, 0 to 86400, are needed";
     case OPTION_COUNT:
         return parse_bounded(value, 0, COUNT_MAX, field) ? NULL : "a number, 0 to 16, is needed";
-    case OPTION_SESSIONS:
-        if (parse_bounded(value, 1, SESSIONS_MOST, field))
+    case OPTION_NUMBER:
+        if (parse_bounded(value, 1, NUMBER_MAX, field))
             return NULL;
         return "a number, 1 to 1000, is needed";
     case OPTION_SIZE:
@@ -417,12 +455,13 @@ static int set(const struct options_row *row, const char *dashes, const char *or
     return 0;
 }
 
-static int set_defaults_and_environment(struct options *ret, struct err *e)
+static int set_defaults_and_environment(enum role role, struct options *ret, struct err *e)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].fallback)
             (void)set_field(&rows[i], rows[i].fallback, ret); /* the tests hold them valid */
-        const char *value = rows[i].env ? getenv(rows[i].env) : NULL;
+        bool known = rows[i].env && is_row_of(role, &rows[i]);
+        const char *value = known ? getenv(rows[i].env) : NULL;
         if (value && *value) {
             int r = set(&rows[i], "", rows[i].env, value, ret, e);
             if (r < 0)
@@ -432,12 +471,12 @@ static int set_defaults_and_environment(struct options *ret, struct err *e)
     return 0;
 }
 
-static int unknown_option(const char *word, int length, struct err *e)
+static int unknown_option(enum role role, const char *word, int length, struct err *e)
 {
     char name[NAME_MAX_LEN + 2] = "";
     if (length <= NAME_MAX_LEN && word[1] == '-')
         memcpy(name, word + 2, (size_t)length - 2);
-    const char *best = nearest_option(name);
+    const char *best = nearest_option(role, name);
     if (best)
         return err_set(e, -EINVAL, "unknown option %.*s (did you mean --%s?)", length, word, best);
     return err_set(e, -EINVAL, "unknown option %.*s (see ipybox --help)", length, word);
@@ -446,10 +485,20 @@ static int unknown_option(const char *word, int length, struct err *e)
 static const struct options_row *find_row(enum role role, const char *name, size_t length)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
-        if ((role == ROLE_APIGEN || !(rows[i].flags & OPTION_APIGEN)) &&
-            strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+        if (is_row_of(role, &rows[i]) && strlen(rows[i].name) == length &&
+            strncmp(rows[i].name, name, length) == 0)
             return &rows[i];
     return NULL;
+}
+
+/* A word that is no option, for a command that takes some. */
+static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
+{
+    int most = role == ROLE_EXEC ? 1 : role == ROLE_APPROVE ? 2 : 0;
+    if (ret->n_words >= most)
+        return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
+    ret->words[ret->n_words++] = word;
+    return 1;
 }
 
 /* One option at argv[0]. Returns the words it took, or an error. */
@@ -457,13 +506,17 @@ static int parse_option(enum role role, int argc, char **argv, struct options *r
 {
     const char *word = argv[0];
     if (word[0] != '-' || word[1] == '\0')
-        return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
+        return take_word(role, word, ret, e);
+    if (strcmp(word, "--") == 0 && argc > 1 && (options_own(role) & OPTION_OF_CLI)) {
+        int r = take_word(role, argv[1], ret, e);
+        return r < 0 ? r : 2;
+    }
     size_t length = strcspn(word, "=");
     const struct options_row *row = NULL;
     if (word[1] == '-' && length > 2)
         row = find_row(role, word + 2, length - 2);
     if (!row)
-        return unknown_option(word, length > 200 ? 200 : (int)length, e);
+        return unknown_option(role, word, length > 200 ? 200 : (int)length, e);
 
     const char *value = word[length] ? word + length + 1 : NULL;
     int taken = 1;
@@ -514,13 +567,13 @@ static int check_together(const struct options *o, struct err *e)
 int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
     struct options parsed = {.want = OPTIONS_RUN, .serve = role == ROLE_SERVE};
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (wants_text(argv[i], &parsed.want)) {
             *ret = parsed;
             return 0;
         }
     }
-    int r = set_defaults_and_environment(&parsed, e);
+    int r = set_defaults_and_environment(role, &parsed, e);
     for (int i = 0; r >= 0 && i < argc; i += r)
         r = parse_option(role, argc - i, argv + i, &parsed, e);
     if (parsed.serve && !parsed.http)

@@ -20,6 +20,7 @@
 #include "base/log.h"
 
 #define OPTIONS_USAGE_STATUS 2
+#define OPTIONS_WORDS_MAX 2
 #define OPTIONS_TEXT_MAX (64 * 1024) /* enough for every text that is made here */
 
 enum options_want { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
@@ -63,6 +64,14 @@ struct options {
     const char *ca; /* NULL: none */
     /* of apigen alone; NULL: not given */
     const char *server_name, *server_params, *root_dir, *tools_file;
+    /* of exec, sessions, approve and logs alone */
+    const char *session;
+    int cell_timeout; /* seconds; 0: the session's */
+    bool follow, json;
+    int remember; /* seconds; 0: not */
+    int remember_calls;
+    const char *words[OPTIONS_WORDS_MAX]; /* what is no option */
+    int n_words;
 };
 
 enum role {
@@ -73,6 +82,10 @@ enum role {
     ROLE_SHIM,
     ROLE_HEALTH,
     ROLE_AUDIT,
+    ROLE_EXEC,
+    ROLE_SESSIONS,
+    ROLE_APPROVE,
+    ROLE_LOGS,
     ROLE_MAN,
     ROLE_HELP,
     ROLE_VERSION,
@@ -85,7 +98,8 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 /* Is it the first word of a role, and not a program of the image? */
 bool options_is_command(const char *word);
 
-/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment.
+/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment;
+ * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_APPROVE or ROLE_LOGS.
  * -EINVAL: unknown or bad; -ENOTSUP: given, but not available in this version. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
@@ -113,7 +127,7 @@ enum options_kind {
     OPTION_SECONDS,
     OPTION_SIZE,
     OPTION_COUNT,
-    OPTION_SESSIONS,
+    OPTION_NUMBER, /* 1 to 1000 */
     OPTION_LEVEL,
     OPTION_FORMAT,
 };
@@ -122,7 +136,14 @@ enum options_flag {
     OPTION_SECRET = 1,
     OPTION_NOT_YET = 2,
     OPTION_HIDDEN = 4,
-    OPTION_APIGEN = 8, /* of that command alone; it has no variable */
+    /* of these commands alone; it has no variable */
+    OPTION_APIGEN = 8,
+    OPTION_OF_EXEC = 16,
+    OPTION_OF_SESSIONS = 32,
+    OPTION_OF_APPROVE = 64,
+    OPTION_OF_LOGS = 128,
+    OPTION_OF_CLI = OPTION_OF_EXEC | OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS,
+    OPTION_OF_COMMANDS = OPTION_APIGEN | OPTION_OF_CLI,
 };
 
 struct options_row {
@@ -148,6 +169,8 @@ struct options_variable { /* set in the environment only */
     const char *name, *fallback, *help;
 };
 
+/* The flag of a command that has options of its own, else 0. */
+unsigned options_own(enum role role);
 const struct options_row *options_rows(size_t *ret_count);
 const struct options_command *options_commands(size_t *ret_count);
 const struct options_variable *options_variables(size_t *ret_count);

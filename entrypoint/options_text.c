@@ -32,8 +32,10 @@ static const struct {
     const char *status, *meaning;
 } statuses[] = {
     {"0", "ended in order"},
-    {"1", "failed while running; for health: the server is not well"},
+    {"1", "failed while running; health: not well; exec: an exception"},
     {"2", "an option, a variable or the workspace is not as it must be"},
+    {"124", "exec: the cell ran out of time"},
+    {"125", "exec: no result, because the server or the kernel is gone"},
     {"126, 127", "the given program cannot be run, is not there"},
     {"128+N", "the main process was ended by signal N"},
 };
@@ -81,22 +83,42 @@ static void describe(struct buf *text, const struct options_row *row)
                        row->env);
 }
 
+/* "exec, logs" */
+static void put_owners(struct buf *text, const struct options_row *row, const char *quote)
+{
+    size_t n;
+    const char *before = "";
+    const struct options_command *commands = options_commands(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (!(row->flags & options_own(commands[i].role)))
+            continue;
+        (void)buf_addf(text, "%s%s%s%s", before, quote, commands[i].word, quote);
+        before = ", ";
+    }
+}
+
 static void describe_with_default(struct buf *text, const struct options_row *row)
 {
     buf_clear(text);
     describe(text, row);
     if (row->fallback)
         (void)buf_addf(text, " [%s]", row->fallback);
+    if (row->flags & OPTION_OF_CLI) {
+        (void)buf_adds(text, " (");
+        put_owners(text, row, "");
+        (void)buf_addc(text, ')');
+    }
 }
 
-/* The rows of apigen (OPTION_APIGEN), or those of the server (0). */
+/* The rows of some commands, or those of the server (0). */
 static void help_rows(struct buf *out, unsigned of)
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     size_t n;
     const struct options_row *rows = options_rows(&n);
     for (size_t i = 0; i < n; i++) {
-        if ((rows[i].flags & (OPTION_HIDDEN | OPTION_APIGEN)) != of)
+        unsigned commands = rows[i].flags & OPTION_OF_COMMANDS;
+        if ((rows[i].flags & OPTION_HIDDEN) || (of ? !(commands & of) : commands != 0))
             continue;
         (void)buf_addf(out, "  --%s%s%s\n", rows[i].name, rows[i].word ? " " : "",
                        rows[i].word ? rows[i].word : "");
@@ -127,10 +149,12 @@ static void help_commands(struct buf *out)
     }
 }
 
-static void help_apigen(struct buf *out)
+static void help_of_commands(struct buf *out)
 {
     (void)buf_adds(out, "\nOptions of apigen, beside those above:\n");
     help_rows(out, OPTION_APIGEN);
+    (void)buf_adds(out, "\nOptions of exec, sessions, approve and logs:\n");
+    help_rows(out, OPTION_OF_CLI);
 }
 
 static void help_variables(struct buf *out)
@@ -155,7 +179,7 @@ void options_help(struct buf *out)
     wrap(out, 0, summary);
     help_options(out);
     help_commands(out);
-    help_apigen(out);
+    help_of_commands(out);
     help_variables(out);
     (void)buf_addf(out, "\nExamples:\n  %s\n  %s\n  %s\n\nAs an MCP client's configuration:\n",
                    example_docker, example_override, example_shell);
@@ -211,10 +235,13 @@ static void man_options(struct buf *out)
         roff_item(out, "--", rows[i].name, rows[i].word);
         describe_with_default(&text, &rows[i]);
         roff_line(out, buf_text(&text));
-        if (rows[i].env)
+        if (rows[i].env) {
             (void)buf_addf(out, "Variable: \\fB%s\\fR.\n", rows[i].env);
-        else
-            (void)buf_adds(out, "Of apigen alone.\n");
+        } else {
+            (void)buf_adds(out, "Of ");
+            put_owners(out, &rows[i], "");
+            (void)buf_adds(out, " alone.\n");
+        }
     }
     roff_item(out, "--", "help", NULL);
     roff_line(out, "Print a help text.");
@@ -277,10 +304,13 @@ static void markdown_options(struct buf *out)
             continue;
         (void)buf_addf(out, "| `--%s%s%s` | ", rows[i].name, rows[i].word ? " " : "",
                        rows[i].word ? rows[i].word : "");
-        if (rows[i].env)
+        if (rows[i].env) {
             (void)buf_addf(out, "`%s` | ", rows[i].env);
-        else
-            (void)buf_adds(out, "of `apigen` alone | ");
+        } else {
+            (void)buf_adds(out, "of ");
+            put_owners(out, &rows[i], "`");
+            (void)buf_adds(out, " alone | ");
+        }
         if (rows[i].fallback)
             (void)buf_addf(out, "`%s`", rows[i].fallback);
         (void)buf_adds(out, " | ");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "entrypoint/apisocket.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/server_tools.h"
@@ -32,8 +33,8 @@ enum {
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
     GATEWAY_IDLE_MAX_S = 86400,
     EVENT_MEMORY = 1 << 20, /* bytes of a session's event log */
-    EVENT_DATA = 8 << 20,   /* of one event, with the HTTP API: a picture, say */
-    EVENT_SPILL = 32 << 20, /* of its file, likewise */
+    EVENT_DATA = 8 << 20,   /* of one event: a picture, say */
+    EVENT_SPILL = 32 << 20, /* of its file */
 };
 
 struct server {
@@ -53,7 +54,7 @@ struct server {
     struct audit *audit; /* NULL: none */
     struct sessions *sessions;
     struct session *session; /* the default one */
-    struct api *api;         /* NULL: none */
+    struct api *api;
     char http_host[OPTIONS_HOST_MAX + 1];
     char *gateway_socket;
     struct supervise *supervise;
@@ -143,7 +144,7 @@ static int64_t grace_ms(const struct server *s)
 static const char *other_service(const struct server *s)
 {
     const struct options *o = s->options;
-    if (s->api)
+    if (o->http)
         return "HTTP";
     if (s->relay)
         return "the kernel gateway";
@@ -297,8 +298,8 @@ static int open_session(struct server *s, struct err *e)
         .metrics = &s->metrics,
         .audit = s->audit,
         .event_memory = EVENT_MEMORY,
-        .event_data = o->http ? EVENT_DATA : 0,
-        .event_dir = o->http ? s->workspace : NULL,
+        .event_data = EVENT_DATA,
+        .event_dir = s->workspace,
         .event_spill = EVENT_SPILL,
         .log = log_session,
     };
@@ -476,16 +477,17 @@ static int choose_address(struct server *s, int *ret_port, struct err *e)
 static int open_api(struct server *s, struct err *e)
 {
     const struct options *o = s->options;
-    int port = 0;
-    if (!o->http)
-        return 0;
-    int r = choose_address(s, &port, e);
+    int port = 0, local = 0;
+    int r = o->http ? choose_address(s, &port, e) : 0;
+    if (r == 0)
+        r = apisocket_open(s->runtime_dir, &local, e);
     if (r < 0)
         return r;
     struct api_config config = {
         .loop = s->loop,
-        .host = s->http_host,
+        .host = o->http ? s->http_host : NULL,
         .port = port,
+        .local = local,
         .workspace = s->workspace,
         .version = IPYBOX_VERSION,
         .admin_token = o->token,
@@ -500,7 +502,7 @@ static int open_api(struct server *s, struct err *e)
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
-    if (r == 0)
+    if (r == 0 && o->http)
         log_info("http", "the HTTP API is at http://%s:%d", s->http_host, api_port(s->api));
     return r;
 }
@@ -564,6 +566,8 @@ static int open_all(struct server *s, struct err *e)
 
 static void close_all(struct server *s)
 {
+    if (s->api)
+        apisocket_remove(s->runtime_dir);
     s->api = api_close(s->api);
     s->stdio = stdio_free(s->stdio);
     close_gateway(s);

@@ -2,6 +2,7 @@
 #include "front/api.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -34,7 +35,16 @@ struct api_core { /* api.c's own */
 
 /* --- who may ---------------------------------------------------------------------------------- */
 
-/* What the token is good for; several roles as bits. */
+/* Who comes by the Unix socket. Code in kernels has the server's uid: that is no proof of anything
+ * but that it may execute, which it does already. */
+unsigned api_peer_roles(uid_t peer, uid_t server)
+{
+    if (peer == 0 && server != 0)
+        return 1U << API_EXECUTE | 1U << API_APPROVE | 1U << API_ADMIN;
+    return peer == server ? 1U << API_EXECUTE : 0;
+}
+
+/* What the token, or the socket, is good for; several roles as bits. */
 static unsigned roles_of(const struct api_config *c, const struct http_request *r)
 {
     char token[HTTP_TOKEN_MAX + 1];
@@ -44,6 +54,11 @@ static unsigned roles_of(const struct api_config *c, const struct http_request *
     bool execute = brought && secret_equal(c->execute_token, token);
     bool approve = brought && secret_equal(c->approver_token, token);
     unsigned roles = 1U << API_EVERYONE;
+    uid_t peer;
+    if (http_local(r, &peer)) {
+        roles |= api_peer_roles(peer, geteuid());
+        open = false;
+    }
     if (open || execute || admin)
         roles |= 1U << API_EXECUTE;
     if (approve || admin)
@@ -73,6 +88,14 @@ static const char *role_name(unsigned roles)
     return roles & 1U << API_ADMIN ? "admin" : roles & 1U << API_APPROVE ? "approve" : "execute";
 }
 
+static void refuse_local(struct http_request *r)
+{
+    http_problem(r, 403, NULL, 0,
+                 geteuid() == 0 ? "not over this socket: the server is root, as code in kernels is"
+                                : "over this socket only root may do that: code in kernels has the "
+                                  "server's uid");
+}
+
 static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct api *api = ctx;
@@ -83,6 +106,11 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
         if (roles & TOKEN_KNOWN)
             http_guard_admit(api->core->guard, r, role_name(roles));
         return true;
+    }
+    uid_t peer;
+    if (http_local(r, &peer) && !(roles & TOKEN_KNOWN)) {
+        refuse_local(r);
+        return false;
     }
     if (!(roles & TOKEN_KNOWN)) {
         http_guard_refuse(api->core->guard, r, what_is_needed(c, route->tag));
@@ -183,6 +211,7 @@ static int open_port(struct api *api, struct err *e)
     const struct http_config http = {.loop = api->loop,
                                      .host = api->config->host,
                                      .port = api->config->port,
+                                     .local = api->config->local,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
                                      .guarded =

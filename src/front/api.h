@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/api.h - the HTTP API: one port for an agent in the next container (docs/http-api.md).
+ * front/api.h - the HTTP API: one port for an agent in the next container (docs/http-api.md), and a
+ * Unix socket for the command line (docs/cli.md).
  * Tokens:  admin may do everything, execute everything but approving and registering servers,
  *          approve nothing but that. Without an admin and an execute token everybody who reaches
  *          the port may execute; nobody may approve without a token: code in kernels reaches it.
+ * Socket:  root may do everything there, unless the server is root, too; who has the server's uid
+ *          may execute; a token gives its role as on the port.
  * Calls:   loop thread only; nothing blocks. api_close() not from inside an event.
  * End:     api_stop() when no new work is taken, api_drain() when all cells have ended. */
 #ifndef FRONT_API_H
@@ -18,8 +21,9 @@
 
 struct api_config { /* copied; what it points to is borrowed */
     struct loop *loop;
-    const char *host;
+    const char *host; /* NULL: no port */
     int port;
+    int local;             /* a Unix socket that listens, taken over; 0: none */
     const char *workspace; /* absolute */
     const char *version;
     const char *admin_token, *execute_token, *approver_token; /* NULL: none */

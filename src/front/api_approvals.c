@@ -2,7 +2,8 @@
  *
  * /v1/approvals: the humans' answers to tool calls, over HTTP.
  * Seat:    the API takes questions as long as somebody with the role looks: always when it is the
- *          only door, else from a listing on for AWAY_MS. Then others are asked again.
+ *          only door and has a token for it, else from a listing on for AWAY_MS. Then others are
+ *          asked again.
  * Events:  a question that is asked here, and its end, stand in the log of its session. */
 #include <stdio.h>
 #include <string.h>
@@ -127,10 +128,16 @@ static void on_away(void *ctx)
     leave(ctx);
 }
 
+/* When no token gives the role it may be that nobody ever looks: then a call fails at once. */
+static bool is_seat_kept(const struct api_config *c)
+{
+    return c->alone && (c->admin_token || c->approver_token);
+}
+
 static void look(struct api_approvals *all)
 {
     join(all);
-    if (!all->api->config->alone)
+    if (!is_seat_kept(all->api->config))
         loop_timer_set(all->api->loop, &all->away, AWAY_MS, on_away, all);
 }
 
@@ -207,13 +214,11 @@ const struct api_routes api_approval_routes = {routes, sizeof routes / sizeof *r
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-/* When no token gives the role nobody could answer: then a call fails at once. */
 struct api_approvals *api_approvals_open(struct api *api)
 {
-    const struct api_config *c = api->config;
     struct api_approvals *all = NEW(struct api_approvals);
     all->api = api;
-    if (c->alone && (c->admin_token || c->approver_token))
+    if (is_seat_kept(api->config))
         join(all);
     return all;
 }

@@ -51,6 +51,9 @@ struct api_routes {
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
     api_approval_routes, api_console_routes, api_package_routes, api_server_routes;
 
+/* The roles, as bits, of a peer on the Unix socket. */
+unsigned api_peer_roles(uid_t peer, uid_t server);
+
 uint64_t api_requests(const struct api *api); /* that were let in so far */
 
 /* Every table that is served; NULL ends the list. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/ask_text.h - what a human reads before deciding (private to front/).
+ * front/ask_text.h - what a human reads before deciding (of front/ and the command line).
  * Hostile: names, arguments and messages are made by code and by servers. Characters that steer a
  *          terminal, turn the direction of the text or are invisible are shown as \u001b and the
  *          like. The whole stands in a fence of three backquotes, which nothing inside can close:

@@ -686,8 +686,8 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     struct http *http = ctx;
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
-    (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
-    if (is_crowded(http, c->address) && !make_room(http, c->address)) {
+    if (!http_find_peer(c, from, n) ||
+        (is_crowded(http, c->address) && !make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
         return;
@@ -742,6 +742,10 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = http_listen_open(http->loop, config->host, config->port, on_accepted, http,
                              &http->listen, e);
+    if (config->local > 0 && r < 0)
+        (void)fd_close(config->local);
+    else if (config->local > 0)
+        r = http_listen_add(http->listen, config->local, e);
     if (r < 0) {
         (void)http_close(http);
         return r;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/http.h - one port that speaks HTTP/1.1, and WebSockets on it (ws.h).
- * Does:    listens on all addresses of a name, finds the route, collects a body or hands it on as
- *          it comes, and sends an answer that may come any time later, whole or as a stream.
+ * Does:    listens on all addresses of a name and on a Unix socket, finds the route, collects a
+ *          body or hands it on as it comes, and sends an answer that may come any time later, whole
+ *          or as a stream.
  * Itself:  400, 403 (Origin), 404, 405, 413, 414, 415, 421 (Host), 426 and 431 are answered here,
  *          as problem documents (RFC 9457) unless `problem` writes another body.
  * Request: its handler's from `start` until it has answered (http_answer*, http_problem,
@@ -21,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -68,8 +70,9 @@ struct http_header {
 
 struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
-    const char *host;                 /* all addresses of this name */
+    const char *host;                 /* all addresses of this name; NULL: no port */
     int port;                         /* 0: any */
+    int local;                        /* a Unix socket that listens, taken over; 0: none */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
     size_t n_routes;
@@ -92,7 +95,7 @@ struct http_config { /* copied; what it points to is borrowed */
 MUST_CHECK int http_open(const struct http_config *config, struct http **ret, struct err *e);
 /* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
 struct http *http_close(struct http *http);
-int http_port(const struct http *http);
+int http_port(const struct http *http);    /* 0: none */
 size_t http_busy(const struct http *http); /* requests whose answers are not yet sent */
 
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
@@ -103,7 +106,9 @@ const char *http_param(const struct http_request *r, const char *name);  /* of t
 const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
 size_t http_header_count(const struct http_request *r, const char *name);
-const char *http_peer(const struct http_request *r);    /* address without port */
+const char *http_peer(const struct http_request *r); /* address without port; "uid 0" */
+/* It came by the Unix socket, opened by this user. Such a request may have any Host. */
+bool http_local(const struct http_request *r, uid_t *ret_uid);
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
 const struct http_route *http_route_of(const struct http_request *r);
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */

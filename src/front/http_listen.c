@@ -10,7 +10,13 @@
 
 #include "base/alloc.h"
 
-enum { SOCKETS_MAX = 4, BACKLOG = 256, ACCEPTS_PER_TURN = 32, FULL_MS = 100 };
+enum {
+    ADDRESSES_MAX = 4,
+    SOCKETS_MAX = ADDRESSES_MAX + 1,
+    BACKLOG = 256,
+    ACCEPTS_PER_TURN = 32,
+    FULL_MS = 100
+};
 enum { KEEP_IDLE_S = 60, KEEP_INTERVAL_S = 15, KEEP_PROBES = 4 };
 
 struct http_listen {
@@ -116,7 +122,7 @@ static int listen_all(struct http_listen *l, const char *host, int port, struct 
     if (r != 0)
         return err_set(e, -EINVAL, "the host %s: %s", host, gai_strerror(r));
     r = -EADDRNOTAVAIL;
-    for (struct addrinfo *at = found; at && l->count < SOCKETS_MAX; at = at->ai_next) {
+    for (struct addrinfo *at = found; at && l->count < ADDRESSES_MAX; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
             continue;
         int failed = listen_at(l, at, port);
@@ -137,13 +143,23 @@ int http_listen_open(struct loop *loop, const char *host, int port,
 {
     struct http_listen *l = NEW(struct http_listen);
     *l = (struct http_listen){.loop = loop, .accepted = accepted, .ctx = ctx, .on = true};
-    int r = listen_all(l, host, port, e);
+    int r = host ? listen_all(l, host, port, e) : 0;
     if (r < 0) {
         (void)http_listen_close(l);
         return r;
     }
     *ret = l;
     return 0;
+}
+
+int http_listen_add(struct http_listen *l, int fd, struct err *e)
+{
+    int r = loop_io_add(l->loop, fd, LOOP_IN, on_connection, l, &l->io[l->count], e);
+    if (r < 0)
+        (void)fd_close(fd);
+    else
+        l->fds[l->count++] = fd;
+    return r;
 }
 
 struct http_listen *http_listen_close(struct http_listen *l)
@@ -163,8 +179,10 @@ int http_listen_port(const struct http_listen *l)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
-    if (getsockname(l->fds[0], (struct sockaddr *)(void *)&at, &n) < 0)
-        return -1;
+    if (l->count == 0 || getsockname(l->fds[0], (struct sockaddr *)(void *)&at, &n) < 0)
+        return 0;
+    if (at.ss_family == AF_UNIX)
+        return 0;
     if (at.ss_family == AF_INET6)
         return ntohs(((struct sockaddr_in6 *)(void *)&at)->sin6_port);
     return ntohs(((struct sockaddr_in *)(void *)&at)->sin_port);

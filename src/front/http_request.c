@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/jsonw.h"
 
@@ -37,6 +38,29 @@ const char *http_param(const struct http_request *r, const char *name)
 const char *http_peer(const struct http_request *r)
 {
     return r->conn->address;
+}
+
+bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    c->local = from->sa_family == AF_UNIX;
+    if (!c->local) {
+        (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
+        return true;
+    }
+    if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    c->uid = peer.uid;
+    (void)snprintf(c->address, sizeof c->address, "uid %u", peer.uid);
+    return true;
+}
+
+bool http_local(const struct http_request *r, uid_t *ret_uid)
+{
+    if (r->conn->local)
+        *ret_uid = r->conn->uid;
+    return r->conn->local;
 }
 
 int64_t http_body_length(const struct http_request *r)
@@ -149,7 +173,8 @@ static bool is_from_here(struct http_request *r)
 {
     const struct http_config *config = &r->http->config;
     const char *host = http_header(r, "Host"), *origin = http_header(r, "Origin");
-    if (http_header_count(r, "Host") > 1 || !http_host_right(host, config->host, config->hosts))
+    bool right = r->conn->local || http_host_right(host, config->host, config->hosts);
+    if (http_header_count(r, "Host") > 1 || !right)
         http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
     else if (!http_origin_right(origin, config->origins) &&
              !http_origin_is_own(origin, host, config->guarded ? "localhost" : config->host,

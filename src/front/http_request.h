@@ -24,6 +24,8 @@ struct conn {
     int fd;
     bool cut;   /* it made room for another one; its end is on its way */
     bool is_ws; /* the library has let go of it, the WebSocket not yet */
+    bool local; /* by the Unix socket, from: */
+    uid_t uid;
     char address[NI_MAXHOST];
     struct loop_timer deadline; /* for the head of the next request */
 };
@@ -74,6 +76,9 @@ struct http {
 };
 
 extern const struct http_events http_no_events;
+
+/* Fills address, local and uid. False: nobody can tell who it is. */
+bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n);
 
 /* Whether it is let in; else it has been answered. */
 bool http_judge(struct http_request *r, const char *method);

@@ -58,7 +58,9 @@ static void every_default_is_a_value_that_the_option_takes(void)
             continue;
         (void)snprintf(word, sizeof word, "--%s=%s", rows[i].name, rows[i].fallback);
         int want = rows[i].flags & OPTION_NOT_YET ? -ENOTSUP : 0;
-        enum role role = rows[i].flags & OPTION_APIGEN ? ROLE_APIGEN : ROLE_SERVER;
+        enum role role = rows[i].flags & OPTION_APIGEN    ? ROLE_APIGEN
+                         : rows[i].flags & OPTION_OF_EXEC ? ROLE_EXEC
+                                                          : ROLE_SERVER;
         TEST_CHECK_(parse(role, (const char *const[]){word, NULL}, &o, &e) == want, "%s", e.msg);
     }
 }
@@ -73,7 +75,7 @@ static void every_variable_is_named_after_its_option(void)
         for (const char *p = rows[i].name; *p; p++)
             env[at++] = *p == '-' ? '_' : (char)(*p - 'a' + 'A');
         env[at] = '\0';
-        if (rows[i].flags & OPTION_APIGEN)
+        if (rows[i].flags & OPTION_OF_COMMANDS)
             TEST_CHECK_(!rows[i].env, "%s", rows[i].name);
         else
             TEST_CHECK_(strcmp(env, rows[i].env) == 0, "%s: %s", rows[i].name, rows[i].env);
@@ -92,6 +94,35 @@ static void what_belongs_to_apigen_is_unknown_to_the_server(void)
     TEST_ASSERT(parse(ROLE_APIGEN, words, &o, &e) == 0);
     TEST_CHECK(strcmp(o.server_name, "git") == 0 && strcmp(o.root_dir, "mcptools") == 0);
     TEST_CHECK(strcmp(o.workspace, "/w") == 0 && !o.tools_file);
+}
+
+#define PARSE_AS(role, o, e, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL}, (o), (e))
+
+static void commands_have_options_and_words_of_their_own(void)
+{
+    struct options o;
+    struct err e = ERR_NONE;
+    TEST_ASSERT(PARSE_AS(ROLE_EXEC, &o, &e, "1+1", "--session", "s", "--timeout=5") == 0);
+    TEST_CHECK(o.n_words == 1 && strcmp(o.words[0], "1+1") == 0);
+    TEST_CHECK(strcmp(o.session, "s") == 0 && o.cell_timeout == 5);
+    TEST_ASSERT(PARSE_AS(ROLE_EXEC, &o, &e, "-") == 0);
+    TEST_CHECK(o.n_words == 1 && strcmp(o.words[0], "-") == 0 && o.cell_timeout == 0);
+    TEST_CHECK(strcmp(o.session, "default") == 0);
+    TEST_ASSERT(PARSE_AS(ROLE_EXEC, &o, &e, "--", "--help") == 0);
+    TEST_CHECK(o.want == OPTIONS_RUN && strcmp(o.words[0], "--help") == 0);
+    TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "a", "b") == -EINVAL);
+    TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "--follow", "1") == -EINVAL);
+    TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "--workspace=/", "1") == -EINVAL);
+    TEST_ASSERT(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "--remember", "60") == 0);
+    TEST_CHECK(o.n_words == 2 && o.remember == 60 && o.remember_calls == 0);
+    TEST_CHECK(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "no") == -EINVAL);
+    TEST_CHECK(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "--token=x") == -EINVAL);
+    TEST_CHECK(PARSE_AS(ROLE_SESSIONS, &o, &e, "x") == -EINVAL);
+    TEST_CHECK(PARSE_AS(ROLE_LOGS, &o, &e, "--follow", "--json") == 0 && o.follow && o.json);
+    TEST_CHECK(PARSE_AS(ROLE_SERVER, &o, &e, "--session", "s") == -EINVAL);
+    (void)setenv("IPYBOX_STOP_GRACE", "soon", 1); /* the server's affair */
+    TEST_CHECK(PARSE_AS(ROLE_LOGS, &o, &e, "--json") == 0);
+    TEST_CHECK(PARSE_AS(ROLE_SERVER, &o, &e, "--sandbox=0") == -EINVAL);
 }
 
 static void contradictions_are_refused(void)
@@ -396,6 +427,7 @@ TEST_LIST = {
     {"every_variable_is_named_after_its_option", every_variable_is_named_after_its_option},
     {"what_belongs_to_apigen_is_unknown_to_the_server",
      what_belongs_to_apigen_is_unknown_to_the_server},
+    {"commands_have_options_and_words_of_their_own", commands_have_options_and_words_of_their_own},
     {"contradictions_are_refused", contradictions_are_refused},
     {"values_come_behind_a_space_or_an_equals_sign", values_come_behind_a_space_or_an_equals_sign},
     {"a_flag_wins_over_the_environment_and_that_over_the_default",

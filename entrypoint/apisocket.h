@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/apisocket.h - the Unix socket of the HTTP API, in the runtime directory (mode 0600).
+ * Whose:   where the container is started as root, PID 1 makes it before it starts the server as
+ *          somebody else, and passes it on. Its clients then see that root listens. Code in
+ *          kernels could put another socket in its place, but never one of root's.
+ *          Else the server makes it.
+ * See:     docs/decisions/0016-who-may-approve-over-the-socket.md */
+#ifndef ENTRYPOINT_APISOCKET_H
+#define ENTRYPOINT_APISOCKET_H
+
+#include "entrypoint/identity.h"
+
+#define API_SOCKET "api.sock"
+
+/* In PID 1, after identity_prepare(): 0, or the descriptor for the child that will be `identity`,
+ * of which its environment tells. */
+MUST_CHECK int apisocket_for_child(const struct identity *identity, int *ret_fd, struct err *e);
+
+/* In the server: the one that was passed on, or a new one in the directory. It listens. */
+MUST_CHECK int apisocket_open(const char *runtime_dir, int *ret_fd, struct err *e);
+
+void apisocket_remove(const char *runtime_dir);
+
+#endif

@@ -1,0 +1,166 @@
+# The command line: exec, sessions, approve and logs in a container whose server runs.
+load helpers
+
+# cli WORD... - ipybox in $id, as docker exec has it: as root, where the container was started so.
+cli()
+{
+    box exec "$id" ipybox "$@"
+}
+
+ready()
+{
+    timeout 60 docker exec "$id" ipybox exec 1 >/dev/null 2>&1
+}
+
+start_server()
+{
+    start_box "$@"
+    wait_for 60 ready
+}
+
+end_server()
+{
+    timeout 60 docker rm -f "$id" >/dev/null
+}
+
+# waiting - sets approval to the id of the first question that waits.
+waiting()
+{
+    cli approve --json
+    approval=$(sed -n 's/.*"id":"\([0-9a-f]*\)".*/\1/p' <<<"$output")
+    [ -n "$approval" ]
+}
+
+# ask COMMAND - a cell that runs a shell command begins in the background; its status and output go to $answer.
+ask()
+{
+    answer=$BATS_TEST_TMPDIR/answer-$RANDOM
+    { timeout 120 docker exec "$id" ipybox exec "$1" >"$answer" 2>&1 || true; echo "end $?" >>"$answer"; } 3>&- &
+}
+
+answered()
+{
+    grep -q '^end' "$answer"
+}
+
+@test "a cell runs as if it were a program" {
+    start_server -- serve
+    cli exec 'import sys; print("to 1"); print("to 2", file=sys.stderr); x = 41'
+    assert_equal "$status $output $errors" "0 to 1 to 2"
+    cli exec 'x + 1'
+    assert_equal "$status $output" "0 42"
+    cli exec 'print("before"); 1/0'
+    assert_equal "$status $output" "1 before"
+    assert_match "$errors" 'ZeroDivisionError: division by zero'
+    cli exec --timeout 1 'import time; time.sleep(600)'
+    assert_equal "$status" 124
+    box exec "$id" sh -c 'printf "for i in range(3):\n    print(i)\n" | ipybox exec -'
+    assert_equal "$status $output" "0 0"$'\n'"1"$'\n'"2"
+    cli exec --session nowhere 1
+    assert_equal "$status" 2
+    assert_match "$errors" 'there is no session nowhere'
+    # Ctrl-C: the cell is interrupted, the kernel keeps what it knows.
+    box exec "$id" sh -c '
+        ipybox exec "import time; print(\"begun\", flush=True); time.sleep(600)" >/tmp/out 2>&1 &
+        until grep -q begun /tmp/out; do sleep 0.05; done
+        kill -INT $!
+        wait $!'
+    assert_equal "$status" 130
+    cli exec 'x'
+    assert_equal "$output" 41
+    # A client that is killed takes its cell with it.
+    box exec "$id" sh -c '
+        ipybox exec "import time; print(\"again\", flush=True); time.sleep(600)" >/tmp/out 2>&1 &
+        until grep -q again /tmp/out; do sleep 0.05; done
+        kill -KILL $!'
+    cli exec 'x'
+    assert_equal "$output" 41
+    cli sessions
+    assert_match "$output" $'^ID +STATE .*\ndefault +idle +0 '
+    cli sessions --json
+    assert_match "$output" '^\{"sessions":\[\{"id":"default"'
+    cli logs --session default
+    assert_match "$output" 'Z cell [0-9]+ stdout to 1'$'\n''.*Z cell [0-9]+ stderr to 2'
+    assert_match "$output" ' end timeout'
+    cli logs --json
+    assert_match "$output" '\{"event":"stdout","id":[0-9]+,"cell":[0-9]+,"time_ms":[0-9]+,"text":"to 1'
+    box exec "$id" sh -c 'ipybox exec "print(\"x\" * 10_000_000)" | wc -c'
+    assert_equal "$output" 10000001
+    end_server
+}
+
+@test "root approves by the command line what a cell asks for, and code in kernels cannot" {
+    start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -- serve --approve-shell-cmds
+    ask "!printf 'done\\n'  # $(printf '\033')[2J"
+    wait_for 60 waiting
+    cli approve
+    assert_match "$output" "^$approval"$'\n''  session   default'
+    assert_match "$output" 'printf'
+    assert_match "$output" 'u001b'
+    refute_match "$output" $'\033'
+    box exec --user 1000 "$id" ipybox approve "$approval" yes
+    assert_equal "$status" 1
+    assert_match "$errors" 'only root may do this'
+    cli approve "$approval" yes
+    assert_equal "$status $output" "0 "
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'done'
+    cli approve "$approval" yes
+    assert_equal "$status" 1
+    ask '!echo refused'
+    wait_for 60 waiting
+    cli approve "$approval" no
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'rejected'
+    # A cell speaks to the socket itself: it may execute, and no more.
+    cli exec '
+import glob, os, socket
+path, = glob.glob("/run/ipybox/*/api.sock")
+def say(text):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    s.sendall(text.encode())
+    return s.makefile().readline().split()[1]
+print(say("GET /v1/sessions HTTP/1.0\r\n\r\n"), say("GET /v1/approvals HTTP/1.0\r\n\r\n"),
+      say("POST /v1/approvals/x HTTP/1.0\r\nContent-Length: 0\r\n\r\n"),
+      say("POST /v1/mcp-servers HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))'
+    assert_equal "$output" "200 403 403 403"
+    # A cell takes the place of the socket: root is not deceived.
+    cli exec '
+os.rename(path, path + ".real")
+fake = socket.socket(socket.AF_UNIX); fake.bind(path); fake.listen()
+import threading
+def serve():
+    while True: fake.accept()[0].close()
+threading.Thread(target=serve, daemon=True).start()'
+    assert_equal "$status" 0
+    cli approve
+    assert_equal "$status $output" "1 "
+    assert_match "$errors" 'code in kernels has the uid of what answers here'
+    end_server
+}
+
+@test "where everything has one uid nobody approves by the command line, and it says what else to do" {
+    start_server --user 4711:4711 -- serve --approve-shell-cmds
+    cli exec 'import os; os.getuid()'
+    assert_equal "$output" 4711
+    cli approve
+    assert_equal "$status" 1
+    assert_match "$errors" 'code in kernels has the uid of what answers here \(4711\).*IPYBOX_APPROVER_TOKEN'
+    box exec --user 0 "$id" ipybox approve
+    assert_equal "$status" 1
+    assert_match "$errors" 'IPYBOX_APPROVER_TOKEN'
+    end_server
+}
+
+@test "the commands need no HTTP port, and say so when there is no server" {
+    drive <<'PY'
+        prints("x = 1; x", 1)
+        equal(inside("ipybox", "exec", "x + 1"), "2\n")
+PY
+    run_box -- exec 1
+    assert_equal "$status $output" "125 "
+    assert_match "$errors" 'ipybox exec: .*no server is running'
+    run_box -- sessions
+    assert_equal "$status" 1
+}
