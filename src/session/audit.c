@@ -39,6 +39,7 @@ static const char *const kinds[AUDIT__COUNT] = {
     [AUDIT_LOGIN] = "login",
     [AUDIT_LOGIN_REFUSED] = "login_refused",
     [AUDIT_SERVER_REGISTERED] = "server_registered",
+    [AUDIT_SERVER_REMOVED] = "server_removed",
     [AUDIT_SESSION_CREATED] = "session_created",
     [AUDIT_SESSION_ENDED] = "session_ended",
 };

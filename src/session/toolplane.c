@@ -158,6 +158,8 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
 void toolplane_remove(struct toolplane *plane, const char *name)
 {
     tools_remove(plane->config.tools, name);
+    (void)audit_add(plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = name});
 }
 
 /* --- the end of a call ----------------------------------------------------------------------- */

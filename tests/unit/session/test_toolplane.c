@@ -322,6 +322,7 @@ static void what_is_asked_and_called_is_told(void)
     TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
     fake_tools_registered(NULL);
     turn();
+    toolplane_remove(t.plane, "demo");
     check_trail("start\n"
                 "approval " ASKED " by=channel outcome=rejected\n"
                 "tool_call " ASKED " outcome=rejected\n"
@@ -331,7 +332,8 @@ static void what_is_asked_and_called_is_told(void)
                 "tool_call " ASKED " outcome=cancelled\n"
                 "approval " ASKED " outcome=failed\n"
                 "tool_call " ASKED " outcome=error\n"
-                "server_registered server=demo outcome=ok\n");
+                "server_registered server=demo outcome=ok\n"
+                "server_removed server=demo\n");
     stop();
     start(false);
     TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
