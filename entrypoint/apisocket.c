@@ -51,8 +51,7 @@ int apisocket_for_child(const struct identity *identity, int *ret_fd, struct err
     return 0;
 }
 
-/* -1: there is none. */
-static int passed_on(void)
+int apisocket_inherit(void)
 {
     const char *text = getenv(PASSED);
     char *end = NULL;
@@ -80,9 +79,9 @@ static int bind_here(int fd, const char *runtime_dir, struct err *e)
     return r < 0 ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-int apisocket_open(const char *runtime_dir, int *ret_fd, struct err *e)
+int apisocket_open(const char *runtime_dir, int inherited, int *ret_fd, struct err *e)
 {
-    drop_fd int fd = passed_on();
+    drop_fd int fd = inherited;
     int r = 0;
     if (fd < 0) {
         r = make_socket(&fd, e);

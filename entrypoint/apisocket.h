@@ -17,8 +17,11 @@
  * of which its environment tells. */
 MUST_CHECK int apisocket_for_child(const struct identity *identity, int *ret_fd, struct err *e);
 
-/* In the server: the one that was passed on, or a new one in the directory. It listens. */
-MUST_CHECK int apisocket_open(const char *runtime_dir, int *ret_fd, struct err *e);
+/* In the server, before it starts anybody who could inherit it: the one that was passed on, or -1. */
+int apisocket_inherit(void);
+
+/* That one, which is taken over, or a new one in the directory. It listens. */
+MUST_CHECK int apisocket_open(const char *runtime_dir, int inherited, int *ret_fd, struct err *e);
 
 void apisocket_remove(const char *runtime_dir);
 

@@ -55,6 +55,7 @@ struct server {
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct api *api;
+    int api_socket; /* inherited; -1: none */
     char http_host[OPTIONS_HOST_MAX + 1];
     char *gateway_socket;
     struct supervise *supervise;
@@ -480,7 +481,7 @@ static int open_api(struct server *s, struct err *e)
     int port = 0, local = 0;
     int r = o->http ? choose_address(s, &port, e) : 0;
     if (r == 0)
-        r = apisocket_open(s->runtime_dir, &local, e);
+        r = apisocket_open(s->runtime_dir, s->api_socket, &local, e);
     if (r < 0)
         return r;
     struct api_config config = {
@@ -589,7 +590,7 @@ static void close_all(struct server *s)
 
 int server_main(const struct options *options)
 {
-    struct server s = {.options = options};
+    struct server s = {.options = options, .api_socket = apisocket_inherit()};
     struct err e = ERR_NONE;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);         /* a write over a limit is an error of that write */

@@ -125,6 +125,12 @@ print(say("GET /v1/sessions HTTP/1.0\r\n\r\n"), say("GET /v1/approvals HTTP/1.0\
       say("POST /v1/approvals/x HTTP/1.0\r\nContent-Length: 0\r\n\r\n"),
       say("POST /v1/mcp-servers HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))'
     assert_equal "$output" "200 403 403 403"
+    # No process below the server has inherited the socket.
+    cli exec '
+listening = {line.split()[6] for line in open("/proc/net/unix") if line.endswith("/api.sock\n")}
+mine = {os.readlink(name) for name in glob.glob("/proc/self/fd/*") if os.path.islink(name)}
+print(len(listening), {f"socket:[{inode}]" for inode in listening} & mine)'
+    assert_equal "$output" "1 set()"
     # A cell takes the place of the socket: root is not deceived.
     cli exec '
 os.rename(path, path + ".real")

@@ -57,10 +57,11 @@ static void the_server_makes_one_where_none_was_passed_on(void)
     int fd = -1;
     struct err e = ERR_NONE;
     make_dir();
-    TEST_ASSERT_(apisocket_open(dir, &fd, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(apisocket_open(dir, apisocket_inherit(), &fd, &e) == 0, "%s", e.msg);
     check_found(fd);
     (void)close(fd);
-    TEST_ASSERT(apisocket_open(dir, &fd, &e) == 0); /* in the place of a dead server's */
+    TEST_ASSERT(apisocket_open(dir, apisocket_inherit(), &fd, &e) ==
+                0); /* in the place of a dead server's */
     check_found(fd);
     (void)close(fd);
     remove_dir();
@@ -75,7 +76,7 @@ static void process_1_makes_one_and_the_server_takes_it(void)
     TEST_ASSERT_(apisocket_for_child(&self, &made, &e) == 0, "%s", e.msg);
     TEST_CHECK(getenv("IPYBOX_API_SOCKET") != NULL);
     TEST_ASSERT(fcntl(made, F_SETFD, 0) == 0); /* as init does in its child */
-    TEST_ASSERT(apisocket_open(dir, &taken, &e) == 0);
+    TEST_ASSERT(apisocket_open(dir, apisocket_inherit(), &taken, &e) == 0);
     TEST_CHECK(taken == made && getenv("IPYBOX_API_SOCKET") == NULL);
     check_found(taken);
     TEST_CHECK(apisocket_for_child(&self, &made, &e) == -EADDRINUSE); /* another server is there */
@@ -92,7 +93,7 @@ static void what_is_no_socket_is_not_taken(void)
         int fd = -1;
         TEST_CASE(texts[i]);
         (void)setenv("IPYBOX_API_SOCKET", texts[i], 1);
-        TEST_ASSERT(apisocket_open(dir, &fd, &e) == 0);
+        TEST_ASSERT(apisocket_open(dir, apisocket_inherit(), &fd, &e) == 0);
         check_found(fd);
         (void)close(fd);
     }
