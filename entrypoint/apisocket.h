@@ -17,7 +17,7 @@
  * of which its environment tells. */
 MUST_CHECK int apisocket_for_child(const struct identity *identity, int *ret_fd, struct err *e);
 
-/* In the server, before it starts anybody who could inherit it: the one that was passed on, or -1. */
+/* In the server, before it starts anybody who could inherit it: what was passed on, or -1. */
 int apisocket_inherit(void);
 
 /* That one, which is taken over, or a new one in the directory. It listens. */

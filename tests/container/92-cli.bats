@@ -127,7 +127,8 @@ print(say("GET /v1/sessions HTTP/1.0\r\n\r\n"), say("GET /v1/approvals HTTP/1.0\
     assert_equal "$output" "200 403 403 403"
     # No process below the server has inherited the socket.
     cli exec '
-listening = {line.split()[6] for line in open("/proc/net/unix") if line.endswith("/api.sock\n")}
+lines = [line.split() for line in open("/proc/net/unix") if line.endswith("/api.sock\n")]
+listening = {line[6] for line in lines if line[3] == "00010000"}
 mine = {os.readlink(name) for name in glob.glob("/proc/self/fd/*") if os.path.islink(name)}
 print(len(listening), {f"socket:[{inode}]" for inode in listening} & mine)'
     assert_equal "$output" "1 set()"
