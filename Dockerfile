@@ -107,7 +107,9 @@ HEALTHCHECK --interval=30s --timeout=3s --start-period=10s CMD ["/usr/local/bin/
 # --- slim: Python, kernel, gateway ---
 FROM base AS slim
 COPY --from=overlay /overlay/ /
-COPY --from=build /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+# Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
+# environment of the container, and with --user the uid of cells.
+COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- extras: what uvx, npx and git+https MCP servers need ---
 FROM base AS extras
@@ -133,4 +135,4 @@ RUN --mount=type=secret,id=ca \
 
 FROM extras AS default
 COPY --from=overlay /overlay/ /
-COPY --from=build /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

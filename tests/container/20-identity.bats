@@ -182,6 +182,22 @@ PY
         fails(f"open('/proc/{server().pid}/mem', 'rb')", "PermissionError")
         fails("open('/proc/1/environ').read()", "PermissionError")
         fails("open('/proc/1/mem', 'rb')", "PermissionError")
+        # So is what comes in by docker exec, from its first moment: nobody's program can be read.
+        import subprocess
+        words = ["docker", "exec", "-u", "1000:1000", "-e", "SECRET=hush", box.name, "ipybox", "logs", "--follow"]
+        other = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        wait_for("the command", lambda: [p for p in box.processes() if p.words[:2] == ["ipybox", "logs"]])
+        prints("""
+            import glob
+            def tells(path):
+                try:
+                    return b"SECRET=hush" in open(path, "rb").read()
+                except OSError:
+                    return False
+            print(any(map(tells, glob.glob("/proc/[0-9]*/environ"))))""", False)
+        fails("open('/usr/local/bin/ipybox', 'rb')", "PermissionError")
+        other.kill()
+        other.wait()
 PY
 }
 
