@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "front/cell_answer.h"
+#include "session/sessions.h"
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
 
@@ -256,8 +257,11 @@ static void was_reset(void *ctx, const struct err *why)
 static int reset(struct call *call, const struct json *arguments, struct err *e)
 {
     (void)arguments;
-    toolplane_reset(call->mcp->config->toolplane);
-    return session_reset(call->mcp->config->session, was_reset, call, &call->cell, e);
+    const struct mcp_config *config = call->mcp->config;
+    /* All sessions share the MCP servers: only the one that was there first may stop them. */
+    if (!config->session_id || strcmp(config->session_id, SESSIONS_DEFAULT) == 0)
+        toolplane_reset(config->toolplane);
+    return session_reset(config->session, was_reset, call, &call->cell, e);
 }
 
 /* --- the table ------------------------------------------------------------------------------ */

@@ -389,6 +389,21 @@ static void a_registration_is_answered_with_the_modules_or_the_reason(void)
     close_mcp();
 }
 
+static void only_the_default_session_stops_the_servers_that_all_share(void)
+{
+    open_initialized();
+    call("1", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 1);
+    config.session_id = "other";
+    call("2", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 1);
+    config.session_id = "default";
+    call("3", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 2);
+    fake_toolplane_clear();
+    close_mcp();
+}
+
 static void what_the_protocol_forbids_gets_its_code(void)
 {
     static const char *const cases[][2] = {
@@ -549,6 +564,7 @@ TEST_LIST = {
     T(packages_are_answered_with_the_output_of_pip),
     T(a_reset_is_answered_with_nothing_or_the_reason),
     T(a_registration_is_answered_with_the_modules_or_the_reason),
+    T(only_the_default_session_stops_the_servers_that_all_share),
     T(what_the_protocol_forbids_gets_its_code),
     T(batches_belong_to_the_revisions_that_had_them),
     T(the_modern_era_needs_no_handshake),
