@@ -44,6 +44,7 @@ COPY third_party/acutest.h third_party/
 COPY src/ src/
 COPY entrypoint/ entrypoint/
 COPY tests/ tests/
+COPY bench/ bench/
 RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
     meson setup build/unit --cross-file "toolchain/zig-musl-$(uname -m).ini" && meson compile -C build/unit
 CMD ["meson", "test", "-C", "build/unit", "--no-rebuild", "--print-errorlogs"]

@@ -55,7 +55,11 @@ char *xstrdup(const char *s)
 
 char *xstrndup(const char *s, size_t n)
 {
-    return need(strndup(s, n));
+    size_t len = strnlen(s, n); /* strndup() is held to strlen() by sanitizers */
+    char *copy = xrealloc(NULL, len + 1);
+    memcpy(copy, s, len);
+    copy[len] = '\0';
+    return copy;
 }
 
 char *xasprintf(const char *fmt, ...)
