@@ -300,7 +300,7 @@ static int open_session(struct server *s, struct err *e)
         .audit = s->audit,
         .event_memory = EVENT_MEMORY,
         .event_data = EVENT_DATA,
-        .event_dir = s->workspace,
+        .event_dir = s->runtime_dir, /* the workspace's space is the user's */
         .event_spill = EVENT_SPILL,
         .log = log_session,
     };

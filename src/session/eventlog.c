@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/eventlog.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/random.h"
 
 const char *const logged_names[LOGGED__COUNT] = {
     [LOGGED_BEGIN] = "begin",       [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
@@ -110,6 +112,21 @@ static bool write_at(int fd, uint64_t offset, const void *bytes, size_t n)
     return true;
 }
 
+/* A file without a name; overlayfs has none before Linux 6.1, so one loses its name at once. */
+static int open_unnamed(const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    char name[17];
+    random_hex(name, 8);
+    drop_str char *path = xasprintf("%s/events-%s", dir, name);
+    fd = open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        (void)unlink(path);
+    return fd;
+}
+
 /* Two files of half the size: when one is full, the older one is given up. */
 static bool need_room(struct eventlog *log, size_t n)
 {
@@ -124,7 +141,7 @@ static bool need_room(struct eventlog *log, size_t n)
         *s = (struct segment){.fd = -1};
         log->cursor = (struct cursor){0};
     }
-    s->fd = open(log->spill_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    s->fd = open_unnamed(log->spill_dir);
     return s->fd >= 0;
 }
 

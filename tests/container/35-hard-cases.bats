@@ -19,6 +19,7 @@ load helpers
         time.sleep(2)
         for process in box.kernels(): box.kill(process)
         matches(finish(stubborn).text, "TimeoutError|KernelDied")
+        matches(cell("print(4)").text, "^4$|KernelDied: the kernel's process was killed by signal 9")
         prints("4", 4)
         equal(box.zombies(), [])
 PY
