@@ -33,6 +33,8 @@ CELLS = (
     "from IPython.display import HTML, Image, Markdown, display; display(HTML('<b>'))",
     "import subprocess; subprocess.run(['true'])",
     "import ipybox_tools.concurrent",
+    # Of what generated packages import; pydantic itself would be 7 MiB that few programs want.
+    "import annotated_types, typing_inspection.introspection",
 )
 LIST = """
 import sys
