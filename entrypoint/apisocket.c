@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/unixsock.h"
 
 #define PASSED "IPYBOX_API_SOCKET"
 
@@ -67,14 +67,14 @@ int apisocket_inherit(void)
 
 static int bind_here(int fd, const char *runtime_dir, struct err *e)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    struct sockaddr_un to;
     drop_str char *path = xasprintf("%s/" API_SOCKET, runtime_dir);
-    if (strlen(path) >= sizeof to.sun_path)
-        return err_set(e, -ENAMETOOLONG, "%s: too long for a socket's name", path);
-    memcpy(to.sun_path, path, strlen(path) + 1);
+    int r = unixsock_address(path, &to, e);
+    if (r < 0)
+        return r;
     (void)unlink(path); /* that nobody else serves here the health check's socket has shown */
     mode_t before = umask(0177);
-    int r = bind(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ? -errno : 0;
+    r = bind(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ? -errno : 0;
     (void)umask(before);
     return r < 0 ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }

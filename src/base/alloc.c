@@ -104,6 +104,20 @@ int fd_take(int *fd)
     return taken;
 }
 
+int fd_write(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -errno;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
 char *str_take(char **p)
 {
     char *taken = *p;

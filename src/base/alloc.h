@@ -28,8 +28,10 @@ void drop_fd_cleanup(int *fd);
 #define drop_str __attribute__((cleanup(drop_str_cleanup)))
 #define drop_fd __attribute__((cleanup(drop_fd_cleanup)))
 
-int fd_take(int *fd);     /* returns *fd and leaves -1 */
-int fd_close(int fd);     /* closes when >= 0, keeps errno, returns -1 */
+int fd_take(int *fd); /* returns *fd and leaves -1 */
+int fd_close(int fd); /* closes when >= 0, keeps errno, returns -1 */
+/* All n bytes to a file, however often the call is interrupted; 0 or -errno. */
+int fd_write(int fd, const char *bytes, size_t n);
 char *str_take(char **p); /* returns *p and leaves NULL */
 
 #endif

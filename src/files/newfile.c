@@ -88,16 +88,10 @@ static void write_behind(const struct newfile *f, uint64_t before)
 int newfile_write(struct newfile *f, const char *bytes, size_t n)
 {
     uint64_t before = f->size;
-    while (n > 0) {
-        ssize_t done = write(f->fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        bytes += done;
-        n -= (size_t)done;
-        f->size += (uint64_t)done;
-    }
+    int r = fd_write(f->fd, bytes, n);
+    if (r < 0)
+        return r;
+    f->size += n;
     write_behind(f, before);
     return 0;
 }

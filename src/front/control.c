@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/jsonw.h"
+#include "base/unixsock.h"
 
 enum { BACKLOG = 16, ACCEPTS_PER_TURN = 16, STATUS_MAX = 1024 };
 
@@ -46,15 +46,6 @@ static void on_connection(void *ctx, unsigned events)
     }
 }
 
-static int address(const char *path, struct sockaddr_un *ret, struct err *e)
-{
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof ret->sun_path)
-        return err_set(e, -ENAMETOOLONG, "%s: too long for a socket's name", path);
-    memcpy(ret->sun_path, path, strlen(path) + 1);
-    return 0;
-}
-
 static bool somebody_answers(const struct sockaddr_un *to)
 {
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -64,7 +55,7 @@ static bool somebody_answers(const struct sockaddr_un *to)
 static int listen_at(struct control *control, struct err *e)
 {
     struct sockaddr_un to;
-    int r = address(control->path, &to, e);
+    int r = unixsock_address(control->path, &to, e);
     if (r < 0)
         return r;
     if (somebody_answers(&to)) {
@@ -72,14 +63,10 @@ static int listen_at(struct control *control, struct err *e)
         control->path = NULL;
         return err_set(e, -EADDRINUSE, "another server is running here (%s answers)", to.sun_path);
     }
-    (void)unlink(control->path);
-    control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (control->fd < 0 ||
-        bind(control->fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ||
-        listen(control->fd, BACKLOG) < 0)
-        return err_set(e, -errno, "listen at %s: %s", control->path, strerror(errno));
-    return loop_io_add(control->loop, control->fd, LOOP_IN, on_connection, control, &control->io,
-                       e);
+    r = unixsock_listen(control->path, BACKLOG, &control->fd, e);
+    return r < 0 ? r
+                 : loop_io_add(control->loop, control->fd, LOOP_IN, on_connection, control,
+                               &control->io, e);
 }
 
 int control_open(struct loop *loop, const char *runtime_dir, const char *version,

@@ -19,8 +19,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "front/http_listen.h"
 #include "front/http_request.h"
+#include "front/listener.h"
 
 enum {
     POOL_FACTOR = 2, /* of the library's memory per connection to the head's limit */
@@ -355,7 +355,7 @@ static void free_conn(struct conn *c)
     xfree(c);
     http->conn_count--;
     if (http->listen)
-        http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
+        listener_set(http->listen, http->conn_count < http->limits.connections + SPARE);
 }
 
 static void on_ws_over(void *ctx)
@@ -697,7 +697,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     http->conns = c;
     if (++http->conn_count > http->limits.connections)
         (void)make_room(http, NULL);
-    http_listen_set(http->listen, http->conn_count < http->limits.connections + SPARE);
+    listener_set(http->listen, http->conn_count < http->limits.connections + SPARE);
     loop_timer_set(http->loop, &c->deadline, http->limits.header_ms, on_head_late, c);
     http->arriving = c;
     if (MHD_add_connection(http->daemon, fd, from, n) != MHD_YES && http->arriving == c) {
@@ -740,12 +740,12 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);
     if (r == 0)
-        r = http_listen_open(http->loop, config->host, config->port, on_accepted, http,
-                             &http->listen, e);
+        r = listener_open(http->loop, config->host, config->port, on_accepted, http, &http->listen,
+                          e);
     if (config->local > 0 && r < 0)
         (void)fd_close(config->local);
     else if (config->local > 0)
-        r = http_listen_add(http->listen, config->local, e);
+        r = listener_add(http->listen, config->local, e);
     if (r < 0) {
         (void)http_close(http);
         return r;
@@ -758,7 +758,7 @@ struct http *http_close(struct http *http)
 {
     if (!http)
         return NULL;
-    http->listen = http_listen_close(http->listen);
+    http->listen = listener_close(http->listen);
     for (struct http_request *r = http->requests, *next; r; r = next) {
         next = r->next;
         tell_gone(r);
@@ -778,7 +778,7 @@ struct http *http_close(struct http *http)
 
 int http_port(const struct http *http)
 {
-    return http_listen_port(http->listen);
+    return listener_port(http->listen);
 }
 
 size_t http_busy(const struct http *http)

@@ -67,7 +67,7 @@ struct http {
     struct loop_io *io;
     struct loop_timer busy;
     struct loop_defer soon;
-    struct http_listen *listen;
+    struct listener *listen;
     struct ws_hub *hub;
     struct conn *conns, *arriving;
     size_t conn_count;

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/relay.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/unixsock.h"
+#include "front/listener.h"
 
 enum {
-    LISTENERS_MAX = 4,
-    BACKLOG = 256,
-    ACCEPTS_PER_TURN = 32,
     PASSES_PER_TURN = 4, /* of a buffer's worth each, then others have their turn */
     CONNECT_MS = 5,      /* between two attempts to reach a gateway that starts */
     LINGER_MS = 5000,    /* for a client to read an end that it did not ask for */
@@ -52,21 +47,13 @@ struct connection {
 struct relay {
     struct relay_config config;
     struct loop *loop;
-    int listeners[LISTENERS_MAX];
-    struct loop_io *listener_io[LISTENERS_MAX];
-    size_t listener_count;
+    struct listener *listener;
     struct connection *first;
     size_t count;
     struct loop_timer connect;
 };
 
 /* --- one connection's end ------------------------------------------------------------------- */
-
-static void set_accepting(struct relay *relay, bool on)
-{
-    for (size_t i = 0; i < relay->listener_count; i++)
-        loop_io_set(relay->listener_io[i], on ? LOOP_IN : 0);
-}
 
 static void close_side(struct side *side)
 {
@@ -89,7 +76,7 @@ static void end_connection(struct connection *c)
     close_side(&c->gateway);
     xfree(c);
     if (relay->count-- == RELAY_MAX)
-        set_accepting(relay, true);
+        listener_set(relay->listener, true);
     relay->config.used(relay->config.ctx, relay->count);
 }
 
@@ -244,8 +231,9 @@ static void on_gateway(void *ctx, unsigned events)
 
 static int connect_to(const char *path)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    struct sockaddr_un to;
+    if (unixsock_address(path, &to, NULL) < 0)
+        return -1;
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0)
         return -1;
@@ -299,10 +287,10 @@ void relay_gateway_ended(struct relay *relay)
 
 /* --- accepting ------------------------------------------------------------------------------ */
 
-static void accept_one(struct relay *relay, int fd)
+static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
-    int on = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)from, (void)n;
+    struct relay *relay = ctx;
     struct connection *c = NEW(struct connection);
     *c = (struct connection){.relay = relay, .next = relay->first, .waiting = true};
     c->client = (struct side){.fd = fd, .out = BUF_INIT(2 * RELAY_BUFFER)};
@@ -311,7 +299,7 @@ static void accept_one(struct relay *relay, int fd)
         c->next->prev = c;
     relay->first = c;
     if (++relay->count == RELAY_MAX)
-        set_accepting(relay, false);
+        listener_set(relay->listener, false);
     relay->config.used(relay->config.ctx, relay->count);
     if (loop_io_add(relay->loop, fd, 0, on_client, c, &c->client.io, NULL) < 0) {
         end_connection(c);
@@ -325,76 +313,18 @@ static void accept_one(struct relay *relay, int fd)
     relay->config.wanted(relay->config.ctx);
 }
 
-static void on_connection(void *ctx, unsigned events)
-{
-    (void)events;
-    struct relay *relay = ctx;
-    for (size_t i = 0; i < relay->listener_count; i++) {
-        for (int n = 0; n < ACCEPTS_PER_TURN && relay->count < RELAY_MAX; n++) {
-            int fd = accept4(relay->listeners[i], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-            if (fd < 0)
-                break;
-            accept_one(relay, fd);
-        }
-    }
-}
-
 /* --- opening and closing -------------------------------------------------------------------- */
-
-static int listen_at(struct relay *relay, const struct addrinfo *at)
-{
-    int on = 1;
-    drop_fd int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
-        return -errno;
-    if (at->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(fd, at->ai_addr, at->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
-        return -errno;
-    size_t i = relay->listener_count;
-    int r =
-        loop_io_add(relay->loop, fd, LOOP_IN, on_connection, relay, &relay->listener_io[i], NULL);
-    if (r < 0)
-        return r;
-    relay->listeners[i] = fd_take(&fd);
-    relay->listener_count++;
-    return 0;
-}
-
-/* A name may have addresses that this machine does not: ::1 where there is no IPv6. */
-static int listen_all(struct relay *relay, struct err *e)
-{
-    const char *host = relay->config.host;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    char port[8];
-    (void)snprintf(port, sizeof port, "%d", relay->config.port);
-    int r = getaddrinfo(host, port, &hints, &found);
-    if (r != 0)
-        return err_set(e, -EINVAL, "the kernel gateway's host %s: %s", host, gai_strerror(r));
-    r = -EADDRNOTAVAIL;
-    for (struct addrinfo *at = found; at && relay->listener_count < LISTENERS_MAX;
-         at = at->ai_next) {
-        int failed = listen_at(relay, at);
-        if (failed < 0 && failed != -EADDRNOTAVAIL && failed != -EAFNOSUPPORT)
-            r = failed;
-    }
-    freeaddrinfo(found);
-    if (relay->listener_count > 0)
-        return 0;
-    return err_set(e, r, "the kernel gateway cannot listen on %s, port %s: %s", host, port,
-                   strerror(-r));
-}
 
 int relay_open(const struct relay_config *config, struct relay **ret, struct err *e)
 {
     struct relay *relay = NEW(struct relay);
     relay->config = *config;
     relay->loop = config->loop;
-    int r = listen_all(relay, e);
+    int r = listener_open(relay->loop, config->host, config->port, on_accepted, relay,
+                          &relay->listener, e);
     if (r < 0) {
         (void)relay_close(relay);
-        return r;
+        return err_wrap(e, "the kernel gateway");
     }
     *ret = relay;
     return 0;
@@ -413,19 +343,12 @@ struct relay *relay_close(struct relay *relay)
     while (relay->first)
         end_connection(relay->first);
     loop_timer_stop(relay->loop, &relay->connect);
-    for (size_t i = 0; i < relay->listener_count; i++) {
-        (void)loop_io_del(relay->listener_io[i]);
-        (void)fd_close(relay->listeners[i]);
-    }
+    relay->listener = listener_close(relay->listener);
     xfree(relay);
     return NULL;
 }
 
 int relay_port(const struct relay *relay)
 {
-    struct sockaddr_in6 at = {0};
-    socklen_t n = sizeof at;
-    if (getsockname(relay->listeners[0], (struct sockaddr *)(void *)&at, &n) < 0)
-        return -errno;
-    return ntohs(at.sin6_port); /* in the same place as an IPv4 address's */
+    return listener_port(relay->listener);
 }

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/jsonspan.h"
+#include "base/unixsock.h"
 #include "wire/jsonrpc.h"
 
 enum {
@@ -562,16 +562,8 @@ static void on_connection(void *ctx, unsigned events)
 
 static int listen_at(struct toolsock *s, struct err *e)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (strlen(s->path) >= sizeof to.sun_path)
-        return err_set(e, -ENAMETOOLONG, "%s: too long for a socket's name", s->path);
-    memcpy(to.sun_path, s->path, strlen(s->path) + 1);
-    (void)unlink(s->path);
-    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd < 0 || bind(s->fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ||
-        listen(s->fd, BACKLOG) < 0)
-        return err_set(e, -errno, "listen at %s: %s", s->path, strerror(errno));
-    return loop_io_add(s->config.loop, s->fd, LOOP_IN, on_connection, s, &s->io, e);
+    int r = unixsock_listen(s->path, BACKLOG, &s->fd, e);
+    return r < 0 ? r : loop_io_add(s->config.loop, s->fd, LOOP_IN, on_connection, s, &s->io, e);
 }
 
 int toolsock_open(const struct toolsock_config *config, struct toolsock **ret, struct err *e)

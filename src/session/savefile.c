@@ -59,20 +59,6 @@ int savefile_open(const char *workspace, const char *folder, const char *extensi
     return err_set(e, -errno, "make a file in %s/%s: %s", workspace, folder, strerror(errno));
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 int savefile_write(const char *workspace, const char *folder, const char *extension,
                    const char *bytes, size_t n, char **ret_path, struct err *e)
 {
@@ -81,7 +67,7 @@ int savefile_write(const char *workspace, const char *folder, const char *extens
     int r = savefile_open(workspace, folder, extension, &path, &fd, e);
     if (r < 0)
         return r;
-    r = write_all(fd, bytes, n);
+    r = fd_write(fd, bytes, n);
     if (r < 0) {
         (void)unlink(path);
         return err_set(e, r, "write %s: %s", path, strerror(-r));

@@ -13,13 +13,10 @@ import pytest
 from box import TOOLS, raises
 from http_box import serving
 from mcp import Client, MCPError
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+from mcp_types import ElicitRequestParams, ElicitResult
+from sdk2_cells import VERSIONS, cell, modern_only, texts
 
 pytestmark = pytest.mark.anyio
-
-VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
-
-modern_only = pytest.mark.parametrize("client", ["auto", "2026-07-28"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +29,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 async def client(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Client]:
     async with Client(url, mode=request.param) as client:
         yield client
-
-
-def texts(result: CallToolResult) -> list[str]:
-    return [block.text for block in result.content if isinstance(block, TextContent)]
-
-
-async def cell(client: Client, code: str, **more: Any) -> str:
-    result = await client.call_tool("execute_ipython_cell", {"code": code, **more})
-    assert not result.is_error, result
-    (text,) = texts(result)
-    return text
 
 
 async def test_the_newest_version_of_the_era_is_negotiated(client: Client) -> None:

@@ -6,20 +6,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator
-from typing import Any
 
 import anyio
 import pytest
 from box import TOOLS, Box, raises
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.subscriptions import ListenNotSupportedError
-from mcp_types import CallToolResult, TextContent
+from sdk2_cells import VERSIONS, cell, modern_only, texts
 
 pytestmark = pytest.mark.anyio
-
-VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
-
-modern_only = pytest.mark.parametrize("client", ["auto", "2026-07-28"], indirect=True)
 
 
 def client_of(box: Box, mode: str) -> Client:
@@ -30,17 +25,6 @@ def client_of(box: Box, mode: str) -> Client:
 async def client(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterator[Client]:
     async with client_of(shared_box, request.param) as client:
         yield client
-
-
-def texts(result: CallToolResult) -> list[str]:
-    return [block.text for block in result.content if isinstance(block, TextContent)]
-
-
-async def cell(client: Client, code: str, **more: Any) -> str:
-    result = await client.call_tool("execute_ipython_cell", {"code": code, **more})
-    assert not result.is_error, result
-    (text,) = texts(result)
-    return text
 
 
 # --- in every mode ---

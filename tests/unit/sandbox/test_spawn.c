@@ -15,27 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../become_shim.h"
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "sandbox/shim.h"
 #include "sandbox/spawn.h"
 
-enum { WORDS_MAX = 32, WAIT_MS = 20000 };
-
-__attribute__((constructor)) static void become_shim(void)
-{
-    static char text[4096];
-    static char *words[WORDS_MAX + 1];
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    (void)fd_close(fd);
-    int count = 0;
-    for (char *at = text; at < text + n && count < WORDS_MAX; at += strlen(at) + 1)
-        words[count++] = at;
-    if (count > 1 && strcmp(words[1], "shim") == 0)
-        _exit(shim_main(count - 1, words + 1));
-}
+enum { WAIT_MS = 20000 };
 
 static struct loop *loop;
 static struct spawner *spawner;

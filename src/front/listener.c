@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "front/http_listen.h"
+#include "front/listener.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@ enum {
 };
 enum { KEEP_IDLE_S = 60, KEEP_INTERVAL_S = 15, KEEP_PROBES = 4 };
 
-struct http_listen {
+struct listener {
     struct loop *loop;
     void (*accepted)(void *ctx, int fd, const struct sockaddr *from, socklen_t n);
     void *ctx;
@@ -30,7 +30,7 @@ struct http_listen {
     struct loop_timer again;
 };
 
-static void apply(struct http_listen *l)
+static void apply(struct listener *l)
 {
     for (size_t i = 0; i < l->count; i++)
         loop_io_set(l->io[i], l->on && !l->again.armed ? LOOP_IN : 0);
@@ -41,7 +41,7 @@ static void on_again(void *ctx)
     apply(ctx);
 }
 
-void http_listen_set(struct http_listen *l, bool on)
+void listener_set(struct listener *l, bool on)
 {
     if (l->on == on)
         return;
@@ -59,7 +59,7 @@ static void keep_alive(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
-static void accept_some(struct http_listen *l, int listener)
+static void accept_some(struct listener *l, int listener)
 {
     for (int n = 0; n < ACCEPTS_PER_TURN && l->on; n++) {
         struct sockaddr_storage from;
@@ -82,7 +82,7 @@ static void accept_some(struct http_listen *l, int listener)
 static void on_connection(void *ctx, unsigned events)
 {
     (void)events;
-    struct http_listen *l = ctx;
+    struct listener *l = ctx;
     for (size_t i = 0; i < l->count; i++)
         accept_some(l, l->fds[i]);
 }
@@ -95,7 +95,7 @@ static void set_port(struct sockaddr *at, int port)
         ((struct sockaddr_in *)(void *)at)->sin_port = htons((uint16_t)port);
 }
 
-static int listen_at(struct http_listen *l, const struct addrinfo *at, int port)
+static int listen_at(struct listener *l, const struct addrinfo *at, int port)
 {
     int on = 1;
     drop_fd int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -114,7 +114,7 @@ static int listen_at(struct http_listen *l, const struct addrinfo *at, int port)
 }
 
 /* A name may have addresses that this machine does not: ::1 where there is no IPv6. */
-static int listen_all(struct http_listen *l, const char *host, int port, struct err *e)
+static int listen_all(struct listener *l, const char *host, int port, struct err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
@@ -129,7 +129,7 @@ static int listen_all(struct http_listen *l, const char *host, int port, struct 
         if (failed < 0 && failed != -EADDRNOTAVAIL && failed != -EAFNOSUPPORT)
             r = failed;
         else if (failed == 0 && port == 0)
-            port = http_listen_port(l);
+            port = listener_port(l);
     }
     freeaddrinfo(found);
     if (l->count > 0)
@@ -137,22 +137,22 @@ static int listen_all(struct http_listen *l, const char *host, int port, struct 
     return err_set(e, r, "cannot listen on %s, port %d: %s", host, port, strerror(-r));
 }
 
-int http_listen_open(struct loop *loop, const char *host, int port,
-                     void (*accepted)(void *ctx, int fd, const struct sockaddr *from, socklen_t n),
-                     void *ctx, struct http_listen **ret, struct err *e)
+int listener_open(struct loop *loop, const char *host, int port,
+                  void (*accepted)(void *ctx, int fd, const struct sockaddr *from, socklen_t n),
+                  void *ctx, struct listener **ret, struct err *e)
 {
-    struct http_listen *l = NEW(struct http_listen);
-    *l = (struct http_listen){.loop = loop, .accepted = accepted, .ctx = ctx, .on = true};
+    struct listener *l = NEW(struct listener);
+    *l = (struct listener){.loop = loop, .accepted = accepted, .ctx = ctx, .on = true};
     int r = host ? listen_all(l, host, port, e) : 0;
     if (r < 0) {
-        (void)http_listen_close(l);
+        (void)listener_close(l);
         return r;
     }
     *ret = l;
     return 0;
 }
 
-int http_listen_add(struct http_listen *l, int fd, struct err *e)
+int listener_add(struct listener *l, int fd, struct err *e)
 {
     int r = loop_io_add(l->loop, fd, LOOP_IN, on_connection, l, &l->io[l->count], e);
     if (r < 0)
@@ -162,7 +162,7 @@ int http_listen_add(struct http_listen *l, int fd, struct err *e)
     return r;
 }
 
-struct http_listen *http_listen_close(struct http_listen *l)
+struct listener *listener_close(struct listener *l)
 {
     if (!l)
         return NULL;
@@ -175,7 +175,7 @@ struct http_listen *http_listen_close(struct http_listen *l)
     return NULL;
 }
 
-int http_listen_port(const struct http_listen *l)
+int listener_port(const struct listener *l)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
