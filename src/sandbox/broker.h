@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/broker.h - performs, for the sandboxed processes below this one, the system calls that
+ * their floor does not grant, after asking the policy; the result is handed back as a descriptor.
+ * Why:      a call that is checked and then continued reads its arguments a second time, from
+ *           memory that hostile code changes meanwhile. Nothing is continued here that the floor
+ *           would not refuse by itself.
+ * Who:      the parent of the sandboxed process (ptrace access needs an ancestor under Yama), with
+ *           the same uid, no capability, not dumpable, umask 0.
+ * Threads:  BROKER_THREADS that answer, one for each call that may block (a FIFO, a connection),
+ *           at most BROKER_BLOCKED_MAX; one for the DNS stub and the proxies.
+ * Ends:     when the last process of the sandbox has gone, or with the process. Then every call
+ *           that is notified fails with ENOSYS in whoever is left: fail closed. */
+#ifndef SANDBOX_BROKER_H
+#define SANDBOX_BROKER_H
+
+#include <sys/types.h>
+
+#include "sandbox/floor.h"
+
+#define BROKER_THREADS 2
+#define BROKER_BLOCKED_MAX 256
+
+struct refusal { /* borrowed for the call */
+    pid_t pid;
+    const char *call; /* "openat" */
+    const char *what; /* a path, "host:port" */
+};
+
+struct broker_config {
+    const struct policy *policy; /* outlives the broker */
+    const struct floor *floor;   /* outlives the broker */
+    int listener;                /* taken */
+    int tasks_max;               /* 0: no limit */
+    bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
+    void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */
+    void *ctx;
+};
+
+struct broker;
+MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
+/* From now on another policy; the files' half of it must be what it was. */
+void broker_set_policy(struct broker *broker, const struct policy *policy);
+/* How often the task limit was met; for the message of the cell that met it. */
+long broker_task_refusals(const struct broker *broker);
+
+#endif

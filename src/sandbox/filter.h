@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/filter.h - the seccomp programs: what is refused to all code, and what asks the broker.
+ * Source:  seccomp(2), linux/seccomp.h; the tables are per architecture (x86_64, aarch64). */
+#ifndef SANDBOX_FILTER_H
+#define SANDBOX_FILTER_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct filter_wants {
+    bool listener;     /* false: nothing is notified; what would be is refused if it must be */
+    bool reads;        /* opens for reading are notified too (denyRead, or virtual files) */
+    bool writes;       /* everything that changes the file system is notified */
+    bool network;      /* sockets of the internet are notified; else they are refused */
+    bool open_network; /* no rules for the network at all: the walls alone */
+    bool unix_sockets; /* Unix sockets are notified; else refused */
+    bool tasks;        /* clone, fork and vfork are notified */
+    bool signals;      /* kill and its kind are notified: Landlock has no scope for them */
+};
+
+#define FILTER_MAX 1024 /* instructions */
+
+/* *ret is the caller's (xfree); *ret_count its instructions. -EMSGSIZE: over FILTER_MAX. */
+MUST_CHECK int filter_build(const struct filter_wants *wants, struct sock_filter **ret,
+                            unsigned short *ret_count, struct err *e);
+
+#endif

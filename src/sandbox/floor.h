@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/floor.h - what the kernel itself enforces: the Landlock ruleset of a policy.
+ * Why:     whatever the broker lets go on is checked again by these rules, so it may answer
+ *          "continue" for what they grant and never for anything else.
+ * How:     a directory whose whole tree a policy allows is granted; on the way to a denied path
+ *          every sibling is granted instead ("mixed" directories have no rule). Rules bind to
+ *          inodes: what is made later in a mixed directory goes through the broker.
+ * Owns:    the ruleset's descriptor and the sets of granted directories.
+ * Thread:  built once; any thread may ask. */
+#ifndef SANDBOX_FLOOR_H
+#define SANDBOX_FLOOR_H
+
+#include <stdbool.h>
+
+#include "sandbox/policy.h"
+
+int landlock_abi(void); /* 0: there is no Landlock */
+
+struct floor;
+MUST_CHECK int floor_build(const struct policy *policy, struct floor **ret, struct err *e);
+/* The walls without a policy: no tracing, signals or abstract sockets across the edge. */
+MUST_CHECK int floor_build_walls(struct floor **ret, struct err *e);
+struct floor *floor_free(struct floor *floor); /* NULL in, NULL out */
+
+int floor_ruleset(const struct floor *floor); /* lent; -1 without Landlock */
+
+/* Is this absolute, lexically clean path below a directory that the rules grant? */
+bool floor_grants_read(const struct floor *floor, const char *path);
+bool floor_grants_write(const struct floor *floor, const char *path);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/policy.h - what the settings mean in one place: may this path be read, written, moved;
+ * may this name be connected to.
+ * Owns:    normalised copies; the settings may go after policy_new().
+ * Paths:   every path that is asked about is absolute and canonical (what /proc/self/fd/N says),
+ *          and need not exist. Names are judged at the time they are used, so rules hold for files
+ *          that are made later, and globs too.
+ * Thread:  a policy does not change; any thread may ask. */
+#ifndef SANDBOX_POLICY_H
+#define SANDBOX_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "sandbox/settings.h"
+
+struct policy_place { /* where the settings apply; borrowed for the call */
+    const char *cwd, *home;
+    const char *const
+        *private_dirs;               /* NULL-terminated, or NULL: read and written, their sockets
+                                        used, whatever the settings say (a kernel's own directory) */
+    const char *const *unix_sockets; /* NULL-terminated, or NULL: may be connected to */
+    const uint16_t *loopback_ports;  /* 0-terminated, or NULL: may be connected to */
+};
+
+struct policy;
+/* Walks cwd for the paths that no sandbox may write (srt's mandatory deny paths). */
+MUST_CHECK int policy_new(const struct sandbox_settings *settings, const struct policy_place *place,
+                          struct policy **ret, struct err *e);
+struct policy *policy_free(struct policy *policy); /* NULL in, NULL out */
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+bool policy_may_read(const struct policy *policy, const char *path);
+bool policy_may_write(const struct policy *policy, const char *path); /* and may be read */
+/* A path above one that is protected, or the working directory: it must not be moved or removed. */
+bool policy_pins(const struct policy *policy, const char *path);
+
+/* How a rule covers a directory and everything that is or will be below it. */
+enum policy_cover { COVER_ALL, COVER_SOME, COVER_NONE };
+enum policy_cover policy_readable(const struct policy *policy, const char *dir);
+enum policy_cover policy_writable(const struct policy *policy, const char *dir);
+bool policy_denies_reads(const struct policy *policy); /* false: everything may be read */
+const struct words *policy_write_roots(const struct policy *policy); /* allowWrite without globs */
+
+/* --- network ---------------------------------------------------------------------------------- */
+
+bool policy_has_network(const struct policy *policy); /* at least one domain is allowed */
+/* A name or a literal address, in any case; deny first. */
+bool policy_may_connect(const struct policy *policy, const char *host, uint16_t port);
+const struct words *policy_domains(const struct policy *policy); /* allowed, as written */
+bool policy_may_connect_unix(const struct policy *policy, const char *path);
+bool policy_has_unix(const struct policy *policy); /* at least one path */
+bool policy_all_unix(const struct policy *policy); /* any path, abstract names too */
+bool policy_may_bind(const struct policy *policy); /* loopback addresses */
+bool policy_loopback_port(const struct policy *policy, uint16_t port);
+void policy_proxy_ports(const struct policy *policy, uint16_t *ret_http, uint16_t *ret_socks);
+
+/* --- people ----------------------------------------------------------------------------------- */
+
+/* What the settings mean on this machine, as text of lines: `ipybox sandbox --check-config`. */
+void policy_explain(const struct policy *policy, struct buf *text);
+/* A refusal that ignoreViolations names. */
+bool policy_ignores(const struct policy *policy, const char *command, const char *path);
+
+#endif
