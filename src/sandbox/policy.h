@@ -18,11 +18,11 @@
 
 struct policy_place { /* where the settings apply; borrowed for the call */
     const char *cwd, *home;
-    const char *const
-        *private_dirs;               /* NULL-terminated, or NULL: read and written, their sockets
-                                        used, whatever the settings say (a kernel's own directory) */
-    const char *const *unix_sockets; /* NULL-terminated, or NULL: may be connected to */
-    const uint16_t *loopback_ports;  /* 0-terminated, or NULL: may be connected to */
+    /* Lists that end with NULL or 0; NULL: nothing. Private directories are read and written and
+     * their sockets used, whatever the settings say: a kernel's own. */
+    const char *const *private_dirs;
+    const char *const *unix_sockets; /* may be connected to */
+    const uint16_t *loopback_ports;  /* may be connected to */
 };
 
 struct policy;
