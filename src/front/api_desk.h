@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/hmac.h"
+#include "front/api_follow.h"
 #include "front/api_parts.h"
 #include "session/sessions.h"
 
@@ -39,14 +40,12 @@ struct stream {
     struct stream *prev, *next;
     struct desk *desk;
     struct execution *execution; /* NULL: everything of the session */
-    struct http_request *r;
+    struct follow follow;
     uint64_t after; /* the last event that was sent or passed over */
     bool first;
-    bool blocked; /* until the client takes more */
     bool told_end;
     struct eventlog_watcher watcher;
     struct loop_defer again;
-    struct loop_timer alive;
 };
 
 struct execution {
@@ -108,6 +107,6 @@ void events_get(void *ctx, struct http_request *r);
 void stream_open(struct desk *desk, struct execution *execution, struct http_request *r,
                  bool first);
 void streams_wake(struct desk *desk, const struct execution *execution); /* it has ended */
-void streams_end(struct desk *desk, const char *why);
+void streams_end(struct desk *desk, enum follow_why why, const char *reason);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A session's event log as Server-Sent Events: what is kept after a number, and then what comes. */
+ * A session's event log for those who follow it: what is kept after a number, then what comes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,7 @@
 #include "front/api_desk.h"
 #include "front/api_json.h"
 
-enum {
-    EVENTS_PER_TURN = 64,
-    ALIVE_MS = 15000, /* a comment so often: proxies end connections that say nothing */
-};
+enum { EVENTS_PER_TURN = 64 };
 
 static void pump(void *ctx);
 
@@ -26,17 +23,16 @@ static void free_stream(struct stream *s)
     if (log)
         eventlog_unwatch(log, &s->watcher);
     loop_defer_stop(loop, &s->again);
-    loop_timer_stop(loop, &s->alive);
+    follow_drop(&s->follow);
     if (s->execution)
         s->execution->refs--;
     xfree(s);
 }
 
-static void end_stream(struct stream *s)
+static void end_stream(struct stream *s, enum follow_why why, const char *reason)
 {
-    struct http_request *r = s->r;
+    follow_end(&s->follow, why, reason);
     free_stream(s);
-    http_stream_end(r);
 }
 
 static void on_gone(void *ctx)
@@ -51,27 +47,17 @@ static void on_gone(void *ctx)
 
 /* --- one event -------------------------------------------------------------------------------- */
 
-/* -EAGAIN: the client has to take some first. What is too long to be written is passed over. */
-static int write_event(struct stream *s, const struct buf *text)
-{
-    if (text->failed)
-        return 0;
-    int r = http_stream_write(s->r, text->data, text->len);
-    s->blocked = r == -EAGAIN;
-    return r;
-}
-
 static bool is_text(enum logged_kind kind)
 {
     return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
 }
 
 /* The data of every kind is an object: its own members behind those that all have. */
-static void put_logged(struct buf *out, const struct logged *event)
+static void put_logged(const struct stream *s, struct buf *out, const struct logged *event)
 {
-    (void)buf_addf(out, "id: %llu\nevent: %s\ndata: {\"cell\":%llu,\"time_ms\":%lld",
-                   (unsigned long long)event->number, logged_names[event->kind],
-                   (unsigned long long)event->cell, (long long)event->time_ms);
+    follow_put(&s->follow, out, event->number, logged_names[event->kind]);
+    (void)buf_addf(out, "{\"cell\":%llu,\"time_ms\":%lld", (unsigned long long)event->cell,
+                   (long long)event->time_ms);
     if (event->late)
         (void)buf_adds(out, ",\"late\":true");
     if (is_text(event->kind)) {
@@ -83,7 +69,6 @@ static void put_logged(struct buf *out, const struct logged *event)
         (void)buf_adds(out, event->n > 2 ? "," : "");
         (void)buf_add(out, event->data + 1, event->n - 1);
     }
-    (void)buf_adds(out, "\n\n");
 }
 
 static bool is_wanted(const struct stream *s, const struct logged *event)
@@ -91,33 +76,33 @@ static bool is_wanted(const struct stream *s, const struct logged *event)
     return !s->execution || event->cell == s->execution->number;
 }
 
-static int send_logged(struct stream *s, const struct logged *event, uint64_t missed)
+static int send_gap(struct stream *s, uint64_t missed)
+{
+    drop_buf struct buf text = BUF_INIT(4096);
+    follow_put(&s->follow, &text, 0, "gap");
+    (void)buf_addf(&text, "{\"missed\":%llu}", (unsigned long long)missed);
+    return follow_send(&s->follow, &text);
+}
+
+static int send_logged(struct stream *s, const struct logged *event)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
-    if (missed > 0)
-        (void)buf_addf(&text, "event: gap\ndata: {\"missed\":%llu}\n\n",
-                       (unsigned long long)missed);
-    if (is_wanted(s, event))
-        put_logged(&text, event);
-    int r = text.len > 0 || text.failed ? write_event(s, &text) : 0;
-    if (r == 0 && is_wanted(s, event))
+    put_logged(s, &text, event);
+    int r = follow_send(&s->follow, &text);
+    if (r == 0)
         s->told_end = event->kind == LOGGED_END;
     return r;
 }
 
-static void write_closed(struct stream *s, const char *type, const char *status, const char *why)
+static void send_last(struct stream *s, const char *type, const char *member, const char *value)
 {
     drop_buf struct buf text = BUF_INIT(4096);
     struct jsonw w = JSONW(&text);
-    (void)buf_addf(&text, "event: %s\ndata: ", type);
+    follow_put(&s->follow, &text, 0, type);
     jsonw_object(&w);
-    if (status)
-        jsonw_set_text(&w, "status", status);
-    if (why)
-        jsonw_set_text(&w, "reason", why);
+    jsonw_set_text(&w, member, value);
     jsonw_end(&w);
-    (void)buf_adds(&text, "\n\n");
-    (void)!write_event(s, &text);
+    (void)!follow_send(&s->follow, &text);
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
@@ -125,15 +110,8 @@ static void write_closed(struct stream *s, const char *type, const char *status,
 static void on_more(void *ctx)
 {
     struct stream *s = ctx;
-    if (!s->blocked)
+    if (!s->follow.blocked)
         loop_defer(s->desk->api->loop, &s->again, pump, s);
-}
-
-static void on_writable(void *ctx)
-{
-    struct stream *s = ctx;
-    s->blocked = false;
-    on_more(s);
 }
 
 /* All that an execution has brought was sent, or is no longer there. True: the stream is gone. */
@@ -143,8 +121,8 @@ static bool is_over(struct stream *s)
     if (!x || x->cell || s->after < x->last_event)
         return false;
     if (!s->told_end) /* it never ran, or the log has dropped it */
-        write_closed(s, "end", cell_status_names[x->status], NULL);
-    end_stream(s);
+        send_last(s, "end", "status", cell_status_names[x->status]);
+    end_stream(s, FOLLOW_DONE, "the execution has ended");
     return true;
 }
 
@@ -157,8 +135,12 @@ static int send_next(struct stream *s)
     if (s->execution && s->execution->number == 0)
         return -EAGAIN; /* it waits in the queue */
     int r = log ? eventlog_next(log, s->after, &event, &missed) : -EAGAIN;
+    if (r == 0 && missed > 0)
+        r = send_gap(s, missed);
     if (r == 0)
-        r = send_logged(s, &event, missed);
+        s->after = event.number - 1; /* it is told once what is missing */
+    if (r == 0 && is_wanted(s, &event))
+        r = send_logged(s, &event);
     if (r == 0)
         s->after = event.number;
     return r;
@@ -172,14 +154,6 @@ static void pump(void *ctx)
             return;
     }
     loop_defer(s->desk->api->loop, &s->again, pump, s);
-}
-
-static void on_alive(void *ctx)
-{
-    struct stream *s = ctx;
-    if (!s->blocked)
-        (void)!http_stream_write(s->r, ":\n\n", 3);
-    loop_timer_set(s->desk->api->loop, &s->alive, ALIVE_MS, on_alive, s);
 }
 
 /* Last-Event-ID is what a client sends that comes back by itself; ?after=N is for all others. */
@@ -201,38 +175,37 @@ static bool read_after(struct http_request *r, uint64_t *ret)
     return true;
 }
 
-static void begin(struct stream *s, const struct execution *x)
+/* The answer has begun. False: with an error, and the stream is not to be. */
+static bool begin(struct stream *s, struct http_request *r)
 {
+    static const struct follow_events events = {.writable = on_more, .gone = on_gone};
+    const struct execution *x = s->execution;
     drop_str char *location =
-        xasprintf("/v1/sessions/%s/executions/%s", s->desk->id, x ? x->id : "");
-    const struct http_header headers[] = {{"Content-Type", "text/event-stream"},
-                                          {"Cache-Control", "no-store"},
-                                          {"X-Accel-Buffering", "no"},
-                                          {"Location", location}};
-    http_stream_begin(s->r, 200, headers, x ? 4 : 3, -1);
+        x ? xasprintf("/v1/sessions/%s/executions/%s", s->desk->id, x->id) : NULL;
+    if (!follow_begin(&s->follow, s->desk->api->loop, r, location, &events, s))
+        return false;
     drop_buf struct buf text = BUF_INIT(4096);
+    follow_put(&s->follow, &text, 0, "execution");
     if (x)
-        (void)buf_addf(&text, "event: execution\ndata: {\"id\":\"%s\",\"session\":\"%s\"}\n\n",
-                       x->id, s->desk->id);
-    else
-        (void)buf_adds(&text, ":\n\n");
-    (void)!write_event(s, &text);
+        (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\"}", x->id, s->desk->id);
+    if (x)
+        (void)!follow_send(&s->follow, &text);
+    return true;
 }
 
 void stream_open(struct desk *desk, struct execution *x, struct http_request *r, bool first)
 {
-    static const struct http_events events = {.writable = on_writable, .gone = on_gone};
     struct eventlog *log = session_events(desk->session);
     uint64_t after = 0;
     if (!read_after(r, &after))
         return;
     struct stream *s = NEW(struct stream);
-    *s = (struct stream){.next = desk->streams,
-                         .desk = desk,
-                         .execution = x,
-                         .r = r,
-                         .after = after,
-                         .first = first};
+    *s = (struct stream){.desk = desk, .execution = x, .after = after, .first = first};
+    if (!begin(s, r)) {
+        xfree(s);
+        return;
+    }
+    s->next = desk->streams;
     if (s->next)
         s->next->prev = s;
     desk->streams = s;
@@ -243,9 +216,6 @@ void stream_open(struct desk *desk, struct execution *x, struct http_request *r,
     }
     if (log)
         eventlog_watch(log, &s->watcher, on_more, s);
-    http_watch(r, &events, s);
-    begin(s, x);
-    loop_timer_set(desk->api->loop, &s->alive, ALIVE_MS, on_alive, s);
     on_more(s);
 }
 
@@ -268,15 +238,15 @@ void streams_wake(struct desk *desk, const struct execution *x)
 }
 
 /* What is still in the log goes out first, as far as the client takes it at once. */
-void streams_end(struct desk *desk, const char *why)
+void streams_end(struct desk *desk, enum follow_why why, const char *reason)
 {
     while (desk->streams) {
         struct stream *s = desk->streams;
         while (!is_over(s)) {
             if (send_next(s) == 0)
                 continue;
-            write_closed(s, "closed", NULL, why);
-            end_stream(s);
+            send_last(s, "closed", "reason", reason);
+            end_stream(s, why, reason);
             break;
         }
     }

@@ -57,7 +57,7 @@ static void free_desk(struct api_sessions *all, struct desk *desk)
     while (*at != desk)
         at = &(*at)->next;
     *at = desk->next;
-    streams_end(desk, "the session has ended");
+    streams_end(desk, FOLLOW_DONE, "the session has ended");
     executions_free(desk);
     xfree(desk);
 }
@@ -251,7 +251,7 @@ static const struct http_route routes[] = {
     {"GET", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_get},
     {"DELETE", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_delete},
     {"POST", "/v1/sessions/{id}/reset", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_post_reset},
-    {"GET", "/v1/sessions/{id}/events", HTTP_NO_BODY, 0, NULL, API_EXECUTE, events_get},
+    {"GET", "/v1/sessions/{id}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE, events_get},
     {"POST", "/v1/sessions/{id}/executions", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
      executions_post},
     {"GET", "/v1/sessions/{id}/executions", HTTP_NO_BODY, 0, NULL, API_EXECUTE, executions_list},
@@ -261,7 +261,7 @@ static const struct http_route routes[] = {
      execution_cancel},
     {"POST", "/v1/sessions/{id}/executions/{eid}/interrupt", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
      execution_cancel},
-    {"GET", "/v1/sessions/{id}/executions/{eid}/events", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
+    {"GET", "/v1/sessions/{id}/executions/{eid}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE,
      execution_events},
 };
 
@@ -280,7 +280,7 @@ struct api_sessions *api_sessions_open(struct api *api)
 void api_sessions_drain(struct api_sessions *all)
 {
     for (struct desk *desk = all->desks; desk; desk = desk->next)
-        streams_end(desk, "the server is stopping");
+        streams_end(desk, FOLLOW_STOPPING, "the server is stopping");
 }
 
 struct api_sessions *api_sessions_close(struct api_sessions *all)

@@ -786,5 +786,5 @@ size_t http_busy(const struct http *http)
     size_t n = 0;
     for (const struct http_request *r = http->requests; r; r = r->next)
         n++;
-    return n;
+    return n + ws_hub_closing(http->hub);
 }

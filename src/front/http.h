@@ -48,10 +48,11 @@ struct http_limits {
 extern const struct http_limits http_limits_default;
 
 enum http_body {
-    HTTP_NO_BODY,  /* one that comes all the same is thrown away */
-    HTTP_COLLECT,  /* `start` finds it whole: http_body() */
-    HTTP_RECEIVE,  /* `start` comes at once, the body by the events `body` and `end` */
-    HTTP_WEBSOCKET /* GET with a handshake: http_upgrade() */
+    HTTP_NO_BODY,   /* one that comes all the same is thrown away */
+    HTTP_COLLECT,   /* `start` finds it whole: http_body() */
+    HTTP_RECEIVE,   /* `start` comes at once, the body by the events `body` and `end` */
+    HTTP_WEBSOCKET, /* GET with a handshake: http_upgrade() */
+    HTTP_EVENTS     /* GET, with a handshake or without: http_is_handshake() */
 };
 
 struct http_route {
@@ -95,8 +96,9 @@ struct http_config { /* copied; what it points to is borrowed */
 MUST_CHECK int http_open(const struct http_config *config, struct http **ret, struct err *e);
 /* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
 struct http *http_close(struct http *http);
-int http_port(const struct http *http);    /* 0: none */
-size_t http_busy(const struct http *http); /* requests whose answers are not yet sent */
+int http_port(const struct http *http); /* 0: none */
+/* Requests whose answers, and WebSockets that are closing whose messages are not yet sent. */
+size_t http_busy(const struct http *http);
 
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
@@ -156,6 +158,11 @@ void http_stream_begin(struct http_request *r, int status, const struct http_hea
 MUST_CHECK int http_stream_write(struct http_request *r, const char *bytes, size_t n);
 void http_stream_end(struct http_request *r);
 void http_stream_abort(struct http_request *r); /* the client sees that it is incomplete */
+
+#define HTTP_SUBPROTOCOL "ipybox" /* of WebSockets that name one */
+
+/* The client asks for a WebSocket, and its route has one. */
+bool http_is_handshake(const struct http_request *r);
 
 /* Answers 101, and the connection is the WebSocket's from then on; what is sent before waits.
  * subprotocol: one that the client offers, or NULL. On failure it has answered with an error. */

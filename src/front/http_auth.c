@@ -39,9 +39,40 @@ static bool copy_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
     return true;
 }
 
+/* base64url without padding, which is no token of HTTP otherwise (RFC 4648 section 5). */
+static bool decode_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
+{
+    drop_buf struct buf usual = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX), plain = BUF_INIT(usual.cap);
+    for (size_t i = 0; i < n; i++)
+        (void)buf_addc(&usual, (char)(text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i]));
+    while (usual.len % 4 > 0 && !usual.failed)
+        (void)buf_addc(&usual, '=');
+    return !usual.failed && base64_decode(&plain, usual.data, usual.len) == 0 &&
+           copy_token(plain.data, plain.len, ret);
+}
+
+/* Of the subprotocols that are offered. Two tokens are none, as two headers are. */
+static bool offered_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    static const char prefix[] = HTTP_TOKEN_PROTOCOL, between[] = ", \t";
+    const char *at = http_header(r, "Sec-WebSocket-Protocol"), *found = NULL;
+    if (!at || http_header_count(r, "Sec-WebSocket-Protocol") != 1)
+        return false;
+    for (at += strspn(at, between); *at; at += strcspn(at, between), at += strspn(at, between)) {
+        if (strncmp(at, prefix, sizeof prefix - 1) != 0)
+            continue;
+        if (found)
+            return false;
+        found = at + sizeof prefix - 1;
+    }
+    return found && decode_token(found, strcspn(found, between), ret);
+}
+
 bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
 {
     const char *text = http_header(r, "Authorization");
+    if (!text && http_is_handshake(r))
+        return offered_token(r, ret);
     if (!text || http_header_count(r, "Authorization") != 1)
         return false;
     size_t scheme = strcspn(text, " ");

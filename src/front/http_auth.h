@@ -2,7 +2,9 @@
  *
  * front/http_auth.h - the token that a request brings, and patience with those who guess.
  * Token:   `Authorization: Bearer TOKEN`, or Basic with the token as the password of any user: for
- *          clients that take no more than a URL, `http://x:TOKEN@host`.
+ *          clients that take no more than a URL, `http://x:TOKEN@host`. Of a WebSocket's handshake
+ *          without that header also a subprotocol that is offered, HTTP_TOKEN_PROTOCOL and the
+ *          token in base64url: pages of a browser can set no header there.
  * Guard:   after HTTP_GUARD_FREE failures of one address within HTTP_GUARD_MS its further failures
  *          are answered 429, HTTP_GUARD_DELAY_MS late. A right token is never held up: many
  *          clients may share an address.
@@ -15,6 +17,7 @@
 #include "session/audit.h"
 
 #define HTTP_TOKEN_MAX 512 /* bytes */
+#define HTTP_TOKEN_PROTOCOL "ipybox.bearer."
 #define HTTP_GUARD_FREE 10
 #define HTTP_GUARD_MS 60000
 #define HTTP_GUARD_DELAY_MS 1000

@@ -158,6 +158,20 @@ static bool asks_for_websocket(const struct http_request *r)
            http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
 }
 
+bool http_is_handshake(const struct http_request *r)
+{
+    enum http_body body = r->match.route->body;
+    return (body == HTTP_WEBSOCKET || body == HTTP_EVENTS) && asks_for_websocket(r);
+}
+
+static bool needs_handshake(const struct http_request *r)
+{
+    const struct http_route *route = r->match.route;
+    return route->body == HTTP_WEBSOCKET ||
+           (route->body == HTTP_EVENTS &&
+            http_list_has(http_header(r, "Upgrade"), "websocket", false));
+}
+
 static bool is_head_short(struct http_request *r)
 {
     if (strlen(r->raw) > r->http->limits.header_bytes / 2)
@@ -210,7 +224,7 @@ static bool is_body_right(struct http_request *r)
 {
     const struct http_route *route = r->match.route;
     int64_t length = http_body_length(r);
-    if (route->body == HTTP_WEBSOCKET && !asks_for_websocket(r)) {
+    if (needs_handshake(r) && !asks_for_websocket(r)) {
         static const struct http_header upgrade[] = {{"Upgrade", "websocket"},
                                                      {"Sec-WebSocket-Version", "13"}};
         http_problem(r, 426, upgrade, 2, "a WebSocket is here");

@@ -42,7 +42,7 @@ struct ws {
     char reason[WS_REASON_MAX + 1];
     struct buf in;
     struct message *first, **end;
-    size_t backlog;
+    size_t backlog, backlog_max;
     size_t left; /* of the backlog when the last ping was due */
     struct loop_timer ping;
 };
@@ -308,7 +308,7 @@ static int on_writable(struct ws *ws)
     }
     if (ws->first || ws->closing)
         (void)lws_callback_on_writable(ws->wsi);
-    if (ws->blocked && ws->events && ws->backlog <= ws->hub->limits.backlog_max / 2) {
+    if (ws->blocked && ws->events && ws->backlog <= ws->backlog_max / 2) {
         ws->blocked = false;
         if (ws->events->writable)
             ws->events->writable(ws->ctx);
@@ -368,7 +368,7 @@ int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
         return err_set(e, -EPIPE, "the WebSocket is closing");
     /* One message is always taken, however long it is: or it could never be sent. */
     size_t size = sizeof(struct message) + LWS_PRE + n;
-    if (ws->backlog > 0 && ws->backlog + size > ws->hub->limits.backlog_max) {
+    if (ws->backlog > 0 && ws->backlog + size > ws->backlog_max) {
         ws->blocked = true;
         return err_set(e, -EAGAIN, "the client does not read: %zu bytes wait for it", ws->backlog);
     }
@@ -389,6 +389,12 @@ int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
 size_t ws_backlog(const struct ws *ws)
 {
     return ws->backlog;
+}
+
+void ws_limit(struct ws *ws, size_t message_max, size_t backlog_max)
+{
+    ws->in.cap = message_max;
+    ws->backlog_max = backlog_max;
 }
 
 void ws_close(struct ws *ws, int code, const char *reason)
@@ -455,6 +461,7 @@ int ws_prepare(struct ws_hub *hub, const char *key, const struct ws_events *even
                       .peer = pair[1],
                       .heard = true,
                       .code = WS_LOST,
+                      .backlog_max = hub->limits.backlog_max,
                       .in = BUF_INIT(hub->limits.message_max)};
     ws->end = &ws->first;
     if (ws->next)
@@ -562,6 +569,14 @@ int ws_hub_open(struct loop *loop, const struct ws_limits *limits, struct ws_hub
     }
     *ret = hub;
     return 0;
+}
+
+size_t ws_hub_closing(const struct ws_hub *hub)
+{
+    size_t n = 0;
+    for (const struct ws *ws = hub->first; ws; ws = ws->next)
+        n += ws->closing && !ws->ended;
+    return n;
 }
 
 struct ws_hub *ws_hub_close(struct ws_hub *hub)

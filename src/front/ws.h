@@ -8,8 +8,8 @@
  *          ws_close() gives it up.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, or from ws_hub_close().
  * Limits:  message_max: a longer message closes its socket with 1009. backlog_max: what a slow
- *          reader has not taken; over it ws_send() answers -EAGAIN. Each socket is pinged after
- *          ping_ms and closed when nothing came in the next ping_ms.
+ *          reader has not taken; over it ws_send() answers -EAGAIN. ws_limit() lowers both.
+ *          Each socket is pinged after ping_ms and closed when nothing came in the next ping_ms.
  * Failing: bytes that are no frames, or text that is not UTF-8, close that socket and no other.
  * Source:  RFC 6455. No extensions (compression) are agreed on. */
 #ifndef FRONT_WS_H
@@ -47,6 +47,8 @@ struct ws_events {
 /* -EAGAIN: the backlog is full; -EPIPE: it is closing. */
 MUST_CHECK int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e);
 size_t ws_backlog(const struct ws *ws); /* bytes, some for each message itself */
+/* Limits of this socket's own. Before its first message. */
+void ws_limit(struct ws *ws, size_t message_max, size_t backlog_max);
 
 /* Sends what waits, then the close frame; a peer that takes none of it in ping_ms is cut off. Gives
  * the socket up: no event comes any more. */
@@ -65,6 +67,7 @@ MUST_CHECK int ws_hub_open(struct loop *loop, const struct ws_limits *limits, st
                            struct err *e);
 /* Every handler is told `closed` (WS_GOING_AWAY). NULL in, NULL out. */
 struct ws_hub *ws_hub_close(struct ws_hub *hub);
+size_t ws_hub_closing(const struct ws_hub *hub); /* given up, and not all of it is sent */
 
 #define WS_ACCEPT_MAX 64
 
