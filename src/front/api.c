@@ -300,5 +300,6 @@ void api_drain(struct api *api, loop_fn done, void *ctx)
     core->drained = done;
     core->drained_ctx = ctx;
     api_sessions_drain(api->sessions);
+    api_approvals_drain(api->approvals);
     loop_timer_set(api->loop, &core->drain, 0, check_drained, core);
 }

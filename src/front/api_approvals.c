@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /v1/approvals: the humans' answers to tool calls, over HTTP.
- * Seat:    the API takes questions as long as somebody with the role looks: always when it is the
- *          only door and has a token for it, else from a listing on for AWAY_MS. Then others are
- *          asked again.
- * Events:  a question that is asked here, and its end, stand in the log of its session. */
+ * /v1/approvals: the humans' answers to tool calls and to questions of servers, over HTTP. What is
+ * asked here, and its end, stand in the log of its session too. */
+#include "front/api_approvals.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "front/api.h"
+#include "front/api_bodies.h"
 #include "front/api_json.h"
-#include "front/api_parts.h"
+#include "front/form.h"
 
-enum { AWAY_MS = 60000 };
-
-struct asked { /* a question that is ours */
-    struct asked *next;
-    char id[APPROVALS_ID_MAX];
-    char session[SESSIONS_ID_MAX + 1];
-};
-
-struct api_approvals {
-    struct api *api;
-    struct approver *approver; /* NULL: nobody looks */
-    struct asked *asked;
-    struct loop_timer away;
-};
+enum { AWAY_MS = 60000, BODY_MAX = 256 << 10 };
 
 /* --- the seat --------------------------------------------------------------------------------- */
 
@@ -49,18 +36,27 @@ static void put_subject(struct jsonw *w, const struct approval_view *view)
         jsonw_set_text(w, "note", view->note);
 }
 
-/* Into the session's log, as an event of the cell that runs. */
-static void record(const struct api_approvals *all, const char *session, const struct buf *text)
+static struct asked **find_asked(struct api_approvals *all, const char *id)
 {
-    struct sessions_view view;
-    if (text->failed || !sessions_find(all->api->config->sessions, session, &view))
-        return;
-    struct eventlog *log = session_events(view.session);
-    if (log)
-        eventlog_add(log, &(struct logged){.kind = LOGGED_APPROVAL,
-                                           .cell = session_cell(view.session),
-                                           .data = text->data,
-                                           .n = text->len});
+    struct asked **at = &all->asked;
+    while (*at && strcmp((*at)->id, id) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+bool approvals_are_mine(struct api_approvals *all, const char *id)
+{
+    return *find_asked(all, id) != NULL;
+}
+
+void approvals_put(struct jsonw *w, struct api_approvals *all, const struct approval_view *view)
+{
+    jsonw_object(w);
+    put_subject(w, view);
+    jsonw_set_bool(w, "mine", approvals_are_mine(all, view->id));
+    if (view->expires_ms > 0)
+        jsonw_set_int(w, "expires_in_ms", view->expires_ms - loop_now(all->api->loop));
+    jsonw_end(w);
 }
 
 static void on_ask(void *ctx, const struct approval_view *view)
@@ -77,15 +73,7 @@ static void on_ask(void *ctx, const struct approval_view *view)
     jsonw_set_text(&w, "state", "asked");
     put_subject(&w, view);
     jsonw_end(&w);
-    record(all, asked->session, &text);
-}
-
-static struct asked **find_asked(struct api_approvals *all, const char *id)
-{
-    struct asked **at = &all->asked;
-    while (*at && strcmp((*at)->id, id) != 0)
-        at = &(*at)->next;
-    return at;
+    api_record(all->api, asked->session, LOGGED_APPROVAL, &text);
 }
 
 static void on_settled(void *ctx, const char *id)
@@ -100,22 +88,39 @@ static void on_settled(void *ctx, const char *id)
     jsonw_set_text(&w, "state", "settled");
     jsonw_set_text(&w, "id", id);
     jsonw_end(&w);
-    record(all, asked->session, &text);
+    api_record(all->api, asked->session, LOGGED_APPROVAL, &text);
     *at = asked->next;
     xfree(asked);
 }
 
+/* A form that could not be filled in here goes to nobody: none is behind this seat. */
+static void on_question(void *ctx, const struct approval_view *view)
+{
+    struct api_approvals *all = ctx;
+    drop_json struct json *form =
+        json_parse_copy(view->form, strlen(view->form), JSON_REPAIR, NULL);
+    if (form_check(form, NULL) == 0)
+        on_ask(ctx, view);
+    else
+        (void)!approver_pass(all->questions, view->id, NULL);
+}
+
 static void join(struct api_approvals *all)
 {
-    struct approver_config config = {
+    const struct approver_config calls = {
         .rank = APPROVER_API, .ask = on_ask, .settled = on_settled, .ctx = all};
-    if (!all->approver)
-        all->approver = approver_join(all->api->config->approvals, &config);
+    const struct approver_config questions = {
+        .rank = APPROVER_API_QUESTIONS, .elicit = on_question, .settled = on_settled, .ctx = all};
+    if (all->approver)
+        return;
+    all->approver = approver_join(all->api->config->approvals, &calls);
+    all->questions = approver_join(all->api->config->approvals, &questions);
 }
 
 static void leave(struct api_approvals *all)
 {
     all->approver = approver_leave(all->approver);
+    all->questions = approver_leave(all->questions);
     while (all->asked) {
         struct asked *asked = all->asked;
         all->asked = asked->next;
@@ -125,7 +130,9 @@ static void leave(struct api_approvals *all)
 
 static void on_away(void *ctx)
 {
-    leave(ctx);
+    struct api_approvals *all = ctx;
+    if (!all->lookers)
+        leave(all);
 }
 
 /* When no token gives the role it may be that nobody ever looks: then a call fails at once. */
@@ -134,7 +141,7 @@ static bool is_seat_kept(const struct api_config *c)
     return c->alone && (c->admin_token || c->approver_token);
 }
 
-static void look(struct api_approvals *all)
+void approvals_look(struct api_approvals *all)
 {
     join(all);
     if (!is_seat_kept(all->api->config))
@@ -150,54 +157,72 @@ static void approvals_get(void *ctx, struct http_request *r)
     size_t at = 0;
     drop_buf struct buf body = BUF_INIT(2 * APPROVALS_BYTES_MAX);
     struct jsonw w = JSONW(&body);
-    look(api->approvals);
+    if (http_is_handshake(r) || api_wants_events(r)) {
+        lookers_open(api->approvals, r);
+        return;
+    }
+    approvals_look(api->approvals);
     jsonw_object(&w);
     jsonw_set_array(&w, "approvals");
-    while (approvals_next(api->config->approvals, &at, &view)) {
-        jsonw_object(&w);
-        put_subject(&w, &view);
-        jsonw_set_bool(&w, "mine", *find_asked(api->approvals, view.id) != NULL);
-        if (view.expires_ms > 0)
-            jsonw_set_int(&w, "expires_in_ms", view.expires_ms - loop_now(api->loop));
-        jsonw_end(&w);
-    }
+    while (approvals_next(api->config->approvals, &at, &view))
+        approvals_put(&w, api->approvals, &view);
     jsonw_end(&w);
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
 }
 
-static int read_decision(const struct json *body, struct approval_decision *ret, struct err *e)
+/* The form of a question that waits, parsed; NULL: it is none. */
+static struct json *find_form(const struct api *api, const char *id)
 {
-    const char *decision = NULL;
-    int64_t calls = 0;
-    *ret = (struct approval_decision){0};
-    int r = json_need_text(body, "decision", &decision, e);
-    if (r == 0)
-        r = api_int(body, "remember_ms", 0, SESSIONS_MS_MAX, &ret->remember_ms, e);
-    if (r == 0)
-        r = api_int(body, "remember_calls", 0, 1000000, &calls, e);
-    if (r == 0 && strcmp(decision, "accept") != 0 && strcmp(decision, "reject") != 0)
-        r = err_set(e, -EINVAL, "decision: accept or reject is needed");
-    ret->remember_calls = (uint32_t)calls;
-    ret->accept = r == 0 && strcmp(decision, "accept") == 0;
-    if (r == 0 && !ret->accept && (ret->remember_ms > 0 || calls > 0))
-        r = err_set(e, -EINVAL, "remember_ms, remember_calls: only what is accepted is remembered");
-    return r;
+    struct approval_view view;
+    for (size_t at = 0; approvals_next(api->config->approvals, &at, &view);) {
+        if (strcmp(view.id, id) == 0 && view.form)
+            return json_parse_copy(view.form, strlen(view.form), JSON_REPAIR, NULL);
+    }
+    return NULL;
+}
+
+static int answer(struct api_approvals *all, const char *id, const struct body_decision *given,
+                  struct err *e)
+{
+    drop_json struct json *form = find_form(all->api, id);
+    bool accept = strcmp(given->action, "accept") == 0;
+    int r = form && accept ? form_fits(form, given->content, e) : 0;
+    if (r < 0)
+        return r;
+    drop_str char *content = given->content ? json_print(given->content) : xstrdup("{}");
+    drop_buf struct buf result = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&result);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "action", given->action);
+    if (accept)
+        jsonw_set_raw(&w, "content", content);
+    jsonw_end(&w);
+    return result.failed ? err_set(e, -ENOMEM, "no memory")
+                         : approver_answer(all->questions, id, buf_text(&result), e);
+}
+
+static int settle(struct api_approvals *all, const char *id, const struct body_decision *given,
+                  struct err *e)
+{
+    if (given->action)
+        return answer(all, id, given, e);
+    drop_json struct json *form = find_form(all->api, id);
+    return form ? err_set(e, -EINVAL, "action: this is a question, which has an answer")
+                : approver_decide(all->approver, id, &given->decision, e);
 }
 
 static void approval_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"decision", "remember_ms", "remember_calls", NULL};
     struct api *api = ctx;
     const char *id = http_param(r, "aid");
-    struct approval_decision decision;
+    struct body_decision given;
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
-    if (!api_body(r, known, &body))
+    if (!api_body(r, body_decision_known, &body))
         return;
-    look(api->approvals);
-    if (read_decision(body, &decision, &e) < 0 ||
-        approver_decide(api->approvals->approver, id, &decision, &e) < 0) {
+    approvals_look(api->approvals);
+    if (body_decision(body, &given, &e) < 0 || settle(api->approvals, id, &given, &e) < 0) {
         api_fail(r, &e);
         return;
     }
@@ -206,8 +231,8 @@ static void approval_post(void *ctx, struct http_request *r)
 }
 
 static const struct http_route routes[] = {
-    {"GET", "/v1/approvals", HTTP_NO_BODY, 0, NULL, API_APPROVE, approvals_get},
-    {"POST", "/v1/approvals/{aid}", HTTP_COLLECT, 64 << 10, API_TYPE, API_APPROVE, approval_post},
+    {"GET", "/v1/approvals", HTTP_EVENTS, 0, NULL, API_APPROVE, approvals_get},
+    {"POST", "/v1/approvals/{aid}", HTTP_COLLECT, BODY_MAX, API_TYPE, API_APPROVE, approval_post},
 };
 
 const struct api_routes api_approval_routes = {routes, sizeof routes / sizeof *routes};
@@ -227,8 +252,14 @@ struct api_approvals *api_approvals_close(struct api_approvals *all)
 {
     if (!all)
         return NULL;
+    lookers_end(all, FOLLOW_STOPPING, "the server is stopping");
     leave(all);
     loop_timer_stop(all->api->loop, &all->away);
     xfree(all);
     return NULL;
+}
+
+void api_approvals_drain(struct api_approvals *all)
+{
+    lookers_end(all, FOLLOW_STOPPING, "the server is stopping");
 }

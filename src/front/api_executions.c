@@ -8,16 +8,9 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "front/api.h"
+#include "front/api_bodies.h"
 #include "front/api_desk.h"
 #include "front/api_json.h"
-
-enum { CHARS_DEFAULT = 100000 };
-
-struct order { /* what a request asks for; borrowed from its body */
-    const char *code, *on_disconnect;
-    int64_t timeout_ms, max_chars;
-    bool wait;
-};
 
 /* --- the store -------------------------------------------------------------------------------- */
 
@@ -169,32 +162,6 @@ static void on_finished(void *ctx, const struct cell_result *result)
 
 /* --- POST ------------------------------------------------------------------------------------- */
 
-static int read_order(const struct json *body, const struct sessions_view *view,
-                      struct order *order, struct err *e)
-{
-    *order =
-        (struct order){.timeout_ms = view->timeout_ms, .max_chars = CHARS_DEFAULT, .wait = true};
-    int r = json_need_text(body, "code", &order->code, e);
-    if (r == 0)
-        r = api_int(body, "timeout_ms", 1, SESSIONS_MS_MAX, &order->timeout_ms, e);
-    if (r == 0)
-        r = api_int(body, "max_output_chars", 0, (int64_t)OUTPUT_HEAD_MAX, &order->max_chars, e);
-    if (r == 0)
-        r = api_bool(body, "wait", &order->wait, e);
-    if (r == 0)
-        r = api_text(body, "on_disconnect", &order->on_disconnect, e);
-    if (r == 0 && order->on_disconnect && strcmp(order->on_disconnect, "cancel") != 0 &&
-        strcmp(order->on_disconnect, "detach") != 0)
-        r = err_set(e, -EINVAL, "on_disconnect: cancel or detach is needed");
-    return r;
-}
-
-static bool wants_events(const struct http_request *r)
-{
-    const char *accept = http_header(r, "Accept");
-    return accept && strcasestr(accept, "text/event-stream");
-}
-
 static int64_t real_time_ms(void)
 {
     struct timespec now;
@@ -221,7 +188,7 @@ static struct execution *new_execution(struct desk *desk, const char *key, const
 }
 
 /* A retried request without a wish of its own would not want its cell to be cancelled. */
-static int start(struct execution *x, const struct order *order, struct err *e)
+static int start(struct execution *x, const struct body_execution *order, struct err *e)
 {
     static const struct cell_events events = {
         .begun = on_begun, .message = on_message, .finished = on_finished};
@@ -243,7 +210,7 @@ static int start(struct execution *x, const struct order *order, struct err *e)
 
 static void attend(struct execution *x, struct http_request *r, bool wait, bool first)
 {
-    if (wants_events(r))
+    if (api_wants_events(r))
         stream_open(x->desk, x, r, first);
     else if (x->cell && wait)
         wait_for(x, r, first);
@@ -255,10 +222,10 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
                      const char *digest)
 {
     struct sessions_view view;
-    struct order order;
+    struct body_execution order;
     struct err e = ERR_NONE;
     if (!sessions_find(desk->api->config->sessions, desk->id, &view) ||
-        read_order(body, &view, &order, &e) < 0) {
+        body_execution(body, view.timeout_ms, &order, &e) < 0) {
         api_fail(r, &e);
         return;
     }
@@ -279,7 +246,7 @@ static void post_again(struct execution *x, struct http_request *r, const struct
     struct err e = ERR_NONE;
     if (strcmp(x->digest, digest) != 0)
         http_problem(r, 422, NULL, 0, "this Idempotency-Key came with another body before");
-    else if (api_bool(body, "wait", &wait, &e) < 0)
+    else if (body_bool(body, "wait", &wait, &e) < 0)
         api_fail(r, &e);
     else
         attend(x, r, wait, false);
@@ -287,14 +254,12 @@ static void post_again(struct execution *x, struct http_request *r, const struct
 
 void executions_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"code",          "timeout_ms", "max_output_chars",
-                                        "on_disconnect", "wait",       NULL};
     char digest[HMAC_HEX + 1];
     const char *key = http_header(r, "Idempotency-Key");
     struct desk *desk = desk_of(ctx, r);
     drop_json struct json *body = NULL;
     sha256_hex(buf_text(http_body(r)), http_body(r)->len, digest); /* parsing changes it */
-    if (!desk || !api_body(r, known, &body))
+    if (!desk || !api_body(r, body_execution_known, &body))
         return;
     if (key && (!*key || strlen(key) > IDEMPOTENCY_KEY_MAX)) {
         http_problem(r, 400, NULL, 0, "Idempotency-Key: 1 to %d characters are needed",
@@ -347,7 +312,7 @@ void executions_list(void *ctx, struct http_request *r)
 void execution_get(void *ctx, struct http_request *r)
 {
     struct execution *x = execution_of(ctx, r);
-    if (x && wants_events(r))
+    if (x && api_wants_events(r))
         stream_open(x->desk, x, r, false);
     else if (x)
         answer(r, 200, x, false);

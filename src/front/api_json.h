@@ -17,11 +17,7 @@
  * empty object, *ret == NULL. False: it has answered. */
 bool api_body(struct http_request *r, const char *const *known, struct json **ret);
 
-/* A member that may be absent or null: *ret stays as it is. -EINVAL names it. */
-MUST_CHECK int api_text(const struct json *body, const char *name, const char **ret, struct err *e);
-MUST_CHECK int api_bool(const struct json *body, const char *name, bool *ret, struct err *e);
-MUST_CHECK int api_int(const struct json *body, const char *name, int64_t least, int64_t most,
-                       int64_t *ret, struct err *e);
+bool api_wants_events(const struct http_request *r); /* by its Accept header */
 
 /* Answers with the status that belongs to the error's code. */
 void api_fail(struct http_request *r, const struct err *e);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "front/api.h"
+#include "front/api_bodies.h"
 #include "front/api_json.h"
 #include "front/api_parts.h"
 
@@ -65,6 +66,26 @@ static void on_text(void *ctx, const char *text, size_t n)
     send_event(job, "text", &data);
 }
 
+static void on_progress(void *ctx, double progress, double total, const char *what)
+{
+    struct job *job = ctx;
+    drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&data);
+    if (!job->streams)
+        return;
+    jsonw_object(&w);
+    jsonw_name(&w, "progress");
+    jsonw_double(&w, progress);
+    if (total >= 0) {
+        jsonw_name(&w, "total");
+        jsonw_double(&w, total);
+    }
+    if (*what)
+        jsonw_set_text(&w, "message", what);
+    jsonw_end(&w);
+    send_event(job, "progress", &data);
+}
+
 static void on_finished(void *ctx, const char *output, const struct err *why)
 {
     struct job *job = ctx;
@@ -87,9 +108,10 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
 
 static int start(struct job *job, const struct json *body, struct err *e)
 {
-    static const struct install_events events = {.text = on_text, .finished = on_finished};
+    static const struct install_events events = {
+        .text = on_text, .progress = on_progress, .finished = on_finished};
     const char *package = NULL;
-    int r = json_need_text(body, "package", &package, e);
+    int r = body_package(body, &package, e);
     if (r == 0 && job->owner->count >= INSTALLS_MAX)
         r = err_set(e, -EAGAIN, "%d packages are being installed already", INSTALLS_MAX);
     if (r == 0 && job->owner->api->stopping)
@@ -106,7 +128,6 @@ static void attend(struct job *job, struct http_request *r)
     static const struct http_header stream[] = {{"Content-Type", "text/event-stream"},
                                                 {"Cache-Control", "no-store"}};
     struct api_packages *all = job->owner;
-    const char *accept = http_header(r, "Accept");
     job->r = r;
     job->next = all->jobs;
     if (job->next)
@@ -114,18 +135,17 @@ static void attend(struct job *job, struct http_request *r)
     all->jobs = job;
     all->count++;
     http_watch(r, &events, job);
-    job->streams = accept && strcasestr(accept, "text/event-stream");
+    job->streams = api_wants_events(r);
     if (job->streams)
         http_stream_begin(r, 200, stream, 2, -1);
 }
 
 static void packages_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"package", NULL};
     struct api *api = ctx;
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
-    if (!api_body(r, known, &body))
+    if (!api_body(r, body_package_known, &body))
         return;
     struct job *job = NEW(struct job);
     job->owner = api->packages;

@@ -7,6 +7,7 @@
 #define FRONT_API_PARTS_H
 
 #include "front/http.h"
+#include "session/eventlog.h"
 
 struct api_config;    /* api.h */
 struct api_core;      /* api.c */
@@ -51,6 +52,10 @@ struct api_routes {
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
     api_approval_routes, api_console_routes, api_package_routes, api_server_routes;
 
+/* An event of the cell that runs in the session; data: an object. */
+void api_record(const struct api *api, const char *session, enum logged_kind kind,
+                const struct buf *data);
+
 /* The roles, as bits, of a peer on the Unix socket. */
 unsigned api_peer_roles(uid_t peer, uid_t server);
 
@@ -67,6 +72,8 @@ struct api_packages *api_packages_open(struct api *api);
 struct api_packages *api_packages_close(struct api_packages *packages);
 struct api_servers *api_servers_open(struct api *api);
 struct api_servers *api_servers_close(struct api_servers *servers);
-void api_sessions_drain(struct api_sessions *sessions); /* streams end with a last event */
+/* Streams end with a last event. */
+void api_sessions_drain(struct api_sessions *sessions);
+void api_approvals_drain(struct api_approvals *approvals);
 
 #endif

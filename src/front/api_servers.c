@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "front/api.h"
+#include "front/api_bodies.h"
 #include "front/api_json.h"
 #include "front/api_parts.h"
 
@@ -62,10 +63,8 @@ static int start(struct api *api, struct http_request *r, const struct json *bod
 {
     static const struct http_events events = {.gone = on_gone};
     const char *name = NULL;
-    const struct json *params = json_get(body, "params");
-    int failed = json_need_text(body, "name", &name, e);
-    if (failed == 0 && !json_is_object(params))
-        failed = err_set(e, -EINVAL, "params: an object is needed");
+    const struct json *params = NULL;
+    int failed = body_server(body, &name, &params, e);
     if (failed < 0)
         return failed;
     struct registration *g = NEW(struct registration);
@@ -87,11 +86,33 @@ static int start(struct api *api, struct http_request *r, const struct json *bod
 
 static void servers_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"name", "params", NULL};
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
-    if (api_body(r, known, &body) && start(ctx, r, body, &e) < 0)
+    if (api_body(r, body_server_known, &body) && start(ctx, r, body, &e) < 0)
         api_fail(r, &e);
+}
+
+/* --- what their tools say while they work ----------------------------------------------------- */
+
+static void on_progress(void *ctx, const struct toolplane_progress *p)
+{
+    const struct api_servers *all = ctx;
+    drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&data);
+    jsonw_object(&w);
+    jsonw_set_int(&w, "call", (int64_t)p->call);
+    jsonw_set_text(&w, "server", p->server);
+    jsonw_set_text(&w, "tool", p->tool);
+    jsonw_name(&w, "progress");
+    jsonw_double(&w, p->progress);
+    if (p->total >= 0) {
+        jsonw_name(&w, "total");
+        jsonw_double(&w, p->total);
+    }
+    if (*p->message)
+        jsonw_set_text(&w, "message", p->message);
+    jsonw_end(&w);
+    api_record(all->api, p->session, LOGGED_PROGRESS, &data);
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */
@@ -187,6 +208,8 @@ struct api_servers *api_servers_open(struct api *api)
 {
     struct api_servers *all = NEW(struct api_servers);
     all->api = api;
+    if (api->config->toolplane)
+        toolplane_watch(api->config->toolplane, on_progress, all);
     return all;
 }
 
@@ -196,6 +219,8 @@ struct api_servers *api_servers_close(struct api_servers *all)
         return NULL;
     while (all->registrations)
         on_gone(all->registrations);
+    if (all->api->config->toolplane)
+        toolplane_watch(all->api->config->toolplane, NULL, NULL);
     xfree(all);
     return NULL;
 }

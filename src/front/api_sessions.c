@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "front/api.h"
+#include "front/api_bodies.h"
 #include "front/api_desk.h"
 #include "front/api_json.h"
 
@@ -49,6 +50,20 @@ struct desk *desk_of(struct api *api, struct http_request *r)
     }
     sessions_touch(api->config->sessions, id);
     return open_desk(api->sessions, &view);
+}
+
+void api_record(const struct api *api, const char *session, enum logged_kind kind,
+                const struct buf *data)
+{
+    struct sessions_view view;
+    if (data->failed || !sessions_find(api->config->sessions, session, &view))
+        return;
+    struct eventlog *log = session_events(view.session);
+    if (log)
+        eventlog_add(log, &(struct logged){.kind = kind,
+                                           .cell = session_cell(view.session),
+                                           .data = data->data,
+                                           .n = data->len});
 }
 
 static void free_desk(struct api_sessions *all, struct desk *desk)
@@ -111,49 +126,17 @@ static void answer_session(struct http_request *r, int status, const struct sess
 
 /* --- handlers --------------------------------------------------------------------------------- */
 
-static int read_spec(const struct json *body, struct sessions_spec *spec, struct err *e)
-{
-    *spec = (struct sessions_spec){.env = json_get(body, "env")};
-    int r = api_text(body, "id", &spec->id, e);
-    if (r == 0)
-        r = api_text(body, "cwd", &spec->cwd, e);
-    if (r == 0)
-        r = api_int(body, "timeout_ms", 1, SESSIONS_MS_MAX, &spec->timeout_ms, e);
-    if (r == 0)
-        r = api_int(body, "idle_timeout_ms", 0, SESSIONS_MS_MAX, &spec->idle_ms, e);
-    return r;
-}
-
-/* -EINVAL: not one of them. */
-static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
-{
-    static const char *const names[] = {[APPROVALS_BY_POLICY] = "policy",
-                                        [APPROVALS_ASK_ALL] = "ask",
-                                        [APPROVALS_DENY_ALL] = "deny"};
-    const char *name = names[APPROVALS_BY_POLICY];
-    int r = api_text(body, "approval", &name, e);
-    for (size_t i = 0; r == 0 && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *ret = (enum approvals_strictness)i;
-            return 0;
-        }
-    }
-    return r < 0 ? r : err_set(e, -EINVAL, "approval: policy, ask or deny is needed");
-}
-
 static void sessions_post(void *ctx, struct http_request *r)
 {
-    static const char *const known[] = {"id",       "env", "cwd", "timeout_ms", "idle_timeout_ms",
-                                        "approval", NULL};
     enum approvals_strictness strictness;
     struct api *api = ctx;
     struct sessions_spec spec;
     struct sessions_view view;
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
-    if (!api_body(r, known, &body))
+    if (!api_body(r, body_session_known, &body))
         return;
-    if (read_spec(body, &spec, &e) < 0 || read_strictness(body, &strictness, &e) < 0 ||
+    if (body_session(body, &spec, &strictness, &e) < 0 ||
         sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
         api_fail(r, &e);
         return;

@@ -46,6 +46,7 @@ struct approvals {
     uint64_t seq;
     struct waiting *sessions;
     struct restricted *restricted;
+    struct approvals_listener *listeners;
     struct loop_defer tell;
     void (*changed)(void *ctx, const char *session, bool waiting);
     void *changed_ctx;
@@ -67,7 +68,7 @@ struct approval {
     bool ended;            /* decided or withdrawn */
     struct approver *asked;
     struct approver *unsettled; /* has the question and does not know that it is settled */
-    bool was_asked;
+    bool was_asked, withdrawn;
     bool passed; /* by an approver: only those behind it are asked */
     int passed_rank;
     uint64_t passed_seq;
@@ -315,6 +316,7 @@ void approval_withdraw(struct approval *a)
 {
     a->decided = NULL;
     a->answered = NULL;
+    a->withdrawn |= !a->ended;
     if (!a->ended)
         policy_give_back(a->approvals->policy, a->rule);
     end(a);
@@ -342,7 +344,8 @@ static void get_view(const struct approval *a, struct approval_view *ret)
 
 static bool serves(const struct approver *p, const char *session, bool is_question)
 {
-    return (!p->session || strcmp(p->session, session) == 0) && (!is_question || p->config.elicit);
+    return (!p->session || strcmp(p->session, session) == 0) &&
+           (is_question ? p->config.elicit != NULL : p->config.ask != NULL);
 }
 
 static struct approver *find_approver(const struct approval *a)
@@ -387,15 +390,35 @@ static void tell_end(struct approval *a)
     free_approval(a);
 }
 
+static void tell_listeners(const struct approval *a)
+{
+    static const char *const outcomes[] = {[APPROVAL_ACCEPTED] = "accepted",
+                                           [APPROVAL_REJECTED] = "rejected",
+                                           [APPROVAL_EXPIRED] = "expired",
+                                           [APPROVAL_FAILED] = "failed"};
+    const char *outcome = a->withdrawn                                 ? "withdrawn"
+                          : a->form && a->verdict == APPROVAL_ACCEPTED ? "answered"
+                                                                       : outcomes[a->verdict];
+    for (struct approvals_listener *l = a->approvals->listeners; l; l = l->next) {
+        if (!a->ended)
+            l->asked(l->ctx);
+        else if (*a->id)
+            l->settled(l->ctx, a->id, outcome);
+    }
+}
+
 /* The one place from which events go out. What they cause makes it due again. */
 static void on_due(void *ctx)
 {
     struct approval *a = ctx;
     if (a->ended) {
+        tell_listeners(a);
         tell_settled(a);
         tell_end(a);
     } else if (!a->asked) {
         ask_somebody(a);
+        if (a->asked)
+            tell_listeners(a);
     }
 }
 
@@ -650,4 +673,20 @@ bool approvals_next(const struct approvals *all, size_t *at, struct approval_vie
         return true;
     }
     return false;
+}
+
+void approvals_listen(struct approvals *all, struct approvals_listener *listener)
+{
+    listener->prev = NULL;
+    listener->next = all->listeners;
+    if (listener->next)
+        listener->next->prev = listener;
+    all->listeners = listener;
+}
+
+void approvals_unlisten(struct approvals *all, struct approvals_listener *listener)
+{
+    *(listener->prev ? &listener->prev->next : &all->listeners) = listener->next;
+    if (listener->next)
+        listener->next->prev = listener->prev;
 }

@@ -123,15 +123,20 @@ struct approval_view { /* borrowed for the call */
 };
 
 struct approver_config { /* copied */
-    int rank;            /* the lowest is asked first: APPROVER_CHANNEL, APPROVER_CLIENT */
+    int rank;            /* the lowest is asked first: APPROVER_… */
     const char *session; /* asked only for this one; NULL: for all */
-    void (*ask)(void *ctx, const struct approval_view *view);
+    void (*ask)(void *ctx, const struct approval_view *view);    /* NULL: takes questions alone */
     void (*elicit)(void *ctx, const struct approval_view *view); /* NULL: takes no questions */
     /* Decided elsewhere, expired or withdrawn: no answer is needed any more. */
     void (*settled)(void *ctx, const char *id);
     void *ctx;
 };
-enum { APPROVER_CHANNEL, APPROVER_API, APPROVER_CLIENT };
+enum {
+    APPROVER_CHANNEL,
+    APPROVER_API,
+    APPROVER_CLIENT,
+    APPROVER_API_QUESTIONS, /* of questions: a client that has forms is nearer to its human */
+};
 
 struct approver;
 struct approver *approver_join(struct approvals *approvals, const struct approver_config *config);
@@ -156,5 +161,16 @@ MUST_CHECK int approver_pass(struct approver *approver, const char *id, struct e
 
 /* Every one that waits, oldest first: *at is 0 first. Nothing may change in between. */
 bool approvals_next(const struct approvals *approvals, size_t *at, struct approval_view *ret);
+
+/* Hears of every one, whoever is asked. Its functions must close nothing. */
+struct approvals_listener { /* embedded in its owner */
+    struct approvals_listener *prev, *next;
+    void (*asked)(void *ctx); /* an approver has got a question; approvals_next() has it */
+    /* "accepted", "rejected", "expired", "failed", "answered" (a question) or "withdrawn" */
+    void (*settled)(void *ctx, const char *id, const char *outcome);
+    void *ctx;
+};
+void approvals_listen(struct approvals *approvals, struct approvals_listener *listener);
+void approvals_unlisten(struct approvals *approvals, struct approvals_listener *listener);
 
 #endif

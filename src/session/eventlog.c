@@ -15,7 +15,7 @@ const char *const logged_names[LOGGED__COUNT] = {
     [LOGGED_BEGIN] = "begin",       [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
     [LOGGED_DISPLAY] = "display",   [LOGGED_UPDATE] = "update", [LOGGED_CLEAR] = "clear",
     [LOGGED_RESULT] = "result",     [LOGGED_ERROR] = "error",   [LOGGED_END] = "end",
-    [LOGGED_APPROVAL] = "approval", [LOGGED_KERNEL] = "kernel",
+    [LOGGED_APPROVAL] = "approval", [LOGGED_KERNEL] = "kernel", [LOGGED_PROGRESS] = "progress",
 };
 
 struct record { /* what stands before the data, in memory and in a file */

@@ -33,6 +33,7 @@ enum logged_kind {
     LOGGED_END,      /* a cell ended: {"status": "ok" | "error" | "timeout" | …} */
     LOGGED_APPROVAL, /* a human is asked over HTTP: {"state": "asked" | "settled", "id", …} */
     LOGGED_KERNEL,   /* {"state": "ready" | "lost" | "replaced", "reason"} */
+    LOGGED_PROGRESS, /* of a tool that code calls: {"call", "server", "tool", "progress", …} */
     LOGGED__COUNT
 };
 extern const char *const logged_names[LOGGED__COUNT]; /* "begin", "stdout" … */

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/packages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
-enum { OUTPUT_MAX = 4 << 20 };
+enum { OUTPUT_MAX = 4 << 20, LINE_MAX_SHOWN = 200, STEP_MAX = 64 };
 
 struct install {
     struct child *child;
+    const struct packages_config *config;
+    char *package;
+    bool steps;              /* pip tells its progress in lines that are no output */
+    bool inside;             /* of a line that is output */
+    char step[STEP_MAX + 1]; /* a line that may be such a one, so far */
+    size_t step_n;
+    char line[LINE_MAX_SHOWN + 1]; /* of output, the newest */
+    size_t line_n;
     struct buf output;
     const struct install_events *events;
     void *ctx;
@@ -20,15 +29,98 @@ static void free_install(struct install *install)
 {
     (void)child_end(install->child);
     buf_done(&install->output);
+    xfree(install->package);
     xfree(install);
+}
+
+/* --- what pip says ---------------------------------------------------------------------------- */
+
+static void put_output(struct install *install, const char *bytes, size_t n)
+{
+    if (n == 0)
+        return;
+    (void)buf_add(&install->output, bytes, n); /* over the limit: the rest is only streamed */
+    if (install->events->text)
+        install->events->text(install->ctx, bytes, n);
+}
+
+static void note_line(struct install *install, const char *bytes, size_t n)
+{
+    if (!install->inside)
+        install->line_n = 0;
+    for (size_t i = 0; i < n && bytes[i] != '\n' && install->line_n < LINE_MAX_SHOWN; i++)
+        install->line[install->line_n++] = bytes[i];
+    install->line[install->line_n] = '\0';
+}
+
+/* "Progress 1024 of 20480", as pip has it with --progress-bar=raw; the total may be absent. */
+static bool tell_step(const struct install *install)
+{
+    static const char between[] = " of ";
+    char *end = NULL;
+    long long done = strtoll(install->step + sizeof "Progress", &end, 10), total = -1;
+    if (end == install->step + sizeof "Progress" || strncmp(end, between, sizeof between - 1) != 0)
+        return false;
+    const char *at = end + sizeof between - 1;
+    long long n_total = strtoll(at, &end, 10);
+    total = end > at ? n_total : total;
+    size_t n = utf8_valid_prefix(install->line, install->line_n);
+    drop_str char *what = xstrndup(install->line, n);
+    install->events->progress(install->ctx, (double)done, (double)total, what);
+    return true;
+}
+
+/* One byte at the beginning of a line: it is kept while the line may be a step. */
+static void put_first(struct install *install, char byte)
+{
+    static const char prefix[] = "Progress ";
+    size_t known = sizeof prefix - 1;
+    install->step[install->step_n++] = byte;
+    install->step[install->step_n] = '\0';
+    bool may_be =
+        strncmp(install->step, prefix, install->step_n < known ? install->step_n : known) == 0;
+    if (may_be && byte != '\n' && install->step_n < STEP_MAX)
+        return;
+    if (!may_be || byte != '\n' || !tell_step(install)) {
+        note_line(install, install->step, install->step_n);
+        put_output(install, install->step, install->step_n);
+        install->inside = byte != '\n';
+    }
+    install->step_n = 0;
 }
 
 static void on_output(void *ctx, const char *bytes, size_t n)
 {
     struct install *install = ctx;
-    (void)buf_add(&install->output, bytes, n); /* over the limit: the rest is only streamed */
-    if (install->events->text)
-        install->events->text(install->ctx, bytes, n);
+    if (!install->steps) {
+        put_output(install, bytes, n);
+        return;
+    }
+    while (n > 0) {
+        if (!install->inside) {
+            put_first(install, *bytes++);
+            n--;
+            continue;
+        }
+        const char *end = memchr(bytes, '\n', n);
+        size_t part = end ? (size_t)(end - bytes) + 1 : n;
+        note_line(install, bytes, part);
+        put_output(install, bytes, part);
+        install->inside = !end;
+        bytes += part;
+        n -= part;
+    }
+}
+
+/* --- one run of it ---------------------------------------------------------------------------- */
+
+static int run_pip(struct install *install, struct err *e);
+
+/* --python may be one whose pip is older than that. */
+static bool knows_no_steps(const struct install *install, const struct child_exit *how)
+{
+    return install->steps && how && !how->signal && how->code == 2 &&
+           strstr(buf_text(&install->output), "invalid choice: 'raw'");
 }
 
 static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
@@ -36,7 +128,14 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
     struct install *install = ctx;
     install->child = NULL;
     struct err e = ERR_NONE;
-    if (!how)
+    put_output(install, install->step, install->step_n);
+    install->step_n = 0;
+    if (knows_no_steps(install, how)) {
+        install->steps = false;
+        buf_clear(&install->output);
+        if (run_pip(install, &e) == 0)
+            return;
+    } else if (!how)
         (void)err_set(&e, why->code, "pip: %s", why->msg);
     else if (how->signal)
         (void)err_set(&e, -ECHILD, "pip was killed by signal %d", how->signal);
@@ -60,14 +159,10 @@ static int check_name(const char *package, struct err *e)
     return 0;
 }
 
-int install_start(const struct packages_config *config, const char *package,
-                  const struct install_events *events, void *ctx, struct install **ret,
-                  struct err *e)
+static int run_pip(struct install *install, struct err *e)
 {
     static const struct child_events child_events = {.output = on_output, .ended = on_ended};
-    int r = check_name(package, e);
-    if (r < 0)
-        return r;
+    const struct packages_config *config = install->config;
     const char *argv[] = {config->python,
                           "-m",
                           "pip",
@@ -76,14 +171,28 @@ int install_start(const struct packages_config *config, const char *package,
                           "--no-color",
                           "--disable-pip-version-check",
                           "--root-user-action=ignore",
-                          package,
+                          install->steps ? "--progress-bar=raw" : install->package,
+                          install->steps ? install->package : NULL,
                           NULL};
     struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
+    return child_start(config->spawner, &spec, &child_events, install, &install->child, e);
+}
+
+int install_start(const struct packages_config *config, const char *package,
+                  const struct install_events *events, void *ctx, struct install **ret,
+                  struct err *e)
+{
+    int r = check_name(package, e);
+    if (r < 0)
+        return r;
     struct install *install = NEW(struct install);
-    install->output = BUF_INIT(OUTPUT_MAX);
-    install->events = events;
-    install->ctx = ctx;
-    r = child_start(config->spawner, &spec, &child_events, install, &install->child, e);
+    *install = (struct install){.config = config,
+                                .package = xstrdup(package),
+                                .steps = events->progress != NULL,
+                                .output = BUF_INIT(OUTPUT_MAX),
+                                .events = events,
+                                .ctx = ctx};
+    r = run_pip(install, e);
     if (r < 0) {
         free_install(install);
         return r;

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "sandbox/spawn.h"
 
-struct packages_config { /* borrowed */
+struct packages_config { /* borrowed, until the end of what it installs */
     struct spawner *spawner;
     const char *python;
     const char *const *envp;
@@ -21,6 +21,9 @@ struct packages_config { /* borrowed */
 
 struct install_events {
     void (*text)(void *ctx, const char *text, size_t n); /* pip's output as it comes */
+    /* Of a download, in bytes, about four times a second; total < 0: unknown. `what`: pip's line
+     * before it. NULL: nobody wants to know. */
+    void (*progress)(void *ctx, double progress, double total, const char *what);
     /* The last event. `output`: all that pip wrote; why: NULL when pip ended with status 0. */
     void (*finished)(void *ctx, const char *output, const struct err *why);
 };

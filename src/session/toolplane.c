@@ -7,6 +7,7 @@
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "base/jsonw.h"
+#include "base/utf8.h"
 #include "tools/package.h"
 
 struct toolplane_job {
@@ -30,6 +31,11 @@ struct toolplane_call {
     struct tools_call *call;
     struct approval *question; /* the server asks something */
     uint64_t question_key;
+    uint64_t number;
+    double progress, total; /* the newest */
+    char *message;
+    bool untold; /* it was too early for it */
+    struct loop_timer pace;
     struct loop_defer late; /* an end that was found inside the caller's call */
     enum toolplane_failure failure;
     char *why;
@@ -42,6 +48,9 @@ struct toolplane {
     struct toolplane_config config;
     struct toolplane_job *jobs;
     struct toolplane_call *calls;
+    uint64_t numbers;
+    void (*watch)(void *ctx, const struct toolplane_progress *p);
+    void *watch_ctx;
 };
 
 struct toolplane *toolplane_open(const struct toolplane_config *config)
@@ -175,6 +184,7 @@ static void drop_work(struct toolplane_call *call)
     if (call->call)
         tools_call_cancel(call->call);
     loop_defer_stop(call->plane->config.loop, &call->late);
+    loop_timer_stop(call->plane->config.loop, &call->pace);
 }
 
 static void tell_called(const struct toolplane_call *call, const char *outcome)
@@ -206,7 +216,22 @@ void toolplane_call_cancel(struct toolplane_call *call)
     xfree(call->arguments);
     xfree(call->digest);
     xfree(call->why);
+    xfree(call->message);
     xfree(call);
+}
+
+static void tell_progress(struct toolplane_call *call)
+{
+    const struct toolplane_progress p = {.session = call->session,
+                                         .server = call->server,
+                                         .tool = call->tool,
+                                         .call = call->number,
+                                         .progress = call->progress,
+                                         .total = call->total,
+                                         .message = call->message};
+    call->untold = false;
+    if (call->plane->watch)
+        call->plane->watch(call->plane->watch_ctx, &p);
 }
 
 static void end(struct toolplane_call *call, enum toolplane_failure failure,
@@ -219,6 +244,8 @@ static void end(struct toolplane_call *call, enum toolplane_failure failure,
                                            [TOOLPLANE_ERROR] = "error",
                                            [TOOLPLANE_REJECTED] = "rejected",
                                            [TOOLPLANE_TIMEOUT] = "expired"};
+    if (call->untold)
+        tell_progress(call);
     tell_called(call, outcomes[failure]);
     if (call->plane->config.metrics && !call->approve_only)
         call->plane->config.metrics->calls[failure]++;
@@ -266,6 +293,36 @@ static void on_input(void *ctx, uint64_t key, const struct json *params)
         tools_call_answer(call->call, key, "{\"action\":\"decline\"}");
 }
 
+static void on_pace(void *ctx)
+{
+    struct toolplane_call *call = ctx;
+    if (!call->untold)
+        return;
+    tell_progress(call);
+    loop_timer_set(call->plane->config.loop, &call->pace, TOOLPLANE_PROGRESS_MS, on_pace, call);
+}
+
+/* A server may say much more than anybody reads. */
+static void on_progress(void *ctx, double progress, double total, const char *message)
+{
+    struct toolplane_call *call = ctx;
+    call->progress = progress;
+    call->total = total;
+    xfree(call->message);
+    call->message =
+        xstrndup(message, utf8_offset(message, strlen(message), TOOLPLANE_PROGRESS_CHARS));
+    call->untold = true;
+    if (!call->pace.armed)
+        on_pace(call);
+}
+
+void toolplane_watch(struct toolplane *plane,
+                     void (*fn)(void *ctx, const struct toolplane_progress *p), void *ctx)
+{
+    plane->watch = fn;
+    plane->watch_ctx = ctx;
+}
+
 static void on_called(void *ctx, const struct tools_result *result, const struct err *why)
 {
     struct toolplane_call *call = ctx;
@@ -282,7 +339,8 @@ static void on_called(void *ctx, const struct tools_result *result, const struct
 
 static void start_call(struct toolplane_call *call)
 {
-    static const struct tools_call_events events = {.input = on_input, .done = on_called};
+    const struct tools_call_events events = {
+        .progress = call->plane->watch ? on_progress : NULL, .input = on_input, .done = on_called};
     struct err e = ERR_NONE;
     if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
                          &events, call, &call->call, &e) < 0)
@@ -381,6 +439,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .server = xstrdup(request->server),
                                     .tool = xstrdup(request->tool),
                                     .arguments = xstrdup(request->arguments),
+                                    .number = ++plane->numbers,
                                     .begun_ms = loop_now(plane->config.loop),
                                     .events = events,
                                     .ctx = ctx};

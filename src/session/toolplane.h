@@ -48,6 +48,22 @@ void toolplane_remove(struct toolplane *plane, const char *name); /* its package
 /* Stops the servers; they stay registered. */
 void toolplane_reset(struct toolplane *plane);
 
+/* --- progress -------------------------------------------------------------------------------- */
+
+#define TOOLPLANE_PROGRESS_MS 250 /* between two of one call; of those between the newest is told */
+#define TOOLPLANE_PROGRESS_CHARS 1000 /* of a message */
+
+struct toolplane_progress { /* borrowed for the call */
+    const char *session, *server, *tool;
+    uint64_t call;          /* 1, 2, 3 … in the order of their coming */
+    double progress, total; /* as the server counts; total < 0: unknown */
+    const char *message;    /* "" when there is none */
+};
+/* One watcher; NULL: none, and servers are not asked to tell any. A call that ends tells its last
+ * one before. */
+void toolplane_watch(struct toolplane *plane,
+                     void (*fn)(void *ctx, const struct toolplane_progress *p), void *ctx);
+
 /* --- calls ----------------------------------------------------------------------------------- */
 
 enum toolplane_role {

@@ -47,3 +47,8 @@ void fake_packages_finish(const char *output, const char *why)
     last->events->finished(last->ctx, output, why ? &e : NULL);
     xfree(last);
 }
+
+void fake_packages_progress(double progress, double total, const char *what)
+{
+    last->events->progress(last->ctx, progress, total, what);
+}

@@ -15,6 +15,7 @@ extern struct fake_packages fake_packages;
 
 /* Of the last one that was started: */
 void fake_packages_text(const char *text);
+void fake_packages_progress(double progress, double total, const char *what);
 void fake_packages_finish(const char *output, const char *why); /* NULL: it went well */
 
 #endif

@@ -165,3 +165,20 @@ void fake_toolplane_clear(void)
     xfree(fake_toolplane.arguments);
     fake_toolplane = (struct fake_toolplane){0};
 }
+
+static void (*watch)(void *ctx, const struct toolplane_progress *p);
+static void *watch_ctx;
+
+void toolplane_watch(struct toolplane *plane,
+                     void (*fn)(void *ctx, const struct toolplane_progress *p), void *ctx)
+{
+    (void)plane;
+    watch = fn;
+    watch_ctx = ctx;
+}
+
+void fake_toolplane_progress(const struct toolplane_progress *p)
+{
+    if (watch)
+        watch(watch_ctx, p);
+}

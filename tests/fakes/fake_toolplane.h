@@ -25,6 +25,8 @@ extern struct fake_toolplane fake_toolplane;
 void fake_toolplane_done(size_t n, enum toolplane_failure failure, const char *why);
 /* The end of the registration that is under way. */
 void fake_toolplane_registered(char *const *modules, size_t n, const struct err *why);
+/* What a tool says of its progress; dropped when nobody watches. */
+void fake_toolplane_progress(const struct toolplane_progress *p);
 void fake_toolplane_clear(void);
 
 #endif

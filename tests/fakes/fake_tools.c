@@ -22,7 +22,7 @@ static struct {
 } job;
 
 static struct {
-    const struct tools_call_events *events;
+    struct tools_call_events events;
     void *ctx;
 } call;
 
@@ -98,7 +98,8 @@ int tools_call_start(struct tools *tools, const char *name, const char *tool, co
     (void)tools, (void)e;
     (void)snprintf(fake_tools.called, sizeof fake_tools.called, "%s %s %s", name, tool, arguments);
     fake_tools.calls++;
-    call.events = events;
+    call.events = *events;
+    fake_tools.progress_wanted = events->progress != NULL;
     call.ctx = ctx;
     *ret = (struct tools_call *)&call;
     return 0;
@@ -132,7 +133,7 @@ void fake_tools_done(const char *text, bool is_error, const char *reason)
     struct err why = ERR_NONE;
     if (!text) {
         (void)err_set(&why, -EIO, "%s", reason);
-        call.events->done(call.ctx, NULL, &why);
+        call.events.done(call.ctx, NULL, &why);
         return;
     }
     drop_buf struct buf out = BUF_INIT(4096);
@@ -145,11 +146,16 @@ void fake_tools_done(const char *text, bool is_error, const char *reason)
     jsonw_end(&w);
     drop_json struct json *content = json_parse_copy(out.data, out.len, JSON_STRICT, NULL);
     struct tools_result result = {.is_error = is_error, .content = content};
-    call.events->done(call.ctx, &result, NULL);
+    call.events.done(call.ctx, &result, NULL);
 }
 
 void fake_tools_ask(const char *params)
 {
     drop_json struct json *form = json_parse_copy(params, strlen(params), JSON_STRICT, NULL);
-    call.events->input(call.ctx, 7, form);
+    call.events.input(call.ctx, 7, form);
+}
+
+void fake_tools_progress(double progress, double total, const char *message)
+{
+    call.events.progress(call.ctx, progress, total, message);
 }

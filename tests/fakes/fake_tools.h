@@ -13,7 +13,8 @@ struct fake_tools {
     char registered[256]; /* the last registration: NAME PARAMS */
     char called[256];     /* the last call: SERVER TOOL ARGUMENTS */
     int registrations, calls, cancelled, resets, answers;
-    char answer[256]; /* of the last elicitation */
+    char answer[256];     /* of the last elicitation */
+    bool progress_wanted; /* by the last call */
 };
 extern struct fake_tools fake_tools;
 
@@ -22,6 +23,8 @@ void fake_tools_registered(const char *why_not);
 
 /* The call ends: with this text as content, as an error of the tool, or (NULL) for a reason. */
 void fake_tools_done(const char *text, bool is_error, const char *why);
+
+void fake_tools_progress(double progress, double total, const char *message);
 
 /* The server asks something. */
 void fake_tools_ask(const char *params);

@@ -223,6 +223,21 @@ function put_bundle(data) {
   put(image);
 }
 
+// One line for each call, with its newest state.
+function put_progress(data) {
+  const part = data.total > 0 ? `${data.progress} of ${data.total}` : String(data.progress);
+  const text = plain(`${data.server}.${data.tool}: ${part} ${data.message ?? ""}`).slice(0, 1000);
+  const id = `${session}-${data.call}`;
+  const last = [...$("output").querySelectorAll("p.progress")].findLast((line) => line.dataset.call === id);
+  if (last) {
+    last.textContent = text;
+    return;
+  }
+  const line = make("p", text, "mark progress");
+  line.dataset.call = id;
+  put(line);
+}
+
 const shows = {
   begin: (data) => put(make("p", `cell ${data.cell}`, "mark")),
   stdout: (data) => put_text(data.text, ""),
@@ -235,6 +250,7 @@ const shows = {
   end: (data) => put(make("p", `cell ${data.cell}: ${data.status} ${data.reason ?? ""}`, "mark")),
   gap: (data) => put(make("p", `${data.missed} events are no longer kept`, "mark bad")),
   closed: (data) => put(make("p", `the end: ${data.reason ?? ""}`, "mark")),
+  progress: (data) => put_progress(data),
   approval: () => { if (!refused.has("approvals-part")) show_approvals().catch(() => {}); },
 };
 
@@ -244,29 +260,106 @@ function show_event(type, data) {
 
 // ---- approvals ----
 
+// Sends the answer to what the item shows.
+const settle = (item, id, body, done) => attempt(async () => {
+  await ask("POST", `/v1/approvals/${encodeURIComponent(id)}`, body);
+  item.remove();
+  say(done);
+});
+
 function describe_approval(a) {
   const item = make("li");
   item.dataset.id = a.id;
-  const name = `${a.server}.${a.tool ?? "question"}`;
+  if (a.form) {
+    item.append(make("p", `${a.server} asks, for the session ${a.session}. Server: ${a.shown}`),
+                make("p", String(a.form.message)),
+                a.mine ? describe_form(item, a) : make("p", "A client with forms has been asked."));
+    return item;
+  }
+  const name = `${a.server}.${a.tool}`;
   item.append(make("p", `${name} wants to run, for the session ${a.session}. Server: ${a.shown}`));
   if (a.note) item.append(make("p", a.note));
-  item.append(make("pre", JSON.stringify(a.arguments ?? a.form, null, 2)));
-  if (a.form) return item; // a form is for clients that have forms
+  item.append(make("pre", JSON.stringify(a.arguments, null, 2)));
   for (const [text, decision] of [["Accept", "accept"], ["Reject", "reject"]])
-    item.append(button(text, `${text} ${name}`, () => attempt(async () => {
-      await ask("POST", `/v1/approvals/${encodeURIComponent(a.id)}`, { decision });
-      item.remove();
-      say(`${name}: ${decision}ed`);
-    })), " ");
+    item.append(button(text, `${text} ${name}`, () => settle(item, a.id, { decision }, `${name}: ${decision}ed`)), " ");
   return item;
+}
+
+// The choices of a field, as [value, what is shown]; null: any value.
+function choices(schema) {
+  const titled = schema.oneOf ?? schema.items?.oneOf ?? schema.items?.anyOf;
+  if (Array.isArray(titled)) return titled.map((one) => [String(one.const), String(one.title ?? one.const)]);
+  const names = schema.enum ?? schema.items?.enum;
+  return Array.isArray(names) ? names.map((name, i) => [String(name), String(schema.enumNames?.[i] ?? name)]) : null;
+}
+
+const INPUTS = { email: "email", uri: "url", date: "date", integer: "number", number: "number", boolean: "checkbox" };
+
+function make_input(schema) {
+  const options = choices(schema);
+  const input = document.createElement(options ? "select" : "input");
+  const preset = [].concat(schema.default ?? []).map(String);
+  if (options) {
+    input.multiple = schema.type === "array";
+    if (!input.multiple) input.append(new Option("", ""));
+    for (const [value, text] of options) input.append(new Option(text, value, false, preset.includes(value)));
+    return input;
+  }
+  input.type = INPUTS[schema.format] ?? INPUTS[schema.type] ?? "text";
+  input.autocomplete = "off";
+  if (schema.type === "number") input.step = "any";
+  if (input.type === "checkbox") input.checked = schema.default === true;
+  else input.value = preset[0] ?? "";
+  return input;
+}
+
+// What a field says; undefined: nothing.
+function value_of(input, { type }) {
+  if (type === "boolean") return input.checked;
+  if (type === "array") return [...input.selectedOptions].map(({ value }) => value);
+  if (input.value === "") return undefined;
+  return type === "number" || type === "integer" ? Number(input.value) : input.value;
+}
+
+function describe_form(item, a) {
+  const { properties, required = [] } = a.form.requestedSchema;
+  const form = make("form");
+  const inputs = Object.entries(properties).map(([name, schema], i) => {
+    const input = make_input(schema);
+    input.id = `field-${a.id}-${i}`;
+    input.required = required.includes(name) && schema.type === "string" && (schema.minLength ?? 1) > 0;
+    const label = make("label", `${schema.title ?? name}${required.includes(name) ? "" : " (may be empty)"}`);
+    label.htmlFor = input.id;
+    form.append(label, input);
+    if (schema.description) form.append(make("p", String(schema.description)));
+    return [name, schema, input];
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = inputs.map(([name, schema, input]) => [name, value_of(input, schema)]).filter(([, value]) => value !== undefined);
+    settle(item, a.id, { action: "accept", content: Object.fromEntries(given) }, `${a.server}: answered`);
+  });
+  const send = make("button", "Send");
+  send.setAttribute("aria-label", `Send the answer to ${a.server}`);
+  form.append(send, " ", button("Decline", `Decline to answer ${a.server}`,
+                                () => settle(item, a.id, { action: "decline" }, `${a.server}: declined`)));
+  return form;
 }
 
 async function show_approvals() {
   const { approvals } = await get("/v1/approvals");
   const list = $("approvals");
   const known = new Map([...list.children].map((item) => [item.dataset.id, item]));
-  for (const approval of approvals)
-    if (!known.delete(approval.id)) list.append(describe_approval(approval));
+  for (const approval of approvals) {
+    const item = known.get(approval.id);
+    if (!item || item.dataset.mine !== String(approval.mine)) {
+      const made = describe_approval(approval);
+      made.dataset.mine = String(approval.mine);
+      if (item) item.replaceWith(made);
+      else list.append(made);
+    }
+    known.delete(approval.id);
+  }
   for (const item of known.values()) item.remove();
   $("approvals-note").textContent = approvals.length === 0 ? "Nothing waits." : "";
 }

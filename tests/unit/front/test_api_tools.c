@@ -36,6 +36,7 @@ static void open_with_tokens(bool alone)
 {
     api_config = (struct api_config){
         .admin_token = "a", .execute_token = "e", .approver_token = "p", .alone = alone};
+    api_config.toolplane = (struct toolplane *)&fake_toolplane;
     decided = 0;
     open_ready();
 }
@@ -197,8 +198,11 @@ static void a_package_is_installed_whole_or_as_a_stream(void)
     fd = send_with("POST /v1/packages", EXECUTOR "Accept: text/event-stream\r\n",
                    "{\"package\":\"none\"}");
     fake_packages_text("Looking");
+    fake_packages_progress(1024, 4096, "Downloading");
     (void)hear(fd);
     check_has("event: text\ndata: {\"text\":\"Looking\"}\n\n");
+    check_has("event: progress\ndata: {\"progress\":1024,\"total\":4096,"
+              "\"message\":\"Downloading\"}\n\n");
     fake_packages_finish("Looking", "pip ended with status 1");
     finish(fd);
     check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\"");
@@ -248,6 +252,39 @@ static void a_session_can_be_stricter_than_the_policy(void)
     close_api();
 }
 
+static void a_tool_tells_its_progress_to_the_session_that_called_it(void)
+{
+    struct toolplane_progress p = {.session = "default",
+                                   .server = "demo",
+                                   .tool = "long",
+                                   .call = 3,
+                                   .progress = 1.5,
+                                   .total = 4,
+                                   .message = "half \"way\""};
+    open_with_tokens(true);
+    int fd = send_with("POST /v1/sessions/default/executions",
+                       EXECUTOR "Accept: text/event-stream\r\n", "{\"code\":\"x\"}");
+    (void)hear(fd);
+    fake_toolplane_progress(&p);
+    (void)hear(fd);
+    check_has("event: progress\ndata: {\"cell\":1,");
+    check_has("\"call\":3,\"server\":\"demo\",\"tool\":\"long\",\"progress\":1.5,\"total\":4,"
+              "\"message\":\"half \\\"way\\\"\"}\n\n");
+    p.total = -1;
+    p.message = "";
+    fake_toolplane_progress(&p);
+    (void)hear(fd);
+    check_has("\"progress\":1.5}\n\n");
+    p.session = "elsewhere";
+    fake_toolplane_progress(&p);
+    (void)hear(fd);
+    check_has_not("progress");
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    close_api();
+    fake_toolplane_progress(&p); /* nobody is there any more */
+}
+
 TEST_LIST = {
     {"a_session_can_be_stricter_than_the_policy", a_session_can_be_stricter_than_the_policy},
     {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
@@ -260,5 +297,7 @@ TEST_LIST = {
     {"without_a_token_nobody_approves_or_registers", without_a_token_nobody_approves_or_registers},
     {"servers_are_registered_listed_and_removed", servers_are_registered_listed_and_removed},
     {"a_client_that_leaves_ends_its_registration", a_client_that_leaves_ends_its_registration},
+    {"a_tool_tells_its_progress_to_the_session_that_called_it",
+     a_tool_tells_its_progress_to_the_session_that_called_it},
     {NULL, NULL},
 };

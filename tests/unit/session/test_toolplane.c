@@ -223,6 +223,96 @@ static void a_cancelled_call_is_given_up_wherever_it_is(void)
     stop();
 }
 
+static char told[4096]; /* "SESSION SERVER.TOOL CALL PROGRESS/TOTAL MESSAGE|" … */
+static int64_t now = 1000;
+
+static int64_t fake_clock(void)
+{
+    return now;
+}
+
+static void on_told(void *ctx, const struct toolplane_progress *p)
+{
+    (void)ctx;
+    size_t n = strlen(told);
+    (void)snprintf(told + n, sizeof told - n, "%s %s.%s %d %g/%g %s|", p->session, p->server,
+                   p->tool, (int)p->call, p->progress, p->total, p->message);
+}
+
+static void expect_told(const char *text)
+{
+    TEST_CHECK_(strcmp(told, text) == 0, "%s", told);
+    told[0] = '\0';
+}
+
+static void wait_ms(int64_t ms)
+{
+    now += ms;
+    turn();
+}
+
+/* The first at once, then the newest of each step in time, the last before the end. */
+static void progress_is_told_now_and_then(void)
+{
+    struct toolplane_call *call;
+    start(false);
+    loop_set_clock(t.loop, fake_clock);
+    toolplane_watch(t.plane, on_told, NULL);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK(fake_tools.progress_wanted);
+    fake_tools_progress(1, -1, "one");
+    expect_told("default demo.echo 1 1/-1 one|");
+    for (int i = 2; i <= 1000; i++)
+        fake_tools_progress(i, 1000.5, "more");
+    wait_ms(TOOLPLANE_PROGRESS_MS - 1);
+    expect_told("");
+    wait_ms(1);
+    expect_told("default demo.echo 1 1000/1000.5 more|");
+    wait_ms(TOOLPLANE_PROGRESS_MS);
+    expect_told("");
+    fake_tools_progress(1001, -1, "");
+    expect_told("default demo.echo 1 1001/-1 |");
+    fake_tools_progress(1002, -1, "last");
+    fake_tools_done("hi", false, NULL);
+    expect_told("default demo.echo 1 1002/-1 last|");
+    expect(TOOLPLANE_OK, "\"hi\"");
+    wait_ms(TOOLPLANE_PROGRESS_MS);
+    expect_told("");
+    stop();
+}
+
+static void a_long_message_is_cut_and_a_call_may_end_in_between(void)
+{
+    static char large[100000];
+    struct toolplane_call *call;
+    start(false);
+    loop_set_clock(t.loop, fake_clock);
+    toolplane_watch(t.plane, on_told, NULL);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    memset(large, 'x', sizeof large - 1);
+    fake_tools_progress(1, -1, large);
+    TEST_CHECK(strlen(told) < TOOLPLANE_PROGRESS_CHARS + 100);
+    told[0] = '\0';
+    fake_tools_progress(2, -1, "never told");
+    toolplane_call_cancel(call);
+    wait_ms(TOOLPLANE_PROGRESS_MS);
+    expect_told("");
+    stop();
+}
+
+static void without_a_watcher_no_progress_is_asked_for(void)
+{
+    struct toolplane_call *call;
+    start(false);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    turn();
+    TEST_CHECK(fake_tools.calls == 1 && !fake_tools.progress_wanted);
+    toolplane_call_cancel(call);
+    stop();
+}
+
 static void approval_alone_is_for_shell_commands(void)
 {
     struct toolplane_call *call;
@@ -373,6 +463,10 @@ TEST_LIST = {
     {"an_application_brings_a_server_once_and_in_full_view",
      an_application_brings_a_server_once_and_in_full_view},
     {"a_cancelled_call_is_given_up_wherever_it_is", a_cancelled_call_is_given_up_wherever_it_is},
+    {"progress_is_told_now_and_then", progress_is_told_now_and_then},
+    {"a_long_message_is_cut_and_a_call_may_end_in_between",
+     a_long_message_is_cut_and_a_call_may_end_in_between},
+    {"without_a_watcher_no_progress_is_asked_for", without_a_watcher_no_progress_is_asked_for},
     {"approval_alone_is_for_shell_commands", approval_alone_is_for_shell_commands},
     {"what_a_server_asks_goes_to_the_human", what_a_server_asks_goes_to_the_human},
     {"registration_writes_the_package", registration_writes_the_package},

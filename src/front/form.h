@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/form.h - forms of MCP servers (params of elicitation/create), and whether an answer fits:
+ * pure functions (private to front/).
+ * Flat:    an object of strings (lengths, enum, oneOf, format email, uri, date, date-time), numbers
+ *          and integers (bounds), booleans, and arrays of strings (items.enum, items.anyOf,
+ *          counts). Other keywords say nothing here; the server has the last word.
+ * Failing: -EINVAL, e names the field.
+ * Source:  modelcontextprotocol.io specification 2025-11-25, client/elicitation. */
+#ifndef FRONT_FORM_H
+#define FRONT_FORM_H
+
+#include "base/err.h"
+#include "base/json.h"
+
+/* Whether a human can be asked all of it: a message, and a flat schema. */
+MUST_CHECK int form_check(const struct json *form, struct err *e);
+
+/* content: NULL is an empty object. */
+MUST_CHECK int form_fits(const struct json *form, const struct json *content, struct err *e);
+
+#endif
