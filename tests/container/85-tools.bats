@@ -6,7 +6,7 @@ tools=(-v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro")
 @test "a registered server's tools are imported and called" {
     drive "${tools[@]}" <<'PY'
         equal(registers("demo"), ["echo", "add", "fail", "image", "nothing", "wait", "die", "pid", "environment",
-                                  "arguments", "ask", "odd_name__v2_"])
+                                  "arguments", "ask", "steps", "odd_name__v2_"])
         prints("from mcptools.demo import echo; print(echo.run(echo.Params(text='hé')))", "hé")
         prints("from mcptools.demo import add; add.run(add.Params(a=2)).total", 3)
         prints("from mcptools.demo import odd_name__v2_ as odd; print(odd.run(odd.Params(text='x')))", "x")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 HOST = os.environ.get("HOST", "localhost")
+PORT = int(os.environ.get("PORT", "8080"))
 EXECUTIONS = "/v1/sessions/default/executions"
 
 
@@ -35,7 +36,7 @@ def start(
     headers: dict[str, str] | None = None,
 ) -> http.client.HTTPConnection:
     """Sends a request and does not wait for its answer."""
-    connection = http.client.HTTPConnection(HOST, 8080, timeout=60)
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
     sent = dict(headers or {})
     if token:
         sent["Authorization"] = f"Bearer {token}"

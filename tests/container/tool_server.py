@@ -29,6 +29,7 @@ SUM = {
     "required": ["a"],
 }
 TIME = {"type": "object", "properties": {"seconds": {"type": "number"}}}
+STEPS = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 TOTAL = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 
 TOOLS: list[dict[str, Any]] = [
@@ -43,6 +44,7 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "environment", "description": "A variable.", "inputSchema": TEXT},
     {"name": "arguments", "description": "As they came.", "inputSchema": {"type": "object"}},
     {"name": "ask", "description": "Ask the human.", "inputSchema": NOTHING},
+    {"name": "steps", "description": "Tell every step.", "inputSchema": STEPS},
     {"name": "odd name (v2)", "description": 'Hostile: """\nimport os\n\\', "inputSchema": TEXT},
 ]
 
@@ -100,9 +102,20 @@ CALLS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+def steps(arguments: dict[str, Any], raw: str) -> dict[str, Any]:
+    token = json.loads(raw)["params"].get("_meta", {}).get("progressToken")
+    count = arguments["count"]
+    for step in range(1, count + 1) if token is not None else ():
+        params = {"progressToken": token, "progress": step, "total": count, "message": f"step {step}"}
+        send({"method": "notifications/progress", "params": params})
+    return text("untold" if token is None else "told")
+
+
 def call(name: str, arguments: dict[str, Any], raw: str) -> dict[str, Any]:
     if name == "arguments":
         return text(raw[raw.index('"arguments":') :])
+    if name == "steps":
+        return steps(arguments, raw)
     if name not in CALLS:
         return text(f"no such tool: {name}", isError=True)
     return CALLS[name](arguments)
