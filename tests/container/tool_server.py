@@ -106,8 +106,8 @@ def steps(arguments: dict[str, Any], raw: str) -> dict[str, Any]:
     token = json.loads(raw)["params"].get("_meta", {}).get("progressToken")
     count = arguments["count"]
     for step in range(1, count + 1) if token is not None else ():
-        params = {"progressToken": token, "progress": step, "total": count, "message": f"step {step}"}
-        send({"method": "notifications/progress", "params": params})
+        at = {"progress": step, "total": count, "message": f"step {step}"}
+        send({"method": "notifications/progress", "params": {"progressToken": token, **at}})
     return text("untold" if token is None else "told")
 
 

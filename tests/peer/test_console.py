@@ -16,6 +16,7 @@ import pytest
 from box import IMAGE, PNG, docker
 
 HERE = Path(__file__).parent
+TOOL_SERVER = HERE.parent / "container" / "tool_server.py"
 URL = "http://localhost:8080/"
 TOKEN = "the-token"
 SECONDS = 60
@@ -87,7 +88,8 @@ class Page:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     server = docker(
-        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}", IMAGE, "serve"),
+        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}"),
+        *("-v", f"{TOOL_SERVER}:/tools/tool_server.py:ro", IMAGE, "serve"),
         "--approve-shell-cmds",
     ).strip()
     try:
@@ -166,6 +168,34 @@ def test_a_call_is_shown_with_what_it_would_run_and_is_decided(page: Page, label
     page.press(f"{label} ipybox.shell")
     page.wait("document.querySelectorAll('#approvals li').length === 0")
     page.wait_text("#output", f"done-{label}-42" if label == "Accept" else "rejected")
+
+
+SERVER = {"name": "demo", "params": {"command": "python3", "args": ["/tools/tool_server.py"]}}
+REGISTER = """fetch('/v1/mcp-servers', {method: 'POST',
+  headers: {'Content-Type': 'application/json',
+            Authorization: `Bearer ${sessionStorage.getItem('ipybox-token')}`},
+  body: JSON.stringify(%s)}).then(({status}) => status)"""
+
+
+def test_a_question_of_a_server_is_a_form(page: Page) -> None:
+    assert page.run(REGISTER % json.dumps(SERVER)) == 201
+    page.cell("from mcptools.demo import ask, steps; print('said', ask.run(ask.Params()))")
+    page.wait_text("#approvals", "Who are you?")
+    page.run("document.querySelector('#approvals input').focus()")
+    assert page.run("document.activeElement.labels[0].textContent") == "name"
+    page.do("type", text="Ada")
+    page.press("Send the answer to demo")
+    page.wait("document.querySelectorAll('#approvals li').length === 0")
+    page.wait_text("#output", '"content": {"name": "Ada"}')
+    page.cell("print('said', ask.run(ask.Params()))")
+    page.press("Decline to answer demo")
+    page.wait_text("#output", '"action": "decline"')
+
+
+def test_the_progress_of_a_tool_is_one_line(page: Page) -> None:
+    page.cell("print(steps.run(steps.Params(count=5000)))")
+    page.wait_text("#output", "demo.steps: 5000 of 5000 step 5000")
+    assert page.run("document.querySelectorAll('#output .progress').length") == 1
 
 
 def test_sessions_are_made_used_and_ended(page: Page) -> None:
