@@ -16,7 +16,7 @@
 #include "session/approvals.h"
 #include "session/sessions.h"
 
-#define API_LOOKERS_MAX 32 /* streams of approvals */
+#define API_LOOKERS_MAX 8 /* streams of approvals: each may hold one question of 64 MiB */
 
 struct asked { /* a question that is ours */
     struct asked *next;

@@ -198,6 +198,23 @@ def test_the_progress_of_a_tool_is_one_line(page: Page) -> None:
     assert page.run("document.querySelectorAll('#output .progress').length") == 1
 
 
+SOCKET = """new Promise((done) => {
+  const token = btoa(%s).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const place = 'ws://localhost:8080/v1/sessions/default/events';
+  const socket = new WebSocket(place, ['ipybox', `ipybox.bearer.${token}`]);
+  socket.onerror = () => done('refused');
+  socket.onmessage = ({data}) => {
+    done([socket.protocol, JSON.parse(data).event]);
+    socket.close();
+  };
+})"""
+
+
+def test_a_page_follows_a_session_over_a_websocket(page: Page) -> None:
+    assert page.run(SOCKET % json.dumps(TOKEN)) == ["ipybox", "kernel"]
+    assert page.run(SOCKET % json.dumps("wrong")) == "refused"
+
+
 def test_sessions_are_made_used_and_ended(page: Page) -> None:
     page.run("document.querySelector('#new-id').focus()")
     page.do("type", text="second")

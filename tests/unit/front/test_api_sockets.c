@@ -243,6 +243,34 @@ static void a_stopping_server_sends_a_last_event_before_it_is_drained(void)
     close_all();
 }
 
+/* Nothing is lost that was taken for it before. */
+static void the_server_waits_for_a_slow_reader(void)
+{
+    static char large[60000];
+    open_ready();
+    int fd = join(EVENTS);
+    int cell = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 400; i++) {
+        fake_kernel_stream(large, true);
+        loop_turn(loop, 0);
+    }
+    fake_kernel_done(OK_REPLY);
+    finish(cell);
+    drained = 0;
+    api_drain(api, on_drained, NULL);
+    for (int i = 0; i < 10; i++)
+        pass(10);
+    TEST_CHECK(drained == 0);
+    for (int i = 0; i < 500 && close_code == 0; i++)
+        (void)listen_to(fd);
+    TEST_CHECK_(close_code == 1001, "%d", close_code);
+    pass(10);
+    TEST_CHECK(drained == 1);
+    leave(fd);
+    close_all();
+}
+
 /* What it does not take is not held for it. */
 static void a_slow_reader_costs_little_and_finds_a_gap(void)
 {
@@ -354,6 +382,7 @@ TEST_LIST = {
     {"a_session_that_ends_says_so_and_closes", a_session_that_ends_says_so_and_closes},
     {"a_stopping_server_sends_a_last_event_before_it_is_drained",
      a_stopping_server_sends_a_last_event_before_it_is_drained},
+    {"the_server_waits_for_a_slow_reader", the_server_waits_for_a_slow_reader},
     {"a_slow_reader_costs_little_and_finds_a_gap", a_slow_reader_costs_little_and_finds_a_gap},
     {"one_address_serves_both_forms", one_address_serves_both_forms},
     {"a_token_comes_in_a_header_or_among_the_subprotocols",

@@ -58,6 +58,10 @@ static void every_route_is_described_and_nothing_else(void)
             bool has_body = route->body == HTTP_COLLECT || route->body == HTTP_RECEIVE;
             TEST_CHECK_(has_body == (json_get(operation, "requestBody") != NULL), "%s %s",
                         route->method, route->path);
+            bool has_socket = route->body == HTTP_EVENTS || route->body == HTTP_WEBSOCKET;
+            const struct json *responses = json_get(operation, "responses");
+            TEST_CHECK_(has_socket == (json_get(responses, "101") != NULL), "%s %s", route->method,
+                        route->path);
             size_t asked = json_count(json_get(operation, "security"));
             TEST_CHECK_((route->tag == API_EVERYONE) == (asked == 0), "%s %s", route->method,
                         route->path);
