@@ -141,7 +141,9 @@ static int add_next(struct tar_out *t, struct err *e)
 /* Nothing is sent that only looks complete: the client sees that the rest is missing. */
 static void fail_out(struct tar_out *t, const struct err *e)
 {
+    const char *before = log_set_request(http_id(t->r));
     log_warning("files", "an archive is cut off: %s", e->msg);
+    (void)log_set_request(before);
     http_stream_abort(t->r);
     free_out(t);
 }

@@ -101,6 +101,10 @@ size_t http_busy(const struct http *http); /* requests whose answers are not yet
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
 const char *http_method(const struct http_request *r);
+/* The client's X-Request-Id when it has at most LOG_REQUEST_MAX letters, digits and -._~:+/=@, else
+ * a random one. Every answer and every problem document has it, and every line that is logged while
+ * the request's handler runs. */
+const char *http_id(const struct http_request *r);
 const char *http_path(const struct http_request *r);                     /* decoded */
 const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
 const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */

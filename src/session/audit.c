@@ -122,14 +122,28 @@ static void put_digest(struct jsonw *w, const char *bytes, size_t n)
     jsonw_set_text(w, "sha256", hash);
 }
 
+static const char *some(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
 /* The object, without its brace. */
 static void put_event(const struct audit *a, struct jsonw *w, const struct audit_event *event)
 {
+    const char *request = event->request_id ? event->request_id : log_request();
     const struct {
         const char *name, *text;
-    } texts[] = {{"session", event->session}, {"server", event->server},   {"tool", event->tool},
-                 {"door", event->door},       {"address", event->address}, {"role", event->role},
-                 {"by", event->by},           {"outcome", event->outcome}};
+    } texts[] = {{"request_id", some(request)},
+                 {"trace_id", some(event->trace_id)},
+                 {"session", event->session},
+                 {"server", event->server},
+                 {"tool", event->tool},
+                 {"door", event->door},
+                 {"address", event->address},
+                 {"role", event->role},
+                 {"by", event->by},
+                 {"decided_in", event->decided_in},
+                 {"outcome", event->outcome}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
     put_time(w);

@@ -54,11 +54,14 @@ enum audit_kind {
 
 struct audit_event { /* borrowed for the call; what is NULL, 0 or not timed is left out */
     enum audit_kind kind;
+    /* That caused it. NULL: the one that is being handled (log_request()), if any; "": none. */
+    const char *request_id;
+    const char *trace_id; /* of the trace that it came with; NULL or "": none */
     const char *session;
     uint64_t cell; /* its number in the session */
     const char *server, *tool;
     const char *door, *address, *role; /* of a login */
-    const char *by;                    /* of an approval */
+    const char *by, *decided_in;       /* of an approval; the request with the decision */
     const char *outcome;
     bool timed;
     int64_t ms;       /* it took, when `timed` */

@@ -20,6 +20,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     char *code;
     size_t code_len;
     int64_t timeout_ms, begun_ms;
+    struct origin origin;
     struct output output;
     const struct cell_events *events;
     void *ctx;
@@ -109,7 +110,7 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->last_words = result->last_words ? result->last_words : "";
     if (cell->number > 0) {
         record_end(s->events, result);
-        record_audit_end(s->config, cell->number, result->status,
+        record_audit_end(s->config, cell->number, cell->origin.request_id, result->status,
                          loop_now(s->loop) - cell->begun_ms);
     }
     metrics_cell(s->config->metrics, (int)result->status,
@@ -302,7 +303,7 @@ static void start_cell(struct session *s)
     struct slice code = {cell->code, cell->code_len};
     struct err e = ERR_NONE;
     failure_clear(&s->failure);
-    if (record_audit_begin(s->config, s->cells + 1, code, &e) < 0 ||
+    if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
         kernel_execute(s->kernel, code, &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         tell_finished(s, take_first(s), &result);
@@ -563,6 +564,8 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->code = xstrndup(request->code.data, request->code.len);
     cell->code_len = request->code.len;
     cell->timeout_ms = request->timeout_ms;
+    if (request->origin)
+        cell->origin = *request->origin;
     cell->events = events;
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, request->max_chars,
@@ -636,6 +639,11 @@ size_t session_waiting(const struct session *s)
 uint64_t session_cell(const struct session *s)
 {
     return s->running ? s->queue->number : 0;
+}
+
+const struct origin *session_origin(const struct session *s)
+{
+    return s->running ? &s->queue->origin : NULL;
 }
 
 struct eventlog *session_events(const struct session *session)
