@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "session/collect.h"
+#include "session/foreign.h"
 #include "session/record.h"
 #include "session/traceback.h"
 
@@ -55,6 +56,7 @@ struct session {
     /* to tell the next cell */
     char notice[600];
     struct buf late;
+    struct foreign foreign;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
     loop_fn watch;           /* another kernel is ready */
@@ -188,6 +190,26 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         collect(&cell->output, m, cell->events->text, cell->ctx);
 }
 
+static struct foreign_place place_of(const struct session *s)
+{
+    return (struct foreign_place){
+        .loop = s->loop, .audit = s->config->audit, .session = s->config->id};
+}
+
+static void on_foreign(void *ctx, const struct jupyter_msg *m)
+{
+    struct session *s = ctx;
+    const struct foreign_place place = place_of(s);
+    foreign_message(&s->foreign, &place, m);
+}
+
+/* Its kernel is given up. */
+static void lose_foreign(struct session *s)
+{
+    const struct foreign_place place = place_of(s);
+    foreign_lost(&s->foreign, &place);
+}
+
 static void on_done(void *ctx, const struct json *reply)
 {
     struct session *s = ctx;
@@ -209,6 +231,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
     s->kernel = NULL;
+    lose_foreign(s);
     loop_defer_stop(s->loop, &s->spare_ready);
     s->why = why;
     s->last_words = last_words;
@@ -219,6 +242,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 static const struct kernel_events kernel_events = {
     .ready = on_ready,
     .message = on_message,
+    .foreign = on_foreign,
     .done = on_done,
     .heartbeat = on_heartbeat,
     .ended = on_ended,
@@ -246,6 +270,7 @@ static void retire_kernel(struct session *s)
 
 static void own_kernel(struct session *s)
 {
+    lose_foreign(s); /* of the kernel before */
     s->state = STARTING;
     s->used = s->set_up = false;
     if (s->config->metrics)
@@ -736,6 +761,7 @@ struct session *session_free(struct session *s)
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
     refuse_all(s, &why);
+    lose_foreign(s);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->close_timer);
