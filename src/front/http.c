@@ -175,6 +175,7 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
         resume(r);
         return;
     }
+    r->http->sent += len;
     set_response(r, status, headers, n, response);
 }
 
@@ -188,6 +189,7 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
         return;
     }
     r->open = false;
+    r->http->sent += length;
     set_response(r, status, headers, n, response);
 }
 
@@ -223,6 +225,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
     n = n < max ? n : max;
     memcpy(out, r->queue.data + r->taken, n);
     r->taken += n;
+    r->http->sent += n;
     if (r->taken == r->queue.len) {
         buf_clear(&r->queue);
         r->taken = 0;
@@ -509,6 +512,7 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
 {
     const struct http_route *route = r->match.route;
     r->body_got += n;
+    r->http->received += n;
     if (r->dead)
         return MHD_NO;
     bool wanted = route && (route->body == HTTP_COLLECT || route->body == HTTP_RECEIVE);

@@ -98,6 +98,9 @@ struct http *http_close(struct http *http);
 int http_port(const struct http *http);    /* 0: none */
 size_t http_busy(const struct http *http); /* requests whose answers are not yet sent */
 
+/* Bytes of bodies that have come, and that were handed to the network. */
+void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret_sent);
+
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
 const char *http_method(const struct http_request *r);

@@ -67,6 +67,12 @@ size_t http_busy(const struct http *http)
     return n;
 }
 
+void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret_sent)
+{
+    *ret_received = http->received;
+    *ret_sent = http->sent;
+}
+
 uint64_t http_acknowledged(const struct http_request *r)
 {
     struct tcp_info info = {0};

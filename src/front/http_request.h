@@ -76,7 +76,8 @@ struct http {
     struct ws_hub *hub;
     struct conn *conns, *arriving;
     size_t conn_count;
-    size_t memory; /* bodies that are collected, answers that are not taken yet */
+    uint64_t received, sent; /* of bodies */
+    size_t memory;           /* bodies that are collected, answers that are not taken yet */
     struct http_request *requests;
 };
 
