@@ -13,6 +13,7 @@
 #include "base/jsonw.h"
 #include "entrypoint/cli.h"
 #include "entrypoint/cli_client.h"
+#include "entrypoint/cli_held.h"
 #include "front/ask_text.h"
 #include "wire/sse.h"
 
@@ -24,6 +25,7 @@ struct exec {
     const struct options *options;
     struct cli_answer stream;
     struct sse sse;
+    struct cli_held out;
     char id[80];
     int signals; /* tells of Ctrl-C */
     int interrupts;
@@ -42,9 +44,8 @@ static void on_execution(struct exec *x, const struct json *data)
 static void on_stdout(struct exec *x, const struct json *data)
 {
     const char *text = json_get_text(data, "text");
-    (void)x;
     if (text)
-        cli_write_text(STDOUT_FILENO, text);
+        cli_held_text(&x->out, text);
 }
 
 static void on_stderr(struct exec *x, const struct json *data)
@@ -55,14 +56,33 @@ static void on_stderr(struct exec *x, const struct json *data)
         cli_write_text(STDERR_FILENO, text);
 }
 
-static void on_bundle(struct exec *x, const struct json *data)
+/* The text form of a display, a line of its own; NULL: it has none. xfree() it. */
+static char *text_of(const struct json *data, const char **ret_id)
 {
     const char *text = json_get_text(json_get(data, "data"), "text/plain");
-    (void)x;
-    if (!text)
-        return;
-    cli_write_text(STDOUT_FILENO, text);
-    cli_write(STDOUT_FILENO, "\n", 1);
+    *ret_id = json_get_text(json_get(data, "transient"), "display_id");
+    return text ? xasprintf("%s\n", text) : NULL;
+}
+
+static void on_bundle(struct exec *x, const struct json *data)
+{
+    const char *id;
+    drop_str char *text = text_of(data, &id);
+    if (text)
+        cli_held_display(&x->out, id, text);
+}
+
+static void on_update(struct exec *x, const struct json *data)
+{
+    const char *id;
+    drop_str char *text = text_of(data, &id);
+    if (text)
+        cli_held_update(&x->out, id, text);
+}
+
+static void on_clear(struct exec *x, const struct json *data)
+{
+    cli_held_clear(&x->out, json_true(json_get(data, "wait")));
 }
 
 static void on_approval(struct exec *x, const struct json *data)
@@ -119,6 +139,8 @@ static const struct {
     {"stderr", on_stderr},
     {"display", on_bundle},
     {"result", on_bundle},
+    {"update", on_update},
+    {"clear", on_clear},
     {"approval", on_approval},
     {"gap", on_gap},
     {"end", on_end},
@@ -282,6 +304,7 @@ int cli_exec(const struct options *options)
         r = catch_interrupts(&x, &e);
     if (r == 0)
         r = follow(&x, &e);
+    cli_held_end(&x.out);
     if (r == 0)
         tell_rest(&x);
     else

@@ -449,7 +449,8 @@ static int open_tools(struct server *s, struct err *e)
     s->packages = (struct packages_config){.spawner = s->spawner,
                                            .python = s->options->python,
                                            .envp = (const char *const *)s->env.pip,
-                                           .cwd = s->workspace};
+                                           .cwd = s->workspace,
+                                           .audit = s->audit};
     return server_tools_open(&config, &s->tools, e);
 }
 

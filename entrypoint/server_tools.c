@@ -57,6 +57,13 @@ static bool know_kernel(void *ctx, const char *token, const char **ret_session)
     return known;
 }
 
+static const struct origin *origin_of_cell(void *ctx, const char *session)
+{
+    struct server_tools *t = ctx;
+    struct sessions_view view;
+    return sessions_find(t->config.sessions, session, &view) ? session_origin(view.session) : NULL;
+}
+
 /* A human who thinks does not use up the time of the cell that waits for the answer. */
 static void on_waiting(void *ctx, const char *session, bool waiting)
 {
@@ -170,7 +177,9 @@ static int open_plane(struct server_tools *t, struct err *e)
                                                          .approvals = t->approvals,
                                                          .packages_dir = t->packages_dir,
                                                          .metrics = c->metrics,
-                                                         .audit = c->audit});
+                                                         .audit = c->audit,
+                                                         .origin = origin_of_cell,
+                                                         .ctx = t});
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 static enum log_level threshold = LOG_INFO;
 static bool as_json;
+static const char *request; /* NULL: none is being handled */
 
 static const char *const names[LOG__COUNT] = {
     [LOG_DEBUG] = "DEBUG", [LOG_INFO] = "INFO",         [LOG_WARNING] = "WARNING",
@@ -26,6 +27,18 @@ void log_set_level(enum log_level level)
 void log_set_json(bool on)
 {
     as_json = on;
+}
+
+const char *log_set_request(const char *id)
+{
+    const char *before = request;
+    request = id;
+    return before;
+}
+
+const char *log_request(void)
+{
+    return request;
 }
 
 int log_level_parse(const char *name, enum log_level *ret)
@@ -73,7 +86,7 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
     if (!log_enabled(level))
         return;
     int saved = errno;
-    char text[2000], safe[4200], line[4400];
+    char text[2000], safe[4200], line[4600];
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
@@ -87,14 +100,17 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
     char stamp[32];
     (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
     long ms = now.tv_nsec / 1000000;
+    const char *id = request ? request : "";
     int n;
     if (as_json)
         n = snprintf(line, sizeof line,
-                     "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"room\":\"%s\",\"text\":\"%s\"}\n",
-                     stamp, ms, names[level], room, safe);
+                     "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"room\":\"%s\"%s%.*s%s,"
+                     "\"text\":\"%s\"}\n",
+                     stamp, ms, names[level], room, *id ? ",\"request_id\":\"" : "",
+                     LOG_REQUEST_MAX, id, *id ? "\"" : "", safe);
     else
-        n = snprintf(line, sizeof line, "%s.%03ldZ %-7s %s: %s\n", stamp, ms, names[level], room,
-                     safe);
+        n = snprintf(line, sizeof line, "%s.%03ldZ %-7s %s: %s%s%.*s%s\n", stamp, ms, names[level],
+                     room, safe, *id ? " (request_id " : "", LOG_REQUEST_MAX, id, *id ? ")" : "");
     if (n > 0) /* one write per line; a log that cannot be written has nowhere to be reported */
         (void)!write(2, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     errno = saved;

@@ -2,9 +2,11 @@
  *
  * base/log.h - one line per event on standard error.
  * Form:   `2026-11-21T08:00:00.123Z INFO  room text` or, with log_set_json(true), one JSON object.
+ *         While a request of HTTP is being handled its id stands in the line: `room text
+ *         (request_id ID)`, or the member "request_id".
  * Rule:   doors (front/), the entrypoint and the top of the loop log; other rooms return errors
  *         and events. Never code of a cell, never a secret.
- * The level and the form are the only globals of the program. */
+ * The level, the form and that id are the only globals of the program. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -20,6 +22,13 @@ int log_level_parse(const char *name, enum log_level *ret); /* -EINVAL: not a le
 bool log_enabled(enum log_level level);
 
 void log_write(enum log_level level, const char *room, const char *fmt, ...) PRINTF(3, 4);
+
+#define LOG_REQUEST_MAX 128 /* bytes of a request's id: letters, digits and -._~:+/=@ */
+
+/* What is done from now on belongs to this request; borrowed. NULL: to none. Returns the one
+ * before, which is to be set again afterwards. */
+const char *log_set_request(const char *id);
+const char *log_request(void); /* NULL: none */
 
 #define log_debug(room, ...) log_write(LOG_DEBUG, room, __VA_ARGS__)
 #define log_info(room, ...) log_write(LOG_INFO, room, __VA_ARGS__)

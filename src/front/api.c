@@ -219,6 +219,8 @@ static int open_port(struct api *api, struct err *e)
                                      .admit = admit,
                                      .ctx = api};
     api->files = api_files_open(api->loop, api->workspace, e);
+    if (api->files)
+        api_files_tell(api->files, api->config->audit);
     return api->files ? http_open(&http, &api->http, e) : -EIO;
 }
 

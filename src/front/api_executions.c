@@ -11,6 +11,7 @@
 #include "front/api_bodies.h"
 #include "front/api_desk.h"
 #include "front/api_json.h"
+#include "front/origin.h"
 
 /* --- the store -------------------------------------------------------------------------------- */
 
@@ -188,7 +189,8 @@ static struct execution *new_execution(struct desk *desk, const char *key, const
 }
 
 /* A retried request without a wish of its own would not want its cell to be cancelled. */
-static int start(struct execution *x, const struct body_execution *order, struct err *e)
+static int start(struct execution *x, const struct body_execution *order,
+                 const struct origin *origin, struct err *e)
 {
     static const struct cell_events events = {
         .begun = on_begun, .message = on_message, .finished = on_finished};
@@ -198,8 +200,10 @@ static int start(struct execution *x, const struct body_execution *order, struct
         return err_set(e, -EAGAIN, "%zu MiB of code are waiting already, which is the limit",
                        PENDING_CODE_MAX >> 20);
     drop_str char *code = xstrdup(order->code);
-    struct cell_request request = {
-        .code = {code, n}, .timeout_ms = order->timeout_ms, .max_chars = (size_t)order->max_chars};
+    struct cell_request request = {.code = {code, n},
+                                   .timeout_ms = order->timeout_ms,
+                                   .max_chars = (size_t)order->max_chars,
+                                   .origin = origin};
     x->cancel_when_gone =
         order->on_disconnect ? strcmp(order->on_disconnect, "cancel") == 0 : !x->key && order->wait;
     int r = session_execute(x->desk->session, &request, &events, x, &x->cell, e);
@@ -223,6 +227,7 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
 {
     struct sessions_view view;
     struct body_execution order;
+    struct origin origin;
     struct err e = ERR_NONE;
     if (!sessions_find(desk->api->config->sessions, desk->id, &view) ||
         body_execution(body, view.timeout_ms, &order, &e) < 0) {
@@ -230,7 +235,8 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
         return;
     }
     struct execution *x = new_execution(desk, http_header(r, "Idempotency-Key"), digest);
-    if (start(x, &order, &e) < 0) {
+    origin_of(r, &origin);
+    if (start(x, &order, &origin, &e) < 0) {
         free_execution(x);
         api_fail(r, &e);
         return;

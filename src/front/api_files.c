@@ -487,6 +487,28 @@ static const struct http_route routes[] = {
 };
 const struct api_routes api_file_routes = {routes, sizeof routes / sizeof *routes};
 
+void api_files_tell(struct api_files *f, struct audit *audit)
+{
+    f->audit = audit;
+}
+
+bool files_audited(const struct api_files *f, struct http_request *r)
+{
+    struct err e = ERR_NONE;
+    if (audit_check(f->audit, &e) == 0)
+        return true;
+    http_problem(r, 503, NULL, 0, "%s", e.msg);
+    return false;
+}
+
+void files_tell(const struct api_files *f, const struct http_request *r,
+                const struct audit_event *event)
+{
+    struct audit_event told = *event;
+    told.request_id = http_id(r);
+    (void)audit_add(f->audit, &told);
+}
+
 struct api_files *api_files_open(struct loop *loop, const char *workspace, struct err *e)
 {
     struct beneath top;

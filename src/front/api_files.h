@@ -18,9 +18,12 @@
 #define API_WATCHES_MAX 32
 
 struct api_files;
+struct audit; /* session/audit.h */
 
 /* NULL: *e says why. workspace is a folder that is there. */
 struct api_files *api_files_open(struct loop *loop, const char *workspace, struct err *e);
+/* From now on changes are told to the audit log, which may be NULL. */
+void api_files_tell(struct api_files *f, struct audit *audit);
 /* After http_close(): requests belong to it. NULL in, NULL out. */
 struct api_files *api_files_close(struct api_files *f);
 

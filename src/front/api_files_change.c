@@ -87,6 +87,16 @@ static int same_folder(const struct put *p)
     return now.st_ino == then.st_ino && now.st_dev == then.st_dev ? 0 : -ENOENT;
 }
 
+static void told_put(const struct put *p, const struct stat *st)
+{
+    files_tell(p->f, p->r,
+               &(struct audit_event){.kind = AUDIT_FILE_WRITTEN,
+                                     .path = p->path,
+                                     .sized = true,
+                                     .size = (uint64_t)st->st_size});
+    files_answer_entry(p->r, p->replaces ? 200 : 201, p->path, st);
+}
+
 static void on_put_end(void *ctx)
 {
     struct put *p = ctx;
@@ -106,7 +116,7 @@ static void on_put_end(void *ctx)
         else if (code < 0)
             files_problem(p->r, code, p->path);
         else
-            files_answer_entry(p->r, p->replaces ? 200 : 201, p->path, &st);
+            told_put(p, &st);
     }
     free_put(p);
 }
@@ -156,7 +166,8 @@ void files_put(void *ctx, struct http_request *r)
     mode_t mode = FILE_MODE;
     bool parents;
     if (!path_of_one(r, path) || !files_flag(r, "parents", &parents) ||
-        !files_mode(r, http_query(r, "mode"), &mode) || !files_may_change(f, r, path))
+        !files_mode(r, http_query(r, "mode"), &mode) || !files_may_change(f, r, path) ||
+        !files_audited(f, r))
         return;
     drop_fd int dir = open_parent(f, r, path, parents, &name);
     if (dir >= 0 && has_room(r, dir, path))
@@ -182,17 +193,30 @@ static void free_removal(struct removal *d)
     xfree(d);
 }
 
-static void on_removal_gone(void *ctx)
+/* outcome: "partial" when some of a folder is gone, else NULL. */
+static void tell_removed(const struct api_files *f, const struct http_request *r, const char *path,
+                         const char *outcome)
 {
-    free_removal(ctx);
+    files_tell(f, r,
+               &(struct audit_event){.kind = AUDIT_FILE_DELETED, .path = path, .outcome = outcome});
 }
 
-static void answer_removed(struct http_request *r, int code, const char *path)
+static void answer_removed(const struct api_files *f, struct http_request *r, int code,
+                           const char *path)
 {
-    if (code < 0)
+    if (code < 0) {
         files_problem(r, code, path);
-    else
-        http_answer(r, 204, NULL, 0, "", 0);
+        return;
+    }
+    tell_removed(f, r, path, NULL);
+    http_answer(r, 204, NULL, 0, "", 0);
+}
+
+static void on_removal_gone(void *ctx)
+{
+    struct removal *d = ctx;
+    tell_removed(d->f, d->r, d->path, "partial");
+    free_removal(d);
 }
 
 static void go_on_removing(void *ctx)
@@ -206,10 +230,11 @@ static void go_on_removing(void *ctx)
     }
     if (done < 0) {
         drop_str char *path = xasprintf("%s/%s", d->path, below);
+        tell_removed(d->f, d->r, d->path, "partial");
         files_problem(d->r, done, path);
     } else {
         done = unlinkat(d->dir, slash ? slash + 1 : d->path, AT_REMOVEDIR) < 0 ? -errno : 0;
-        answer_removed(d->r, done, d->path);
+        answer_removed(d->f, d->r, done, d->path);
     }
     free_removal(d);
 }
@@ -242,7 +267,7 @@ void files_delete(void *ctx, struct http_request *r)
     struct stat st;
     bool recursive;
     if (!path_of_one(r, path) || !files_flag(r, "recursive", &recursive) ||
-        !files_may_change(f, r, path))
+        !files_may_change(f, r, path) || !files_audited(f, r))
         return;
     drop_fd int dir = beneath_parent(&f->top, path, false, BENEATH_FOLLOW, &name);
     if (dir < 0)
@@ -252,8 +277,9 @@ void files_delete(void *ctx, struct http_request *r)
     else if (S_ISDIR(st.st_mode) && recursive)
         remove_folder(f, r, path, fd_take(&dir), name);
     else
-        answer_removed(
-            r, unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0, path);
+        answer_removed(f, r,
+                       unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0,
+                       path);
 }
 
 /* --- move, and a new folder ------------------------------------------------------------------- */
@@ -315,8 +341,10 @@ static void move(struct api_files *f, struct http_request *r, const char *path,
         http_problem(r, 409, NULL, 0, "%.*s: a folder cannot move into itself", SHOWN_MAX, to);
     else if (code < 0)
         files_problem(r, code, to);
-    else
-        answer_name(r, 200, to_dir, to_name, to);
+    if (code < 0)
+        return;
+    files_tell(f, r, &(struct audit_event){.kind = AUDIT_FILE_MOVED, .path = path, .to = to});
+    answer_name(r, 200, to_dir, to_name, to);
 }
 
 static void make_folder(struct api_files *f, struct http_request *r, const char *path,
@@ -337,8 +365,10 @@ static void make_folder(struct api_files *f, struct http_request *r, const char 
         http_problem(r, 409, NULL, 0, "%.*s: something has this name already", SHOWN_MAX, path);
     else if (code < 0)
         files_problem(r, code, path);
-    else
-        answer_name(r, 201, dir, name, path);
+    if (code < 0)
+        return;
+    files_tell(f, r, &(struct audit_event){.kind = AUDIT_FOLDER_MADE, .path = path});
+    answer_name(r, 201, dir, name, path);
 }
 
 void files_post(void *ctx, struct http_request *r)
@@ -350,7 +380,7 @@ void files_post(void *ctx, struct http_request *r)
     } actions[] = {{"move", move}, {"make_folder", make_folder}};
     char path[BENEATH_PATH_MAX];
     struct err e = ERR_NONE;
-    if (!path_of_one(r, path))
+    if (!path_of_one(r, path) || !files_audited(files_of(ctx), r))
         return;
     drop_json struct json *body =
         json_parse_copy(buf_text(http_body(r)), http_body(r)->len, JSON_STRICT, &e);

@@ -14,6 +14,7 @@
 #include "front/api_files.h"
 #include "front/api_parts.h"
 #include "front/http.h"
+#include "session/audit.h"
 
 #define FILES_ETAG_MAX 64
 
@@ -21,6 +22,7 @@ struct api_files {
     struct loop *loop;
     struct beneath top;
     size_t watches;
+    struct audit *audit; /* NULL: there is none */
 };
 
 /* The path of the route, or of the query for names that a route cannot have; clean. */
@@ -36,6 +38,11 @@ int files_status(int code);
 void files_etag(const struct stat *st, char ret[FILES_ETAG_MAX]);
 /* If-Match and If-None-Match of a request that changes something. */
 bool files_may_change(const struct api_files *f, struct http_request *r, const char *path);
+/* Whether a change may be made: the audit log takes it. */
+bool files_audited(const struct api_files *f, struct http_request *r);
+/* A change was made, for this request. */
+void files_tell(const struct api_files *f, const struct http_request *r,
+                const struct audit_event *event);
 /* folder, name: of a link whose text is shown; name may be NULL. */
 void files_put_entry(struct jsonw *w, const char *shown, const struct stat *st, int folder,
                      const char *name);

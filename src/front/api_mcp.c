@@ -9,6 +9,7 @@
 #include "front/mcp_http_head.h"
 #include "front/mcp_peer.h"
 #include "front/mcp_tools.h"
+#include "front/origin.h"
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
@@ -112,12 +113,14 @@ static void serve_modern(struct api_mcp *all, struct http_request *r, const stru
     bool refused = !peer;
     if (refused)
         peer = nameless(all);
+    struct origin origin;
+    origin_of(r, &origin);
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
     mcp_stream_expect(stream);
     if (refused)
         mcp_refuse_call(peer->mcp, stream, m, e.msg);
     else
-        mcp_dispatch(peer->mcp, stream, m);
+        mcp_dispatch(peer->mcp, stream, &origin, m);
 }
 
 /* What the modern era does with the message, by the body's word or by the header's. */

@@ -2,10 +2,12 @@
  *
  * /metrics: the server's numbers in the text format of Prometheus 0.0.4. There is no label that
  * names a session, a user or a tool, so their number does not grow. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -96,10 +98,11 @@ static void put_gauges(struct buf *out, const struct api *api)
     const struct api_config *c = api->config;
     struct sessions_view view;
     struct approval_view waiting;
-    size_t at = 0, cells = 0, kernels = 0, asked = 0;
+    size_t at = 0, cells = 0, running = 0, kernels = 0, asked = 0;
     while (sessions_next(c->sessions, &at, &view)) {
         bool ready;
         cells += session_waiting(view.session);
+        running += session_cell(view.session) > 0;
         kernels += session_kernel(view.session, &ready) != NULL;
     }
     for (at = 0; approvals_next(c->approvals, &at, &waiting);)
@@ -107,9 +110,33 @@ static void put_gauges(struct buf *out, const struct api *api)
     put_one(out, "ipybox_sessions", "gauge", "Sessions.", sessions_count(c->sessions));
     put_one(out, "ipybox_kernels", "gauge", "Kernels of sessions.", kernels);
     put_one(out, "ipybox_cells_waiting", "gauge", "Cells that run or wait.", cells);
+    put_one(out, "ipybox_cells_running", "gauge", "Cells that run.", running);
     put_one(out, "ipybox_approvals_pending", "gauge", "Questions without an answer.", asked);
     put_one(out, "ipybox_http_open_requests", "gauge", "Requests that are being served.",
             http_busy(api->http));
+}
+
+static size_t count_descriptors(void)
+{
+    size_t n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        (void)closedir(dir);
+    return n > 3 ? n - 3 : 0; /* ".", ".." and that of this folder */
+}
+
+/* The names that Prometheus' own clients use. */
+static void put_process(struct buf *out)
+{
+    struct rusage used = {0};
+    (void)getrusage(RUSAGE_SELF, &used);
+    put_head(out, "process_cpu_seconds_total", "counter", "CPU time of the server itself.");
+    (void)buf_addf(out, "process_cpu_seconds_total %.2f\n",
+                   (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+    put_one(out, "process_open_fds", "gauge", "Descriptors of the server.", count_descriptors());
     put_one(out, "process_resident_memory_bytes", "gauge", "Memory of the server itself.",
             read_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
     uint64_t container = read_number("/sys/fs/cgroup/memory.current", 0);
@@ -118,6 +145,14 @@ static void put_gauges(struct buf *out, const struct api *api)
     if (container > 0)
         put_one(out, "ipybox_container_memory_bytes", "gauge",
                 "Memory of the container, kernels and caches among it.", container);
+}
+
+static void put_traffic(struct buf *out, const struct http *http)
+{
+    uint64_t received = 0, sent = 0;
+    http_traffic(http, &received, &sent);
+    put_one(out, "ipybox_http_received_bytes_total", "counter", "Bodies of requests.", received);
+    put_one(out, "ipybox_http_sent_bytes_total", "counter", "Bodies of answers.", sent);
 }
 
 static void put_build(struct buf *out, const char *version)
@@ -136,6 +171,8 @@ void api_metrics_get(void *ctx, struct http_request *r)
     put_one(&out, "ipybox_http_requests_total", "counter", "Requests that were let in.",
             api_requests(api));
     put_counters(&out, api->config->metrics);
+    put_traffic(&out, api->http);
     put_gauges(&out, api);
+    put_process(&out);
     http_answer(r, 200, &type, 1, buf_text(&out), out.len);
 }

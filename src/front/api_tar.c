@@ -141,7 +141,9 @@ static int add_next(struct tar_out *t, struct err *e)
 /* Nothing is sent that only looks complete: the client sees that the rest is missing. */
 static void fail_out(struct tar_out *t, const struct err *e)
 {
+    const char *before = log_set_request(http_id(t->r));
     log_warning("files", "an archive is cut off: %s", e->msg);
+    (void)log_set_request(before);
     http_stream_abort(t->r);
     free_out(t);
 }
@@ -214,8 +216,10 @@ void files_tar_out(void *ctx, struct http_request *r)
 /* --- in --------------------------------------------------------------------------------------- */
 
 struct tar_in {
+    struct api_files *f;
     struct http_request *r;
     struct untar *untar;
+    char path[BENEATH_PATH_MAX];
 };
 
 static void free_in(struct tar_in *t)
@@ -224,14 +228,29 @@ static void free_in(struct tar_in *t)
     xfree(t);
 }
 
+/* What is in place by now: also of one that ended in the middle. */
+static void tell_unpacked(const struct tar_in *t, const struct untar_counts *n, const char *outcome)
+{
+    files_tell(t->f, t->r,
+               &(struct audit_event){.kind = AUDIT_ARCHIVE_UNPACKED,
+                                     .path = t->path,
+                                     .outcome = outcome,
+                                     .files = n->files,
+                                     .sized = true,
+                                     .size = n->bytes});
+}
+
 static void on_in_gone(void *ctx)
 {
-    free_in(ctx);
+    struct tar_in *t = ctx;
+    tell_unpacked(t, untar_so_far(t->untar), "partial");
+    free_in(t);
 }
 
 static void fail_in(struct tar_in *t, const struct err *e)
 {
     const struct untar_counts *n = untar_so_far(t->untar);
+    tell_unpacked(t, n, "partial");
     http_problem(t->r, files_status(e->code), NULL, 0,
                  "%s; before it %llu files, %llu folders and %llu links were put in place", e->msg,
                  (unsigned long long)n->files, (unsigned long long)n->folders,
@@ -256,6 +275,7 @@ static void on_in_end(void *ctx)
         fail_in(t, &e);
         return;
     }
+    tell_unpacked(t, &n, "ok");
     drop_buf struct buf body = BUF_INIT(4096);
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);
@@ -275,7 +295,7 @@ void files_tar_in(void *ctx, struct http_request *r)
     struct api_files *f = ((struct api *)ctx)->files;
     char path[BENEATH_PATH_MAX];
     bool parents;
-    if (!files_path(r, path) || !files_flag(r, "parents", &parents))
+    if (!files_path(r, path) || !files_flag(r, "parents", &parents) || !files_audited(f, r))
         return;
     int folder = parents ? beneath_make(&f->top, path, BENEATH_FOLLOW)
                          : beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
@@ -289,6 +309,7 @@ void files_tar_in(void *ctx, struct http_request *r)
         return;
     }
     struct tar_in *t = NEW(struct tar_in);
-    *t = (struct tar_in){.r = r, .untar = untar_open(folder)};
+    *t = (struct tar_in){.f = f, .r = r, .untar = untar_open(folder)};
+    (void)snprintf(t->path, sizeof t->path, "%s", path);
     http_watch(r, &events, t);
 }

@@ -6,7 +6,6 @@
  * watched here. */
 #include "front/http.h"
 
-#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/utf8.h"
 #include "front/http_request.h"
 #include "front/listener.h"
@@ -90,8 +90,10 @@ static void tell_gone(struct http_request *r)
     if (!r->open)
         return;
     r->open = false;
+    const char *before = log_set_request(r->id);
     if (r->events->gone)
         r->events->gone(r->ctx);
+    (void)log_set_request(before);
 }
 
 static void on_watched(void *ctx, unsigned events)
@@ -141,6 +143,7 @@ static void set_response(struct http_request *r, int status, const struct http_h
 {
     for (size_t i = 0; i < n; i++)
         (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
+    (void)MHD_add_response_header(response, HTTP_ID_HEADER, r->id);
     r->response = response;
     r->status = status;
     if (!r->held)
@@ -172,6 +175,7 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
         resume(r);
         return;
     }
+    r->http->sent += len;
     set_response(r, status, headers, n, response);
 }
 
@@ -185,6 +189,7 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
         return;
     }
     r->open = false;
+    r->http->sent += length;
     set_response(r, status, headers, n, response);
 }
 
@@ -195,10 +200,12 @@ static void on_tell(void *ctx)
     struct http_request *r = ctx;
     if (!r->open)
         return;
+    const char *before = log_set_request(r->id);
     if (r->dead)
         tell_gone(r);
     else if (r->events->writable)
         r->events->writable(r->ctx);
+    (void)log_set_request(before);
 }
 
 static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
@@ -218,6 +225,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
     n = n < max ? n : max;
     memcpy(out, r->queue.data + r->taken, n);
     r->taken += n;
+    r->http->sent += n;
     if (r->taken == r->queue.len) {
         buf_clear(&r->queue);
         r->taken = 0;
@@ -441,20 +449,10 @@ static void start(struct http_request *r)
     r->match.route->start(r->http->config.ctx, r);
 }
 
-/* How far the client has taken what was sent; 0: the kernel does not tell. */
-static uint64_t acknowledged(const struct http_request *r)
-{
-    struct tcp_info info = {0};
-    socklen_t n = sizeof info;
-    if (getsockopt(r->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
-        return 0;
-    return info.tcpi_bytes_acked;
-}
-
 static void on_answer_late(void *ctx)
 {
     struct http_request *r = ctx;
-    uint64_t now = acknowledged(r);
+    uint64_t now = http_acknowledged(r);
     if (!r->idle && now > 0 && now - r->answer_mark < HTTP_STEP) {
         cut_off(r->http, r->conn->fd);
         return;
@@ -468,7 +466,7 @@ static enum MHD_Result queue(struct http_request *r)
 {
     struct MHD_Response *response = r->response;
     r->response = NULL;
-    r->answer_mark = acknowledged(r);
+    r->answer_mark = http_acknowledged(r);
     loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
     enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, response);
     MHD_destroy_response(response);
@@ -479,7 +477,7 @@ static enum MHD_Result queue(struct http_request *r)
 static enum MHD_Result on_head(struct http_request *r, const char *method)
 {
     r->seen = true;
-    (void)snprintf(r->method, sizeof r->method, "%s", method);
+    http_begin(r, method);
     loop_timer_stop(r->http->loop, &r->conn->deadline);
     if (http_judge(r, method)) {
         r->body.cap = r->match.route->body_max;
@@ -514,6 +512,7 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
 {
     const struct http_route *route = r->match.route;
     r->body_got += n;
+    r->http->received += n;
     if (r->dead)
         return MHD_NO;
     bool wanted = route && (route->body == HTTP_COLLECT || route->body == HTTP_RECEIVE);
@@ -572,12 +571,9 @@ static enum MHD_Result on_complete(struct http_request *r)
     return MHD_YES;
 }
 
-static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
-                                 const char *method, const char *version, const char *bytes,
-                                 size_t *n, void **request)
+static enum MHD_Result on_part(struct http_request *r, const char *method, const char *bytes,
+                               size_t *n)
 {
-    (void)ctx, (void)url, (void)version, (void)mhd;
-    struct http_request *r = *request;
     if (!r->seen)
         return on_head(r, method);
     if (*n == 0)
@@ -589,6 +585,18 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const ch
     size_t taken = *n;
     *n = 0;
     return on_body(r, bytes, taken);
+}
+
+static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
+                                 const char *method, const char *version, const char *bytes,
+                                 size_t *n, void **request)
+{
+    (void)ctx, (void)url, (void)version, (void)mhd;
+    struct http_request *r = *request;
+    const char *before = log_set_request(r->id); /* which its head is about to bring */
+    enum MHD_Result done = on_part(r, method, bytes, n);
+    (void)log_set_request(before);
+    return done;
 }
 
 /* --- requests and connections ----------------------------------------------------------------- */
@@ -617,6 +625,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
         return;
     *request = NULL;
     tell_gone(r);
+    http_tell_over(r);
     if (r->ws)
         ws_abandon(r->ws); /* the 101 could not be sent */
     if (r->response)
@@ -774,17 +783,4 @@ struct http *http_close(struct http *http)
     loop_defer_stop(http->loop, &http->soon);
     xfree(http);
     return NULL;
-}
-
-int http_port(const struct http *http)
-{
-    return listener_port(http->listen);
-}
-
-size_t http_busy(const struct http *http)
-{
-    size_t n = 0;
-    for (const struct http_request *r = http->requests; r; r = r->next)
-        n++;
-    return n + ws_hub_closing(http->hub);
 }

@@ -100,9 +100,16 @@ int http_port(const struct http *http); /* 0: none */
 /* Requests whose answers, and WebSockets that are closing whose messages are not yet sent. */
 size_t http_busy(const struct http *http);
 
+/* Bytes of bodies that have come, and that were handed to the network. */
+void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret_sent);
+
 /* --- the request: everything is borrowed from it ---------------------------------------------- */
 
 const char *http_method(const struct http_request *r);
+/* The client's X-Request-Id when it has at most LOG_REQUEST_MAX letters, digits and -._~:+/=@, else
+ * a random one. Every answer and every problem document has it, and every line that is logged while
+ * the request's handler runs. */
+const char *http_id(const struct http_request *r);
 const char *http_path(const struct http_request *r);                     /* decoded */
 const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
 const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */

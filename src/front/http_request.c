@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/http_request.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +10,89 @@
 #include <sys/socket.h>
 
 #include "base/jsonw.h"
+#include "base/random.h"
+#include "front/listener.h"
+#include "front/ws.h"
 
-enum { PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
+enum { ID_BYTES = 16, PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
 
 const struct http_events http_no_events = {0};
+
+/* --- the request and the door as a whole ------------------------------------------------------ */
+
+/* The client's own, when it is one and harmless wherever it will stand. */
+static bool take_id(struct http_request *r)
+{
+    static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                   "-._~:+/=@";
+    const char *id = http_header(r, HTTP_ID_HEADER);
+    size_t n = id ? strlen(id) : 0;
+    if (n == 0 || n > LOG_REQUEST_MAX || strspn(id, harmless) != n ||
+        http_header_count(r, HTTP_ID_HEADER) != 1)
+        return false;
+    memcpy(r->id, id, n + 1);
+    return true;
+}
+
+void http_begin(struct http_request *r, const char *method)
+{
+    (void)snprintf(r->method, sizeof r->method, "%s", method);
+    r->begun_ms = loop_now(r->http->loop);
+    if (!take_id(r))
+        random_hex(r->id, ID_BYTES);
+}
+
+/* The path of its route: what the client wrote may name its files. */
+void http_tell_over(const struct http_request *r)
+{
+    enum log_level level = r->status == 500 ? LOG_WARNING : LOG_DEBUG;
+    if (!r->seen || !log_enabled(level))
+        return;
+    const char *before = log_set_request(r->id);
+    log_write(level, "http", "%s %s: %d in %lld ms", r->match.route ? r->match.route->method : "-",
+              r->match.route ? r->match.route->path : "-", r->status,
+              (long long)(loop_now(r->http->loop) - r->begun_ms));
+    (void)log_set_request(before);
+}
+
+int http_port(const struct http *http)
+{
+    return listener_port(http->listen);
+}
+
+size_t http_busy(const struct http *http)
+{
+    size_t n = 0;
+    for (const struct http_request *r = http->requests; r; r = r->next)
+        n++;
+    return n + ws_hub_closing(http->hub);
+}
+
+void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret_sent)
+{
+    *ret_received = http->received;
+    *ret_sent = http->sent;
+}
+
+uint64_t http_acknowledged(const struct http_request *r)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    if (getsockopt(r->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return 0;
+    return info.tcpi_bytes_acked;
+}
 
 /* --- what a handler asks ---------------------------------------------------------------------- */
 
 const char *http_method(const struct http_request *r)
 {
     return r->method;
+}
+
+const char *http_id(const struct http_request *r)
+{
+    return r->id;
 }
 
 const char *http_path(const struct http_request *r)
@@ -108,7 +183,8 @@ void http_answer_json(struct http_request *r, int status, const struct buf *body
         http_answer(r, status, &json, 1, buf_text(body), body->len);
 }
 
-static void put_problem(struct buf *out, int status, const char *detail)
+static void put_problem(struct buf *out, const struct http_request *r, int status,
+                        const char *detail)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
@@ -116,6 +192,7 @@ static void put_problem(struct buf *out, int status, const char *detail)
     jsonw_set_text(&w, "title", http_reason(status));
     jsonw_set_int(&w, "status", status);
     jsonw_set_text(&w, "detail", detail);
+    jsonw_set_text(&w, "request_id", r->id);
     jsonw_end(&w);
 }
 
@@ -133,7 +210,7 @@ void http_problem(struct http_request *r, int status, const struct http_header *
         r->http->config.problem(r->http->config.ctx, status, text, &body);
     if (body.len == 0) {
         type = "application/problem+json";
-        put_problem(&body, status, text);
+        put_problem(&body, r, status, text);
     }
     struct http_header all[HEADERS_MAX] = {{"Content-Type", type}};
     size_t count = 1;

@@ -11,8 +11,11 @@
 
 #include <netdb.h>
 
+#include "base/log.h"
 #include "front/http.h"
 #include "front/http_head.h"
+
+#define HTTP_ID_HEADER "X-Request-Id"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -37,6 +40,8 @@ struct http_request {
     struct http_request *next, *prev;
     char *raw; /* the target as it came */
     char method[16];
+    char id[LOG_REQUEST_MAX + 1];
+    int64_t begun_ms;
     struct http_target target;
     struct http_match match;
     bool seen, complete; /* the head, the whole request */
@@ -71,7 +76,8 @@ struct http {
     struct ws_hub *hub;
     struct conn *conns, *arriving;
     size_t conn_count;
-    size_t memory; /* bodies that are collected, answers that are not taken yet */
+    uint64_t received, sent; /* of bodies */
+    size_t memory;           /* bodies that are collected, answers that are not taken yet */
     struct http_request *requests;
 };
 
@@ -79,6 +85,14 @@ extern const struct http_events http_no_events;
 
 /* Fills address, local and uid. False: nobody can tell who it is. */
 bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n);
+
+/* Its head is there: what it is called from now on. */
+void http_begin(struct http_request *r, const char *method);
+/* It is over: a line for the log, without what the client wrote but for the id. */
+void http_tell_over(const struct http_request *r);
+
+/* How far the client has taken what was sent; 0: the kernel does not tell. */
+uint64_t http_acknowledged(const struct http_request *r);
 
 /* Whether it is let in; else it has been answered. */
 bool http_judge(struct http_request *r, const char *method);

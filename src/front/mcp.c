@@ -348,9 +348,11 @@ static void on_response(struct mcp *mcp, const struct rpc_message *m)
         mcp->config->extension->response(mcp, m);
 }
 
-void mcp_dispatch(struct mcp *mcp, void *stream, const struct rpc_message *m)
+void mcp_dispatch(struct mcp *mcp, void *stream, const struct origin *origin,
+                  const struct rpc_message *m)
 {
     mcp->stream = stream;
+    mcp->origin = origin;
     if (m->kind == RPC_REQUEST)
         on_request(mcp, m);
     else if (m->kind == RPC_NOTIFICATION)
@@ -358,6 +360,7 @@ void mcp_dispatch(struct mcp *mcp, void *stream, const struct rpc_message *m)
     else
         on_response(mcp, m);
     mcp->stream = NULL;
+    mcp->origin = NULL;
 }
 
 void mcp_refuse_call(struct mcp *mcp, void *stream, const struct rpc_message *m, const char *why)
@@ -465,7 +468,7 @@ void mcp_message(struct mcp *mcp, char *text, size_t len)
     if (rpc_parse(text, len, &m, &e) < 0)
         mcp_answer_broken(mcp, NULL, m.id, &e);
     else
-        mcp_dispatch(mcp, NULL, &m);
+        mcp_dispatch(mcp, NULL, NULL, &m);
     rpc_message_done(&m);
 }
 

@@ -58,8 +58,10 @@ struct mcp *mcp_free(struct mcp *mcp); /* NULL in, NULL out */
 /* One message of the peer; the text is changed in the course. */
 void mcp_message(struct mcp *mcp, char *text, size_t len);
 
-/* The same for one that was parsed; stream: where what belongs to it goes. */
-void mcp_dispatch(struct mcp *mcp, void *stream, const struct rpc_message *m);
+/* The same for one that was parsed; stream: where what belongs to it goes; origin: what it came
+ * with, NULL: nothing. A traceparent in its _meta stands before that of the origin. */
+void mcp_dispatch(struct mcp *mcp, void *stream, const struct origin *origin,
+                  const struct rpc_message *m);
 
 /* Nobody hears this stream any more, which is as if its requests were cancelled. */
 void mcp_stream_gone(struct mcp *mcp, const void *stream);

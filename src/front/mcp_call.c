@@ -30,6 +30,16 @@ static char *progress_token(const struct json *params)
     return json_text(token) || json_is_number(token) ? json_print(token) : NULL;
 }
 
+/* What stands in the message itself is nearer to the work than what carried it. */
+static void find_origin(struct call *call, const struct json *params)
+{
+    const struct json *meta = json_get(params, "_meta");
+    if (call->mcp->origin)
+        call->origin = *call->mcp->origin;
+    (void)trace_parse(json_get_text(meta, "traceparent"), json_get_text(meta, "tracestate"),
+                      &call->origin.trace);
+}
+
 struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era)
 {
     struct call *call = NEW(struct call);
@@ -38,6 +48,7 @@ struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era
     call->stream = mcp->stream;
     memcpy(call->id, m->id, sizeof call->id);
     call->progress_token = progress_token(m->params);
+    find_origin(call, m->params);
     call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
     call->next = mcp->calls;
     if (call->next)

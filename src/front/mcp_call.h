@@ -41,6 +41,7 @@ struct call {
     } work;
     /* execute_ipython_cell */
     bool runs_code;
+    struct origin origin;
     double timeout_s;
     bool include_images;
 };
@@ -53,7 +54,8 @@ struct mcp { /* shared by the files of the dispatcher */
     struct asker *asker; /* NULL: there are no approvals */
     bool initialized;
     const char *handshake_version;
-    void *stream; /* of the message that is being dispatched */
+    void *stream;                /* of the message that is being dispatched */
+    const struct origin *origin; /* likewise, or NULL */
 };
 
 struct mcp_request {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "front/mcp_http_head.h"
 #include "front/mcp_peer.h"
+#include "front/origin.h"
 
 /* The revisions since this one begin streams with an empty event, so that they can be resumed. */
 static const char primes_since[] = "2025-11-25", no_batches_since[] = "2025-06-18";
@@ -81,7 +82,7 @@ static void on_initialize(struct api_mcp *all, struct http_request *r, const str
         return;
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
     mcp_stream_expect(stream);
-    mcp_dispatch(peer->mcp, stream, m);
+    mcp_dispatch(peer->mcp, stream, NULL, m);
     peer->streams.primes = is_since(peer, primes_since);
 }
 
@@ -95,16 +96,19 @@ void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_
     if (!peer)
         return;
     struct mcp_stream *stream = NULL;
+    struct origin origin;
+    origin_of(r, &origin);
     if (m->kind == RPC_REQUEST) {
         stream = mcp_stream_open(&peer->streams, r, peer);
         mcp_stream_expect(stream);
     } else {
         accepted(r);
     }
-    mcp_dispatch(peer->mcp, stream, m);
+    mcp_dispatch(peer->mcp, stream, &origin, m);
 }
 
-static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream, const struct json *one)
+static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream,
+                         const struct origin *origin, const struct json *one)
 {
     drop_str char *text = json_print(one);
     struct rpc_message m;
@@ -117,7 +121,7 @@ static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream, const
     if (r < 0)
         mcp_answer_broken(peer->mcp, stream, m.id, &e);
     else
-        mcp_dispatch(peer->mcp, stream, &m);
+        mcp_dispatch(peer->mcp, stream, origin, &m);
     rpc_message_done(&m);
 }
 
@@ -140,9 +144,11 @@ void mcp_handshake_batch(struct api_mcp *all, struct http_request *r)
         return;
     }
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
+    struct origin origin;
+    origin_of(r, &origin);
     mcp_stream_expect(stream); /* until all of it has been read */
     for (const struct json *one = json_first(batch); one; one = json_next(one))
-        one_of_batch(peer, stream, one);
+        one_of_batch(peer, stream, &origin, one);
     mcp_stream_expect_less(stream);
 }
 

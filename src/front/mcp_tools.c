@@ -113,6 +113,7 @@ static int execute(struct call *call, const struct json *arguments, struct err *
     if (r < 0)
         return r;
     call->runs_code = true;
+    request.origin = &call->origin;
     return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
                            e);
 }

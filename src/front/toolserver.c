@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "front/http_auth.h"
+#include "front/origin.h"
 #include "front/toolserver_wire.h"
 
 enum role { APPLICATION = 1, APPROVER = 2, KERNEL = 4 };
@@ -167,6 +168,8 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
     static const struct http_events events = {.gone = on_caller_gone};
     const char *session = NULL;
     unsigned roles = roles_of(s, r, &session);
+    struct origin origin;
+    origin_of(r, &origin);
     struct toolplane_request request = {
         .role = roles & APPLICATION ? TOOLPLANE_APPLICATION : TOOLPLANE_KERNEL,
         .session = session,
@@ -174,6 +177,7 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
         .tool = q->tool,
         .params = q->params,
         .arguments = q->arguments,
+        .origin = &origin,
     };
     struct err e = ERR_NONE;
     if (!(roles & (APPLICATION | KERNEL))) { /* its kernel ended while the body came */

@@ -261,6 +261,12 @@ static bool of_another_client(const struct kernel *kernel, const struct jupyter_
     return session && *session && strcmp(session, link_session(kernel->link)) != 0;
 }
 
+static void tell_foreign(struct kernel *kernel, const struct jupyter_msg *m)
+{
+    if (kernel->events->foreign)
+        kernel->events->foreign(kernel->ctx, m);
+}
+
 static void on_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
 {
     struct kernel *kernel = ctx;
@@ -276,9 +282,11 @@ static void on_message(void *ctx, enum link_channel channel, const struct jupyte
     bool current = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
     if (kernel->state == STARTING)
         become_ready(kernel);
+    else if (of_another_client(kernel, m))
+        tell_foreign(kernel, m);
     else if (m->type == JUPYTER_STATUS)
         on_status(kernel, m);
-    else if (!of_another_client(kernel, m) && (!current || !kernel->old_cell))
+    else if (!current || !kernel->old_cell)
         kernel->events->message(kernel->ctx, m, current); /* not the cell of an owner before */
 }
 

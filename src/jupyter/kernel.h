@@ -39,6 +39,8 @@ struct kernel_events {
     /* iopub messages but status, and but those of other clients' requests; `current`: it belongs to
      * the running cell. */
     void (*message)(void *ctx, const struct jupyter_msg *m, bool current);
+    /* Those of other clients' requests, status too. May be NULL. */
+    void (*foreign)(void *ctx, const struct jupyter_msg *m);
     void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
     void (*heartbeat)(void *ctx, bool alive);
     /* The last event: the process ended or never came up. `last_words`: the end of what it wrote

@@ -284,10 +284,12 @@ static void tell_audit(const struct approval *a)
     bool judged = a->verdict == APPROVAL_ACCEPTED || a->verdict == APPROVAL_REJECTED;
     (void)audit_add(a->approvals->config.audit,
                     &(struct audit_event){.kind = AUDIT_APPROVAL,
+                                          .request_id = a->subject.request_id,
                                           .session = a->subject.session,
                                           .server = a->subject.server,
                                           .tool = a->subject.tool,
                                           .by = judged && !a->by ? "policy" : a->by,
+                                          .decided_in = judged && a->by ? log_request() : NULL,
                                           .outcome = verdicts[a->verdict]});
 }
 
@@ -426,11 +428,12 @@ static void on_due(void *ctx)
 static int hold_texts(struct approval *a, const struct approval_subject *s, const char *form,
                       struct err *e)
 {
-    const char *const from[] = {s->session, s->server,    s->shown, s->tool,
-                                s->digest,  s->arguments, form};
-    const char **const to[] = {&a->subject.session,    &a->subject.server, &a->subject.shown,
-                               &a->subject.tool,       &a->subject.digest, &a->subject.arguments,
-                               (const char **)&a->form};
+    const char *const from[] = {s->session, s->server,    s->shown,      s->tool,
+                                s->digest,  s->arguments, s->request_id, form};
+    const char **const to[] = {&a->subject.session,    &a->subject.server,
+                               &a->subject.shown,      &a->subject.tool,
+                               &a->subject.digest,     &a->subject.arguments,
+                               &a->subject.request_id, (const char **)&a->form};
     size_t total = 0, at = 0;
     for (size_t i = 0; i < sizeof from / sizeof *from; i++)
         total += from[i] ? strlen(from[i]) + 1 : 0;

@@ -77,8 +77,9 @@ struct approval_subject { /* copied */
     const char *server;   /* "ipybox" for shell commands, as the old system has it */
     const char *shown;    /* the server's real command line or URL */
     const char *tool;
-    const char *arguments; /* JSON text of an object, complete */
-    const char *digest;    /* of the tool; "" when it has none */
+    const char *arguments;  /* JSON text of an object, complete */
+    const char *digest;     /* of the tool; "" when it has none */
+    const char *request_id; /* that made the call, for the audit log; NULL or "": unknown */
 };
 
 struct approval;

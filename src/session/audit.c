@@ -40,6 +40,13 @@ static const char *const kinds[AUDIT__COUNT] = {
     [AUDIT_LOGIN_REFUSED] = "login_refused",
     [AUDIT_SERVER_REGISTERED] = "server_registered",
     [AUDIT_SERVER_REMOVED] = "server_removed",
+    [AUDIT_PACKAGE_INSTALL] = "package_install",
+    [AUDIT_PACKAGE_INSTALLED] = "package_installed",
+    [AUDIT_FILE_WRITTEN] = "file_written",
+    [AUDIT_FILE_DELETED] = "file_deleted",
+    [AUDIT_FILE_MOVED] = "file_moved",
+    [AUDIT_FOLDER_MADE] = "folder_made",
+    [AUDIT_ARCHIVE_UNPACKED] = "archive_unpacked",
     [AUDIT_SESSION_CREATED] = "session_created",
     [AUDIT_SESSION_ENDED] = "session_ended",
 };
@@ -100,15 +107,15 @@ static void put_time(struct jsonw *w)
     jsonw_set_text(w, "time", text);
 }
 
-static void put_text(struct jsonw *w, const char *name, const char *text)
+static void put_text(struct jsonw *w, const char *name, const char *text, size_t max)
 {
     if (!text)
         return;
     size_t n = strlen(text);
-    bool cut = n > AUDIT_TEXT_MAX;
+    bool cut = n > max;
     jsonw_name(w, name);
     jsonw_text_begin(w);
-    jsonw_text_part(w, text, cut ? AUDIT_TEXT_MAX : n);
+    jsonw_text_part(w, text, cut ? max : n);
     if (cut)
         jsonw_text_part(w, "...", 3);
     jsonw_text_end(w);
@@ -122,14 +129,30 @@ static void put_digest(struct jsonw *w, const char *bytes, size_t n)
     jsonw_set_text(w, "sha256", hash);
 }
 
+static const char *some(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
 /* The object, without its brace. */
 static void put_event(const struct audit *a, struct jsonw *w, const struct audit_event *event)
 {
+    const char *request = event->request_id ? event->request_id : log_request();
     const struct {
         const char *name, *text;
-    } texts[] = {{"session", event->session}, {"server", event->server},   {"tool", event->tool},
-                 {"door", event->door},       {"address", event->address}, {"role", event->role},
-                 {"by", event->by},           {"outcome", event->outcome}};
+    } texts[] = {{"request_id", some(request)},
+                 {"trace_id", some(event->trace_id)},
+                 {"session", event->session},
+                 {"kernel", event->kernel},
+                 {"package", event->package},
+                 {"server", event->server},
+                 {"tool", event->tool},
+                 {"door", event->door},
+                 {"address", event->address},
+                 {"role", event->role},
+                 {"by", event->by},
+                 {"decided_in", event->decided_in},
+                 {"outcome", event->outcome}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
     put_time(w);
@@ -139,9 +162,15 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
     if (event->cell > 0)
         jsonw_set_int(w, "cell", (int64_t)event->cell);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        put_text(w, texts[i].name, texts[i].text);
+        put_text(w, texts[i].name, texts[i].text, AUDIT_TEXT_MAX);
+    put_text(w, "path", event->path, AUDIT_PATH_MAX);
+    put_text(w, "to", event->to, AUDIT_PATH_MAX);
     if (event->timed)
         jsonw_set_int(w, "ms", event->ms);
+    if (event->files > 0)
+        jsonw_set_int(w, "files", (int64_t)event->files);
+    if (event->sized)
+        jsonw_set_int(w, "bytes", (int64_t)event->size);
     if (event->code)
         put_digest(w, event->code, event->code_len);
 }
@@ -176,6 +205,20 @@ int audit_add(struct audit *a, const struct audit_event *event)
     struct jsonw w = JSONW(&line);
     put_event(a, &w, event);
     return append(a, &line);
+}
+
+/* What a URL may hide stands before its host, or behind its path. */
+char *audit_package(const char *package)
+{
+    const char *scheme = strstr(package, "://");
+    if (!scheme)
+        return xstrdup(package);
+    const char *host = scheme + 3;
+    size_t place = strcspn(host, "?#"), n = strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', n);
+    const char *rest = at ? at + 1 : host;
+    return xasprintf("%.*s%s%.*s%s", (int)(host - package), package, at ? "***@" : "",
+                     (int)(host + place - rest), rest, host[place] ? "?***" : "");
 }
 
 /* Somebody else has been there. What ends is still written: that the chain is broken stays. */

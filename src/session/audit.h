@@ -20,7 +20,8 @@
 
 #define AUDIT_WAITING_MAX ((size_t)1 << 20)
 #define AUDIT_TEXT_MAX 256 /* bytes of a name; more is cut, and ends in "..." */
-#define AUDIT_TELL 1000    /* so many records after one another the hash is logged */
+#define AUDIT_PATH_MAX 1024
+#define AUDIT_TELL 1000 /* so many records after one another the hash is logged */
 
 struct audit_config {      /* copied; the texts are borrowed for the call */
     const char *path;      /* made with mode 0600; what is there is gone on with */
@@ -47,6 +48,13 @@ enum audit_kind {
     AUDIT_LOGIN_REFUSED,
     AUDIT_SERVER_REGISTERED,
     AUDIT_SERVER_REMOVED,
+    AUDIT_PACKAGE_INSTALL, /* pip is started; then how it ended: */
+    AUDIT_PACKAGE_INSTALLED,
+    AUDIT_FILE_WRITTEN, /* of the workspace over HTTP, as the others of files */
+    AUDIT_FILE_DELETED,
+    AUDIT_FILE_MOVED,
+    AUDIT_FOLDER_MADE,
+    AUDIT_ARCHIVE_UNPACKED,
     AUDIT_SESSION_CREATED,
     AUDIT_SESSION_ENDED,
     AUDIT__COUNT
@@ -54,11 +62,19 @@ enum audit_kind {
 
 struct audit_event { /* borrowed for the call; what is NULL, 0 or not timed is left out */
     enum audit_kind kind;
+    /* That caused it. NULL: the one that is being handled (log_request()), if any; "": none. */
+    const char *request_id;
+    const char *trace_id; /* of the trace that it came with; NULL or "": none */
     const char *session;
-    uint64_t cell; /* its number in the session */
+    uint64_t cell;         /* its number in the session */
+    const char *kernel;    /* the kernel gateway's id of one that belongs to no session */
+    const char *package;   /* without what a URL may hide: audit_package() */
+    const char *path, *to; /* in the workspace */
+    bool sized;
+    uint64_t size, files; /* bytes, when `sized`; how many files an archive brought */
     const char *server, *tool;
     const char *door, *address, *role; /* of a login */
-    const char *by;                    /* of an approval */
+    const char *by, *decided_in;       /* of an approval; the request with the decision */
     const char *outcome;
     bool timed;
     int64_t ms;       /* it took, when `timed` */
@@ -68,6 +84,10 @@ struct audit_event { /* borrowed for the call; what is NULL, 0 or not timed is l
 
 /* 0: it is written. -EIO: it waits, or was dropped, and nothing new may be begun. */
 int audit_add(struct audit *audit, const struct audit_event *event);
+
+/* A package's specification without user, password, query and fragment of a URL in it. The caller
+ * frees it with xfree(). */
+char *audit_package(const char *package);
 
 /* Whether something new may be begun; tries again what waits. -EIO with the reason. */
 MUST_CHECK int audit_check(struct audit *audit, struct err *e);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "session/foreign.h"
 #include "session/setup.h"
 
 enum { UUID_SIZE = 37 };
@@ -16,6 +17,7 @@ struct entry {
     char id[KERNELS_ID_MAX + 1];
     char *code; /* a cell that gives a kernel its variables and directory */
     struct kernel *kernel;
+    struct foreign foreign;
     struct loop_defer spare_ready;
     enum kernels_state state;
     int status;
@@ -67,8 +69,17 @@ static void tell(struct kernels *k, const char *id)
 
 /* --- one kernel ----------------------------------------------------------------------------- */
 
+static struct foreign_place place_of(const struct entry *entry)
+{
+    return (struct foreign_place){.loop = entry->owner->loop,
+                                  .audit = entry->owner->config.session_config->audit,
+                                  .kernel = entry->id};
+}
+
 static void end_entry(struct entry *entry, int status, const char *why)
 {
+    const struct foreign_place place = place_of(entry);
+    foreign_lost(&entry->foreign, &place);
     loop_defer_stop(entry->owner->loop, &entry->spare_ready);
     entry->kernel = kernel_kill(entry->kernel);
     entry->state = KERNELS_ENDED;
@@ -90,6 +101,13 @@ static void on_ready(void *ctx)
 static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
 {
     (void)ctx, (void)m, (void)current;
+}
+
+static void on_foreign(void *ctx, const struct jupyter_msg *m)
+{
+    struct entry *entry = ctx;
+    const struct foreign_place place = place_of(entry);
+    foreign_message(&entry->foreign, &place, m);
 }
 
 static void on_done(void *ctx, const struct json *reply)
@@ -124,6 +142,7 @@ static int start(struct entry *entry, struct err *e)
 {
     static const struct kernel_events events = {.ready = on_ready,
                                                 .message = on_message,
+                                                .foreign = on_foreign,
                                                 .done = on_done,
                                                 .heartbeat = on_heartbeat,
                                                 .ended = on_ended};
@@ -147,6 +166,8 @@ static void free_entry(struct entry *entry)
         at = &(*at)->next;
     *at = entry->next;
     k->count--;
+    const struct foreign_place place = place_of(entry);
+    foreign_lost(&entry->foreign, &place);
     loop_defer_stop(k->loop, &entry->spare_ready);
     (void)kernel_kill(entry->kernel);
     xfree(entry->code);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/packages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 enum { OUTPUT_MAX = 4 << 20, LINE_MAX_SHOWN = 200, STEP_MAX = 64 };
@@ -14,6 +16,9 @@ struct install {
     struct child *child;
     const struct packages_config *config;
     char *package;
+    char *audited;                        /* the package as the audit log has it */
+    char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
+    int64_t begun_ms;
     bool steps;              /* pip tells its progress in lines that are no output */
     bool inside;             /* of a line that is output */
     char step[STEP_MAX + 1]; /* a line that may be such a one, so far */
@@ -25,9 +30,21 @@ struct install {
     void *ctx;
 };
 
+static void tell(const struct install *install, enum audit_kind kind, const char *outcome)
+{
+    struct audit_event event = {.kind = kind,
+                                .request_id = install->request_id,
+                                .package = install->audited,
+                                .outcome = outcome,
+                                .timed = outcome != NULL,
+                                .ms = clock_ms() - install->begun_ms};
+    (void)audit_add(install->config->audit, &event);
+}
+
 static void free_install(struct install *install)
 {
     (void)child_end(install->child);
+    xfree(install->audited);
     buf_done(&install->output);
     xfree(install->package);
     xfree(install);
@@ -141,6 +158,7 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
         (void)err_set(&e, -ECHILD, "pip was killed by signal %d", how->signal);
     else if (how->code != 0)
         (void)err_set(&e, -ECHILD, "pip ended with status %d", how->code);
+    tell(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
     const struct install_events *events = install->events;
     events->finished(install->ctx, buf_text(&install->output), e.code ? &e : NULL);
     free_install(install);
@@ -183,17 +201,25 @@ int install_start(const struct packages_config *config, const char *package,
                   struct err *e)
 {
     int r = check_name(package, e);
+    if (r == 0)
+        r = audit_check(config->audit, e);
     if (r < 0)
         return r;
     struct install *install = NEW(struct install);
     *install = (struct install){.config = config,
                                 .package = xstrdup(package),
+                                .audited = audit_package(package),
+                                .begun_ms = clock_ms(),
                                 .steps = events->progress != NULL,
                                 .output = BUF_INIT(OUTPUT_MAX),
                                 .events = events,
                                 .ctx = ctx};
+    (void)snprintf(install->request_id, sizeof install->request_id, "%s",
+                   log_request() ? log_request() : "");
+    tell(install, AUDIT_PACKAGE_INSTALL, NULL);
     r = run_pip(install, e);
     if (r < 0) {
+        tell(install, AUDIT_PACKAGE_INSTALLED, "error");
         free_install(install);
         return r;
     }
@@ -203,7 +229,9 @@ int install_start(const struct packages_config *config, const char *package,
 
 struct install *install_cancel(struct install *install)
 {
-    if (install)
-        free_install(install);
+    if (!install)
+        return NULL;
+    tell(install, AUDIT_PACKAGE_INSTALLED, "cancelled");
+    free_install(install);
     return NULL;
 }

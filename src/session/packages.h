@@ -11,12 +11,14 @@
 
 #include "base/err.h"
 #include "sandbox/spawn.h"
+#include "session/audit.h"
 
 struct packages_config { /* borrowed, until the end of what it installs */
     struct spawner *spawner;
     const char *python;
     const char *const *envp;
     const char *cwd;
+    struct audit *audit; /* NULL: there is none; without its yes nothing is installed */
 };
 
 struct install_events {

@@ -77,13 +77,15 @@ void record_message(struct eventlog *log, uint64_t cell, bool late, const struct
     }
 }
 
-int record_audit_begin(const struct session_config *config, uint64_t cell, struct slice code,
-                       struct err *e)
+int record_audit_begin(const struct session_config *config, uint64_t cell,
+                       const struct origin *origin, struct slice code, struct err *e)
 {
     int r = audit_check(config->audit, e);
     struct audit_event event = {.kind = AUDIT_CELL,
                                 .session = config->id,
                                 .cell = cell,
+                                .request_id = origin->request_id,
+                                .trace_id = origin->trace.id,
                                 .code = code.data,
                                 .code_len = code.len};
     if (r == 0 && audit_add(config->audit, &event) < 0)
@@ -91,12 +93,13 @@ int record_audit_begin(const struct session_config *config, uint64_t cell, struc
     return r;
 }
 
-void record_audit_end(const struct session_config *config, uint64_t cell, enum cell_status status,
-                      int64_t ms)
+void record_audit_end(const struct session_config *config, uint64_t cell, const char *request_id,
+                      enum cell_status status, int64_t ms)
 {
     (void)audit_add(config->audit, &(struct audit_event){.kind = AUDIT_CELL_END,
                                                          .session = config->id,
                                                          .cell = cell,
+                                                         .request_id = request_id,
                                                          .outcome = cell_status_names[status],
                                                          .timed = true,
                                                          .ms = ms});

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "session/collect.h"
+#include "session/foreign.h"
 #include "session/record.h"
 #include "session/traceback.h"
 
@@ -20,6 +21,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     char *code;
     size_t code_len;
     int64_t timeout_ms, begun_ms;
+    struct origin origin;
     struct output output;
     const struct cell_events *events;
     void *ctx;
@@ -54,6 +56,7 @@ struct session {
     /* to tell the next cell */
     char notice[600];
     struct buf late;
+    struct foreign foreign;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
     loop_fn watch;           /* another kernel is ready */
@@ -109,7 +112,7 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->last_words = result->last_words ? result->last_words : "";
     if (cell->number > 0) {
         record_end(s->events, result);
-        record_audit_end(s->config, cell->number, result->status,
+        record_audit_end(s->config, cell->number, cell->origin.request_id, result->status,
                          loop_now(s->loop) - cell->begun_ms);
     }
     metrics_cell(s->config->metrics, (int)result->status,
@@ -187,6 +190,26 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         collect(&cell->output, m, cell->events->text, cell->ctx);
 }
 
+static struct foreign_place place_of(const struct session *s)
+{
+    return (struct foreign_place){
+        .loop = s->loop, .audit = s->config->audit, .session = s->config->id};
+}
+
+static void on_foreign(void *ctx, const struct jupyter_msg *m)
+{
+    struct session *s = ctx;
+    const struct foreign_place place = place_of(s);
+    foreign_message(&s->foreign, &place, m);
+}
+
+/* Its kernel is given up. */
+static void lose_foreign(struct session *s)
+{
+    const struct foreign_place place = place_of(s);
+    foreign_lost(&s->foreign, &place);
+}
+
 static void on_done(void *ctx, const struct json *reply)
 {
     struct session *s = ctx;
@@ -208,6 +231,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
     s->kernel = NULL;
+    lose_foreign(s);
     loop_defer_stop(s->loop, &s->spare_ready);
     s->why = why;
     s->last_words = last_words;
@@ -218,6 +242,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 static const struct kernel_events kernel_events = {
     .ready = on_ready,
     .message = on_message,
+    .foreign = on_foreign,
     .done = on_done,
     .heartbeat = on_heartbeat,
     .ended = on_ended,
@@ -245,6 +270,7 @@ static void retire_kernel(struct session *s)
 
 static void own_kernel(struct session *s)
 {
+    lose_foreign(s); /* of the kernel before */
     s->state = STARTING;
     s->used = s->set_up = false;
     if (s->config->metrics)
@@ -302,7 +328,7 @@ static void start_cell(struct session *s)
     struct slice code = {cell->code, cell->code_len};
     struct err e = ERR_NONE;
     failure_clear(&s->failure);
-    if (record_audit_begin(s->config, s->cells + 1, code, &e) < 0 ||
+    if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
         kernel_execute(s->kernel, code, &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         tell_finished(s, take_first(s), &result);
@@ -563,6 +589,8 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->code = xstrndup(request->code.data, request->code.len);
     cell->code_len = request->code.len;
     cell->timeout_ms = request->timeout_ms;
+    if (request->origin)
+        cell->origin = *request->origin;
     cell->events = events;
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, request->max_chars,
@@ -636,6 +664,11 @@ size_t session_waiting(const struct session *s)
 uint64_t session_cell(const struct session *s)
 {
     return s->running ? s->queue->number : 0;
+}
+
+const struct origin *session_origin(const struct session *s)
+{
+    return s->running ? &s->queue->origin : NULL;
 }
 
 struct eventlog *session_events(const struct session *session)
@@ -728,6 +761,7 @@ struct session *session_free(struct session *s)
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
     refuse_all(s, &why);
+    lose_foreign(s);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->close_timer);

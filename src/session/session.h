@@ -21,6 +21,7 @@
 #include "session/audit.h"
 #include "session/eventlog.h"
 #include "session/metrics.h"
+#include "session/origin.h"
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -73,6 +74,7 @@ struct cell_request {
     struct slice code; /* copied */
     int64_t timeout_ms;
     size_t max_chars;
+    const struct origin *origin; /* copied; NULL: unknown */
 };
 
 struct cell_events {
@@ -109,6 +111,9 @@ size_t session_waiting(const struct session *session);
 
 /* The number of the cell that runs in the kernel, 0: none does. */
 uint64_t session_cell(const struct session *session);
+
+/* What the cell that runs came with; NULL: none runs. Good until it has ended. */
+const struct origin *session_origin(const struct session *session);
 
 /* While it is held, because a human is asked, the timeout of the running cell and of those that
  * begin meanwhile stands still. An interrupt's grace does not. */

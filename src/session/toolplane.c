@@ -23,6 +23,7 @@ struct toolplane_call {
     struct toolplane *plane;
     struct toolplane_call *prev, *next;
     bool approve_only;
+    struct origin origin;
     char *session, *server, *tool, *arguments;
     char *digest;        /* of the tool that the human was asked about; NULL: none was known */
     struct json *params; /* of a server that is not registered yet, else NULL */
@@ -191,6 +192,8 @@ static void tell_called(const struct toolplane_call *call, const char *outcome)
 {
     const struct toolplane_config *c = &call->plane->config;
     struct audit_event event = {.kind = AUDIT_TOOL_CALL,
+                                .request_id = call->origin.request_id,
+                                .trace_id = call->origin.trace.id,
                                 .session = call->session,
                                 .server = call->server,
                                 .tool = call->tool,
@@ -343,7 +346,7 @@ static void start_call(struct toolplane_call *call)
         .progress = call->plane->watch ? on_progress : NULL, .input = on_input, .done = on_called};
     struct err e = ERR_NONE;
     if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
-                         &events, call, &call->call, &e) < 0)
+                         &call->origin.trace, &events, call, &call->call, &e) < 0)
         end_later(call, TOOLPLANE_ERROR, e.msg);
 }
 
@@ -416,7 +419,8 @@ static int ask(struct toolplane_call *call, const char *shown, const char *diges
                                        .shown = shown,
                                        .tool = call->tool,
                                        .arguments = call->arguments,
-                                       .digest = digest};
+                                       .digest = digest,
+                                       .request_id = call->origin.request_id};
     return approvals_ask(call->plane->config.approvals, &subject, on_decided, call, &call->approval,
                          e);
 }
@@ -426,6 +430,17 @@ static int ask_about(struct toolplane_call *call, const struct tools_server *ser
     xfree(call->digest);
     call->digest = xstrdup(digest_of(server, call->tool));
     return ask(call, server->shown, call->digest, e);
+}
+
+/* A kernel is believed in nothing: its calls belong to the cell that runs in its session. */
+static void find_origin(struct toolplane_call *call, const struct toolplane_request *request)
+{
+    const struct toolplane_config *c = &call->plane->config;
+    const struct origin *origin = request->origin;
+    if (request->role == TOOLPLANE_KERNEL)
+        origin = c->origin ? c->origin(c->ctx, request->session) : NULL;
+    if (origin)
+        call->origin = *origin;
 }
 
 static struct toolplane_call *new_call(struct toolplane *plane,
@@ -443,6 +458,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .begun_ms = loop_now(plane->config.loop),
                                     .events = events,
                                     .ctx = ctx};
+    find_origin(call, request);
     if (plane->calls)
         plane->calls->prev = call;
     plane->calls = call;

@@ -13,6 +13,7 @@
 
 #include "base/jsonw.h"
 #include "session/approvals.h"
+#include "session/origin.h"
 #include "tools/tools.h"
 
 #define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
@@ -25,6 +26,10 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     const char *packages_dir; /* absolute: where generated packages go */
     struct metrics *metrics;  /* NULL: nobody counts */
     struct audit *audit;      /* NULL: there is none; without its yes no call is begun */
+    /* What the cell that runs in this session came with, NULL: none runs. Code is not asked: calls
+     * of a kernel belong to it. May be NULL. */
+    const struct origin *(*origin)(void *ctx, const char *session);
+    void *ctx;
 };
 
 struct toolplane;
@@ -75,8 +80,9 @@ struct toolplane_request { /* borrowed for the call */
     enum toolplane_role role;
     const char *session; /* whose policy counts, and whose cells' clock stands still */
     const char *server, *tool;
-    const struct json *params; /* of the server, as the caller believes; NULL: not said */
-    const char *arguments;     /* JSON text of an object, in one line, as the caller wrote it */
+    const struct json *params;   /* of the server, as the caller believes; NULL: not said */
+    const char *arguments;       /* JSON text of an object, in one line, as the caller wrote it */
+    const struct origin *origin; /* of TOOLPLANE_APPLICATION, copied; NULL: unknown */
 };
 
 enum toolplane_failure {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "tools/era.h"
 #include "tools/param_headers.h"
 #include "wire/jsonrpc.h"
@@ -29,6 +30,7 @@ struct tools_call {
     struct call_list *list;
     const struct tools_config *config;
     char *tool, *arguments;
+    struct trace trace; /* not set: none */
     struct tools_call_events events;
     void *ctx;
 
@@ -298,17 +300,32 @@ static void on_answer(void *ctx, struct peer_answer *a)
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static void put_meta(struct jsonw *w, const struct tools_call *call)
+/* traceparent: of this request, "" for none. */
+static void put_meta(struct jsonw *w, const struct tools_call *call, const char *traceparent)
 {
     bool modern = peer_is_modern(call->peer);
-    if (!modern && !call->events.progress)
+    bool traced = *traceparent && peer_is_program(call->peer);
+    if (!modern && !traced && !call->events.progress)
         return;
     jsonw_set_object(w, "_meta");
     if (call->events.progress)
         jsonw_set_int(w, "progressToken", peer_next_id(call->peer));
     if (modern)
         era_put_envelope(w, call->config);
+    if (traced)
+        jsonw_set_text(w, "traceparent", traceparent);
+    if (traced && call->trace.state[0])
+        jsonw_set_text(w, "tracestate", call->trace.state);
     jsonw_end(w);
+}
+
+static void begin_span(const struct tools_call *call, char ret[TRACEPARENT_LEN + 1])
+{
+    char span[TRACE_SPAN_HEX + 1];
+    random_hex(span, TRACE_SPAN_BYTES);
+    ret[0] = '\0';
+    if (trace_is_set(&call->trace))
+        trace_write(&call->trace, span, ret);
 }
 
 static void put_round(struct jsonw *w, const struct tools_call *call)
@@ -327,17 +344,21 @@ static void send_call(struct tools_call *call)
 {
     drop_buf struct buf params = BUF_INIT(PEER_TEXT_MAX);
     struct jsonw w = JSONW(&params);
+    char traceparent[TRACEPARENT_LEN + 1];
+    begin_span(call, traceparent);
     jsonw_object(&w);
     jsonw_set_text(&w, "name", call->tool);
     jsonw_set_raw(&w, "arguments", call->arguments);
     put_round(&w, call);
-    put_meta(&w, call);
+    put_meta(&w, call, traceparent);
     jsonw_end(&w);
     struct err why = ERR_NONE;
     struct peer_question question = {.method = "tools/call",
                                      .name = call->tool,
                                      .headers = call->headers.list,
                                      .n_headers = call->headers.n,
+                                     .traceparent = traceparent,
+                                     .tracestate = call->trace.state,
                                      .params = buf_text(&params)};
     call->in_round = false;
     drop_inputs(call);
@@ -493,8 +514,9 @@ void calls_progress(struct call_list *list, const struct json *params)
 /* --- all of a server ------------------------------------------------------------------------- */
 
 int call_make(struct call_list *list, const struct tools_config *config, const char *tool,
-              const char *arguments, const struct tools_call_events *events, void *ctx,
-              struct tools_call **ret, struct err *e)
+              const char *arguments, const struct trace *trace,
+              const struct tools_call_events *events, void *ctx, struct tools_call **ret,
+              struct err *e)
 {
     drop_json struct json *tree = json_parse_copy(arguments, strlen(arguments), JSON_STRICT, NULL);
     if (!json_is_object(tree))
@@ -506,6 +528,8 @@ int call_make(struct call_list *list, const struct tools_config *config, const c
     call->config = config;
     call->tool = xstrdup(tool);
     call->arguments = line;
+    if (trace)
+        call->trace = *trace;
     call->events = *events;
     call->ctx = ctx;
     link_call(call, list);

@@ -26,7 +26,7 @@ struct call_list { /* of one server, newest first */
 };
 
 MUST_CHECK int call_make(struct call_list *list, const struct tools_config *config,
-                         const char *tool, const char *arguments,
+                         const char *tool, const char *arguments, const struct trace *trace,
                          const struct tools_call_events *events, void *ctx, struct tools_call **ret,
                          struct err *e);
 

@@ -81,6 +81,15 @@ static bool has(const struct http_headers *h, const char *name)
     return false;
 }
 
+void http_headers_add_trace(struct http_headers *h, const struct transport_message *m)
+{
+    if (!m->traceparent || !*m->traceparent)
+        return;
+    http_headers_add(h, "traceparent", m->traceparent);
+    if (m->tracestate && *m->tracestate)
+        http_headers_add(h, "tracestate", m->tracestate);
+}
+
 void http_headers_add_peer(struct http_headers *h, const struct http_peer *peer)
 {
     static const char *const not_theirs[] = {"content-length", "transfer-encoding", "connection",

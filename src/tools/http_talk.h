@@ -33,6 +33,9 @@ void http_headers_add(struct http_headers *h, const char *name, const char *valu
 /* A value that a header cannot hold as it is, is written as =?base64?…?= (MCP 2026-07-28). */
 void http_headers_add_encoded(struct http_headers *h, const char *name, const char *value);
 
+/* Where a message belongs; it stands before what the registration says. */
+void http_headers_add_trace(struct http_headers *h, const struct transport_message *m);
+
 /* Those of the registration, but for what is there already and what the client itself decides. */
 void http_headers_add_peer(struct http_headers *h, const struct http_peer *peer);
 void http_headers_done(struct http_headers *h);

@@ -142,7 +142,9 @@ int peer_ask(struct peer *peer, const struct peer_question *question, peer_answe
                                   .method = question->method,
                                   .name = question->name,
                                   .params = question->headers,
-                                  .n_params = question->n_headers};
+                                  .n_params = question->n_headers,
+                                  .traceparent = question->traceparent,
+                                  .tracestate = question->tracestate};
     int r = send_text(peer, &text, &m, e);
     if (r < 0) {
         drop_request(request);

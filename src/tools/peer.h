@@ -70,8 +70,9 @@ struct peer_question { /* borrowed for the call */
     const char *name; /* Mcp-Name, or NULL */
     const struct transport_header *headers;
     size_t n_headers;
-    const char *params; /* JSON text of an object on one line, or NULL */
-    int64_t timeout_ms; /* 0: none */
+    const char *traceparent, *tracestate; /* of HTTP; NULL or "": none */
+    const char *params;                   /* JSON text of an object on one line, or NULL */
+    int64_t timeout_ms;                   /* 0: none */
 };
 
 struct peer_request;

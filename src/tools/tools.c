@@ -358,13 +358,14 @@ void tools_reset(struct tools *tools)
 /* --- calls ----------------------------------------------------------------------------------- */
 
 int tools_call_start(struct tools *tools, const char *server_name, const char *tool,
-                     const char *arguments, const struct tools_call_events *events, void *ctx,
-                     struct tools_call **ret, struct err *e)
+                     const char *arguments, const struct trace *trace,
+                     const struct tools_call_events *events, void *ctx, struct tools_call **ret,
+                     struct err *e)
 {
     struct server *server = find(tools, server_name);
     if (!server)
         return err_set(e, -ENOENT, "there is no MCP server \"%s\": register it first", server_name);
-    int r = call_make(&server->calls, &tools->config, tool, arguments, events, ctx, ret, e);
+    int r = call_make(&server->calls, &tools->config, tool, arguments, trace, events, ctx, ret, e);
     if (r < 0)
         return r;
     if (server->ready)

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "loop/loop.h"
 #include "sandbox/spawn.h"
+#include "wire/traceparent.h"
 
 #define TOOLS_SERVERS_MAX 256
 #define TOOLS_PER_SERVER_MAX 4096
@@ -120,12 +121,15 @@ struct tools_call_events {
 };
 
 struct tools_call;
-/* arguments: JSON text of an object, which reaches the server as it is written (numbers are not
+/* trace: where the call belongs, NULL: nowhere. It goes with every request of the call as from a
+ * new span: HTTP has headers, a program _meta.
+ * arguments: JSON text of an object, which reaches the server as it is written (numbers are not
  * touched); -EINVAL: it is none. -ENOENT: there is no such server. A tool that is not in the list
  * is an error of the server, which is asked. `events` is copied. */
 MUST_CHECK int tools_call_start(struct tools *tools, const char *server, const char *tool,
-                                const char *arguments, const struct tools_call_events *events,
-                                void *ctx, struct tools_call **ret, struct err *e);
+                                const char *arguments, const struct trace *trace,
+                                const struct tools_call_events *events, void *ctx,
+                                struct tools_call **ret, struct err *e);
 
 /* The result of elicitation/create as JSON text: {"action":"accept","content":{…}}. */
 void tools_call_answer(struct tools_call *call, uint64_t key, const char *answer);

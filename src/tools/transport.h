@@ -37,6 +37,7 @@ struct transport_message { /* borrowed for the call */
     bool modern;         /* 2026-07-28: Mcp-Method and Mcp-Name are sent, sessions are not */
     const struct transport_header *params; /* Mcp-Param-*, unencoded */
     size_t n_params;
+    const char *traceparent, *tracestate; /* NULL or "": none */
 };
 
 struct transport_events {

@@ -164,6 +164,7 @@ static void add_message_headers(const struct exchange *x, const struct transport
         http_headers_add_encoded(h, "Mcp-Name", m->name);
     for (size_t i = 0; m->modern && i < m->n_params; i++)
         http_headers_add_encoded(h, m->params[i].name, m->params[i].value);
+    http_headers_add_trace(h, m);
     http_headers_add_peer(h, &x->t->peer);
 }
 

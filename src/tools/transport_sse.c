@@ -295,6 +295,7 @@ static int start_post(struct post *p, const struct transport_message *m, struct 
     http_headers_add(&h, "Content-Type", "application/json");
     if (m->version)
         http_headers_add(&h, "MCP-Protocol-Version", m->version);
+    http_headers_add_trace(&h, m);
     http_headers_add_peer(&h, &t->peer);
     struct http_request_spec spec = {.method = HTTP_POST,
                                      .url = t->endpoint,

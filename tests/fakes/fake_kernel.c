@@ -123,6 +123,16 @@ void fake_kernel_message(enum jupyter_type type, const char *content)
     send(type, copy, true);
 }
 
+/* Of an execute_request of another client with the id `request`. */
+void fake_kernel_foreign(enum jupyter_type type, const char *request, const char *content)
+{
+    static const char parent[] = "{\"msg_type\":\"execute_request\",\"session\":\"other\"}";
+    drop_json struct json *tree = json_parse_copy(content, strlen(content), JSON_STRICT, NULL);
+    drop_json struct json *head = json_parse_copy(parent, strlen(parent), JSON_STRICT, NULL);
+    struct jupyter_msg m = {.type = type, .parent_id = request, .parent = head, .content = tree};
+    fake.current->events->foreign(fake.current->ctx, &m);
+}
+
 void fake_kernel_input(void)
 {
     char content[] = "{\"code\":\"\",\"execution_count\":1}";

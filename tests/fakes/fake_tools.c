@@ -92,12 +92,13 @@ void tools_reset(struct tools *tools)
 }
 
 int tools_call_start(struct tools *tools, const char *name, const char *tool, const char *arguments,
-                     const struct tools_call_events *events, void *ctx, struct tools_call **ret,
-                     struct err *e)
+                     const struct trace *trace, const struct tools_call_events *events, void *ctx,
+                     struct tools_call **ret, struct err *e)
 {
     (void)tools, (void)e;
     (void)snprintf(fake_tools.called, sizeof fake_tools.called, "%s %s %s", name, tool, arguments);
     fake_tools.calls++;
+    fake_tools.trace = trace ? *trace : (struct trace){0};
     call.events = *events;
     fake_tools.progress_wanted = events->progress != NULL;
     call.ctx = ctx;

@@ -12,6 +12,7 @@ struct fake_tools {
     char params[256];     /* with these parameters */
     char registered[256]; /* the last registration: NAME PARAMS */
     char called[256];     /* the last call: SERVER TOOL ARGUMENTS */
+    struct trace trace;   /* of the last call */
     int registrations, calls, cancelled, resets, answers;
     char answer[256];     /* of the last elicitation */
     bool progress_wanted; /* by the last call */

@@ -48,6 +48,8 @@ static void note_headers(struct buf *out, const struct transport_message *m)
                    m->modern ? "modern" : "-", m->name ? m->name : "-");
     for (size_t i = 0; i < m->n_params; i++)
         (void)buf_addf(out, " %s=%s", m->params[i].name, m->params[i].value);
+    if (m->traceparent && *m->traceparent)
+        (void)buf_addf(out, " traceparent=%s tracestate=%s", m->traceparent, m->tracestate);
     (void)buf_addc(out, '\n');
 }
 

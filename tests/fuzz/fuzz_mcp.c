@@ -68,7 +68,7 @@ static void ask(bool form)
         at++;
     if (at == asked + ASKED_MAX)
         return;
-    struct approval_subject subject = {"default", "s", "x", "t", "{\"a\":\"\x1B\"}", ""};
+    struct approval_subject subject = {"default", "s", "x", "t", "{\"a\":\"\x1B\"}", "", ""};
     struct approval_question question = {"default", "s", "x",
                                          "{\"message\":\"m\",\"requestedSchema\":{}}"};
     int r = form ? approvals_elicit(approvals, &question, on_answered, at, at, NULL)

@@ -74,7 +74,8 @@ static void call(void)
     for (size_t i = 0; i < CALLS_MAX; i++) {
         if (calls[i])
             continue;
-        if (tools_call_start(tools, "s", "t", "{\"n\":1}", &events, &calls[i], &calls[i], NULL) < 0)
+        if (tools_call_start(tools, "s", "t", "{\"n\":1}", NULL, &events, &calls[i], &calls[i],
+                             NULL) < 0)
             calls[i] = NULL;
         return;
     }

@@ -141,6 +141,27 @@ static void a_long_line_is_cut_and_still_a_line(void)
     }
 }
 
+static void a_line_names_the_request_that_is_being_handled(void)
+{
+    TEST_CHECK(log_request() == NULL);
+    TEST_CHECK(log_set_request("id-1") == NULL);
+    begin();
+    log_info("http", "x");
+    (void)end();
+    TEST_CHECK_(strstr(line, " http: x (request_id id-1)\n") != NULL, "%s", line);
+    log_set_json(true);
+    begin();
+    log_info("http", "x");
+    size_t n = end();
+    drop_json struct json *j = json_parse_copy(line, n, JSON_STRICT, NULL);
+    TEST_CHECK(j && strcmp(json_get_text(j, "request_id"), "id-1") == 0);
+    TEST_CHECK(strcmp(log_set_request(NULL), "id-1") == 0);
+    begin();
+    log_info("http", "x");
+    (void)end();
+    TEST_CHECK(!strstr(line, "request_id"));
+}
+
 static void errno_is_left_alone(void)
 {
     begin();
@@ -157,6 +178,8 @@ TEST_LIST = {
     {"a peer's text cannot forge a line", a_peers_text_cannot_forge_a_line},
     {"in JSON form every line is one object", in_json_form_every_line_is_one_object},
     {"a long line is cut and still a line", a_long_line_is_cut_and_still_a_line},
+    {"a line names the request that is being handled",
+     a_line_names_the_request_that_is_being_handled},
     {"errno is left alone", errno_is_left_alone},
     {NULL, NULL},
 };

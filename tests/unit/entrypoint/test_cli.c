@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "entrypoint/apisocket.h"
 #include "entrypoint/cli.h"
+#include "entrypoint/cli_held.h"
 
 #define OK "HTTP/1.0 200 OK\r\n\r\n"
 #define STREAM OK "event: execution\ndata: {\"id\":\"x1\",\"session\":\"default\"}\n\n"
@@ -132,6 +136,62 @@ static void exec_prints_what_the_cell_prints(void)
     check_in(asked, "GET /v1/sessions/a%20b/executions/x1 HTTP/1.0\r\n");
 }
 
+#define EVENT(type, data) "event: " type "\ndata: " data "\n\n"
+#define OUT(text) EVENT("stdout", "{\"text\":\"" text "\"}")
+#define SHOWN(type, text, id)                                                                      \
+    EVENT(type,                                                                                    \
+          "{\"data\":{\"text/plain\":\"" text "\"},\"transient\":{\"display_id\":\"" id "\"}}")
+#define CLEAR(wait) EVENT("clear", "{\"wait\":" wait "}")
+
+static void exec_prints_the_last_state(void)
+{
+    static const struct {
+        const char *name, *events, *out;
+    } cases[] = {
+        {"an update changes its place",
+         OUT("a\\n") SHOWN("display", "0 %", "p") OUT("b\\n") SHOWN("update", "100 %", "p"),
+         "a\n100 %\nb\n"},
+        {"every place of an id",
+         SHOWN("display", "1", "p") SHOWN("result", "1", "p") SHOWN("update", "2", "p"), "2\n2\n"},
+        {"an update of nothing here", OUT("a\\n") SHOWN("update", "2", "q"), "a\n"},
+        {"what is cleared at once is gone",
+         CLEAR("false") OUT("a\\n") SHOWN("display", "1", "p") CLEAR("false") OUT("b\\n"), "b\n"},
+        {"a wait without anything behind it clears nothing",
+         CLEAR("true") OUT("1\\n") CLEAR("true") OUT("2\\n") CLEAR("true"), "2\n"},
+        {"what was written before anything was held stays", OUT("0\\n") CLEAR("true") OUT("1\\n"),
+         "0\n1\n"},
+        {"a cleared display is updated no more",
+         SHOWN("display", "1", "p") CLEAR("false") SHOWN("update", "2", "p") OUT("x"), "x"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        drop_str char *stream = xasprintf(STREAM "%s" END("ok"), cases[i].events);
+        TEST_CASE(cases[i].name);
+        TEST_CHECK(run(ROLE_EXEC, WORDS("x"), WORDS(stream, OK "{}")) == 0);
+        check_is(out, cases[i].out);
+    }
+}
+
+static void much_that_is_held_is_written_and_its_display_once_more_at_the_end(void)
+{
+    static char bulk[CLI_HELD_MAX + 100];
+    struct cli_held h = {0};
+    memset(bulk, 'x', sizeof bulk - 1);
+    int file = memfd_create("out", MFD_CLOEXEC), before = dup(STDOUT_FILENO);
+    TEST_ASSERT(file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
+    cli_held_display(&h, "p", "0\n");
+    cli_held_text(&h, bulk);
+    cli_held_text(&h, "\n");
+    cli_held_update(&h, "p", "1\n");
+    cli_held_update(&h, "p", "2\n");
+    cli_held_end(&h);
+    TEST_ASSERT(dup2(before, STDOUT_FILENO) >= 0);
+    struct stat st;
+    TEST_CHECK(fstat(file, &st) == 0 && (size_t)st.st_size == 2 + sizeof bulk - 1 + 1 + 2);
+    char end[4] = "";
+    TEST_CHECK(pread(file, end, 3, st.st_size - 3) == 3 && strcmp(end, "\n2\n") == 0);
+    (void)close(file), (void)close(before);
+}
+
 static void how_the_cell_ended_is_the_status(void)
 {
     static const struct {
@@ -238,6 +298,9 @@ static void what_cannot_be_meant_is_refused(void)
 
 TEST_LIST = {
     {"exec_prints_what_the_cell_prints", exec_prints_what_the_cell_prints},
+    {"exec_prints_the_last_state", exec_prints_the_last_state},
+    {"much_that_is_held_is_written_and_its_display_once_more_at_the_end",
+     much_that_is_held_is_written_and_its_display_once_more_at_the_end},
     {"how_the_cell_ended_is_the_status", how_the_cell_ended_is_the_status},
     {"without_a_server_there_is_no_result", without_a_server_there_is_no_result},
     {"sessions_are_a_table_or_json", sessions_are_a_table_or_json},

@@ -257,6 +257,32 @@ static void a_reset_waits_for_the_new_kernel(void)
     close_api();
 }
 
+static unsigned long long metric(const char *name)
+{
+    drop_str char *line = xasprintf("\n%s ", name);
+    call("GET /metrics", "");
+    const char *at = strstr(buf_text(&got), line);
+    TEST_CHECK_(at != NULL, "%s is missing", name);
+    return at ? strtoull(at + strlen(line), NULL, 10) : 0;
+}
+
+static void the_metrics_have_traffic_the_running_cells_and_the_process(void)
+{
+    open_ready();
+    unsigned long long received = metric("ipybox_http_received_bytes_total");
+    unsigned long long sent = metric("ipybox_http_sent_bytes_total");
+    TEST_CHECK(metric("ipybox_cells_running") == 0);
+    int fd = send_with("POST /v1/sessions/default/executions", "", "{\"code\":\"12345\"}");
+    TEST_CHECK(metric("ipybox_cells_running") == 1 && metric("ipybox_cells_waiting") == 1);
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    TEST_CHECK(metric("ipybox_http_received_bytes_total") == received + 16);
+    TEST_CHECK(metric("ipybox_http_sent_bytes_total") > sent + 1000);
+    TEST_CHECK(metric("process_open_fds") > 3 && metric("process_resident_memory_bytes") > 100000);
+    check_has("process_cpu_seconds_total ");
+    close_api();
+}
+
 static void the_metrics_count(void)
 {
     open_ready();
@@ -353,6 +379,8 @@ static void the_console_may_ask_where_a_token_is_needed(void)
 
 TEST_LIST = {
     {"the_console_may_ask_where_a_token_is_needed", the_console_may_ask_where_a_token_is_needed},
+    {"the_metrics_have_traffic_the_running_cells_and_the_process",
+     the_metrics_have_traffic_the_running_cells_and_the_process},
     {"the_metrics_count", the_metrics_count},
     {"a_token_is_asked_for_where_there_is_one", a_token_is_asked_for_where_there_is_one},
     {"the_server_is_ready_once_a_kernel_has_come_up_until_it_stops",

@@ -92,6 +92,28 @@ static void sessions_and_cells_are_told(void)
     close_all();
 }
 
+static void records_name_the_request_that_caused_them(void)
+{
+    open_all();
+    int fd = send_with("POST " EXECUTIONS,
+                       "X-Request-Id: req-1\r\ntraceparent: "
+                       "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n" EXECUTE,
+                       "{\"code\":\"6*7\"}");
+    call_with("POST /v1/sessions", "X-Request-Id: req-2\r\n" EXECUTE, "{\"id\":\"other\"}");
+    fake.current = fake.first;
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    call_with("DELETE /v1/sessions/other", "X-Request-Id: req-3\r\n" EXECUTE, "");
+    check_trail(BEGIN "login request_id=req-1 door=http address=127.0.0.1 role=execute\n"
+                      "cell cell=1 request_id=req-1 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
+                      "session=default bytes=3 sha256="
+                      "be20d9eabd5e664b327bb5e311f295ae535b18dee2a5f0b764b0e2d7da913cbe\n"
+                      "session_created request_id=req-2 session=other\n"
+                      "cell_end cell=1 request_id=req-1 session=default outcome=ok\n"
+                      "session_ended request_id=req-3 session=other outcome=deleted\n");
+    close_all();
+}
+
 static void a_cell_that_cannot_be_told_does_not_run(void)
 {
     open_all();
@@ -111,6 +133,7 @@ TEST_LIST = {
     {"logins are told once an hour, and refusals until they are held up",
      logins_are_told_once_an_hour_and_refusals_until_they_are_held_up},
     {"sessions and cells are told", sessions_and_cells_are_told},
+    {"records name the request that caused them", records_name_the_request_that_caused_them},
     {"a cell that cannot be told does not run", a_cell_that_cannot_be_told_does_not_run},
     {NULL, NULL},
 };

@@ -131,6 +131,43 @@ static void a_call_is_answered_by_json_or_after_progress_by_a_stream(void)
     close_it();
 }
 
+#define TRACED(id, more)                                                                           \
+    META_OF("2026-07-28") ",\"traceparent\":\"00-" id "-00f067aa0ba902b7-01\"" more "}"
+#define ID_A "4bf92f3577b34da6a3ce929d0e0e4736"
+#define ID_B "0af7651916cd43dd8448eb211c80319c"
+
+static void a_cell_carries_the_request_and_the_trace_that_it_came_with(void)
+{
+    static const struct {
+        const char *headers, *body, *id, *state;
+    } cases[] = {
+        {"", EXECUTE("1", "", E), "", ""},
+        {"traceparent: 00-" ID_A "-00f067aa0ba902b7-01\r\ntracestate: a=b\r\n", EXECUTE("1", "", E),
+         ID_A, "a=b"},
+        {"", EXECUTE("1", "", TRACED(ID_B, ",\"tracestate\":\"c=d\"")), ID_B, "c=d"},
+        {"traceparent: 00-" ID_A "-00f067aa0ba902b7-01\r\ntracestate: a=b\r\n",
+         EXECUTE("1", "", TRACED(ID_B, "")), ID_B, ""}, /* the message is nearer */
+        {"traceparent: nonsense\r\n", EXECUTE("1", "", TRACED("short", "")), "", ""},
+        {"traceparent: 00-" ID_A "-00f067aa0ba902b7-01\r\n"
+         "traceparent: 00-" ID_B "-00f067aa0ba902b7-01\r\n",
+         EXECUTE("1", "", E), "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_it();
+        TEST_CASE_("%zu", i);
+        drop_str char *head = xasprintf("%s%sX-Request-Id: req-1\r\n", CALL_HEAD, cases[i].headers);
+        int fd = start_post_with(head, cases[i].body);
+        TEST_CHECK_(strcmp(fake.origin.trace.id, cases[i].id) == 0, "%s", fake.origin.trace.id);
+        TEST_CHECK_(strcmp(fake.origin.trace.state, cases[i].state) == 0, "%s",
+                    fake.origin.trace.state);
+        TEST_CHECK_(strcmp(fake.origin.request_id, "req-1") == 0, "%s", fake.origin.request_id);
+        finish("");
+        (void)hear(fd);
+        end(fd);
+        close_it();
+    }
+}
+
 static void closing_the_connection_cancels(void)
 {
     open_it();
@@ -292,6 +329,7 @@ TEST_LIST = {
     T(the_checks_come_in_order),
     T(there_is_only_post),
     T(a_call_is_answered_by_json_or_after_progress_by_a_stream),
+    T(a_cell_carries_the_request_and_the_trace_that_it_came_with),
     T(closing_the_connection_cancels),
     T(two_clients_may_use_one_id),
     T(sessions_are_named_by_an_argument),

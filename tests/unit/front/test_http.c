@@ -214,11 +214,12 @@ static void paths_are_decoded_and_matched_by_segments(void)
 static void errors_are_problem_documents(void)
 {
     open_it();
-    ask(GET("/nothing"));
+    ask("GET /nothing HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: r-1\r\n\r\n");
     check_head("HTTP/1.1 404 Not Found\r\n");
     check_has("Content-Type: application/problem+json\r\n");
-    TEST_CHECK(strcmp(body_of(), "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404,"
-                                 "\"detail\":\"there is nothing at this path\"}") == 0);
+    TEST_CHECK(strcmp(body_of(),
+                      "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404,"
+                      "\"detail\":\"there is nothing at this path\",\"request_id\":\"r-1\"}") == 0);
     ask("DELETE /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
     check_head("HTTP/1.1 405 ");
     check_has("Allow: GET, POST\r\n");

@@ -491,7 +491,7 @@ static void a_withdrawn_one_is_settled_without_an_event(void)
     open_with(NULL, true, 0);
     join(&human);
     ask(&caller, "git", "log");
-    struct approval_subject subject = {"s", "x", "x", "x", "{}", ""};
+    struct approval_subject subject = {"s", "x", "x", "x", "{}", "", ""};
     asked_nobody = (struct caller){0};
     TEST_CHECK(
         approvals_ask(all, &subject, on_decided, &asked_nobody, &asked_nobody.approval, NULL) == 0);
@@ -717,7 +717,7 @@ static void approvers_may_leave_inside_an_event(void)
 {
     struct human human;
     struct caller a = {0}, b;
-    struct approval_subject subject = {"s", "x", "x", "x", "{}", ""};
+    struct approval_subject subject = {"s", "x", "x", "x", "{}", "", ""};
     open_with(NULL, true, 0);
     join(&human);
     leaver = &human;
@@ -743,7 +743,7 @@ static void closing_tells_nobody(void)
     open_with(NULL, true, 1000);
     join(&human);
     ask(&caller, "git", "log");
-    struct approval_subject subject = {"s", "x", "x", "x", "{}", ""};
+    struct approval_subject subject = {"s", "x", "x", "x", "{}", "", ""};
     struct caller fresh = {0};
     TEST_CHECK(approvals_ask(all, &subject, on_decided, &fresh, &fresh.approval, NULL) == 0);
     human.approver = approver_leave(human.approver);
@@ -755,7 +755,7 @@ static void closing_tells_nobody(void)
 
 static void no_memory_is_an_error_and_costs_no_budget(void)
 {
-    struct approval_subject subject = {"s", "x", "x", "x", "{}", ""};
+    struct approval_subject subject = {"s", "x", "x", "x", "{}", "", ""};
     struct caller caller = {0};
     struct err e = ERR_NONE;
     open_with("{\"rules\":[{\"action\":\"ask\",\"max_calls\":1}]}", false, 0);

@@ -69,7 +69,7 @@ static void on_answered(void *ctx, const char *result)
 
 static struct approval *call(void)
 {
-    const struct approval_subject subject = {"s", "git", "x", "push", "{}", ""};
+    const struct approval_subject subject = {"s", "git", "x", "push", "{}", "", NULL};
     struct approval *approval;
     TEST_ASSERT(approvals_ask(all, &subject, on_decided, NULL, &approval, NULL) == 0);
     turn();

@@ -500,7 +500,30 @@ static void lines_without_end_are_refused(void)
     remove_dir();
 }
 
+static void a_package_is_named_without_what_its_url_hides(void)
+{
+    static const struct {
+        const char *package, *told;
+    } cases[] = {
+        {"numpy>=2", "numpy>=2"},
+        {"git+https://user:secret@host/x.git@v1", "git+https://***@host/x.git@v1"},
+        {"https://host/a@b?token=secret", "https://host/a@b?***"},
+        {"x @ https://u@secret@host#egg=x", "x @ https://***@host?***"},
+        {"https://host", "https://host"},
+        {"https://?secret@host", "https://?***"},
+        {"://", "://"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        drop_str char *told = audit_package(cases[i].package);
+        TEST_CASE(cases[i].package);
+        TEST_CHECK_(strcmp(told, cases[i].told) == 0, "%s", told);
+    }
+}
+
 TEST_LIST = {
+    {"a package is named without what its URL hides",
+     a_package_is_named_without_what_its_url_hides},
     {"a record says what happened and never what the code is",
      a_record_says_what_happened_and_never_what_the_code_is},
     {"a long name is cut", a_long_name_is_cut},

@@ -123,8 +123,39 @@ static struct cell *run(const char *code, struct end *end)
     return cell;
 }
 
+static void run_from(const char *request_id, struct end *end)
+{
+    struct cell *cell = NULL;
+    struct origin origin = {0};
+    (void)snprintf(origin.request_id, sizeof origin.request_id, "%s", request_id);
+    struct cell_request request = {
+        .code = {"x", 1}, .timeout_ms = 1000, .max_chars = 100, .origin = &origin};
+    TEST_ASSERT(session_execute(session, &request, &events, end, &cell, NULL) == 0);
+    memset(&origin, 'z', sizeof origin); /* it was copied */
+    turn();
+}
+
 static const char ok[] = "{\"status\":\"ok\"}";
 static const char failed[] = "{\"status\":\"error\",\"ename\":\"X\",\"evalue\":\"y\"}";
+
+static void the_running_cells_origin_is_the_sessions(void)
+{
+    struct end a = {0}, b = {0};
+    open_session();
+    TEST_CHECK(session_origin(session) == NULL);
+    run_from("req-a", &a);
+    run_from("req-b", &b);
+    fake_kernel_ready();
+    turn();
+    TEST_CHECK(strcmp(session_origin(session)->request_id, "req-a") == 0);
+    fake_kernel_done(ok);
+    turn();
+    TEST_CHECK(strcmp(session_origin(session)->request_id, "req-b") == 0);
+    fake_kernel_done(ok);
+    turn();
+    TEST_CHECK(session_origin(session) == NULL);
+    close_session();
+}
 
 static void a_cell_waits_for_the_kernel_and_gets_its_output(void)
 {
@@ -677,6 +708,7 @@ static void what_an_abandoned_cell_wrote_comes_with_the_next(void)
 #define T(name) {#name, name}
 
 TEST_LIST = {
+    T(the_running_cells_origin_is_the_sessions),
     T(a_cell_waits_for_the_kernel_and_gets_its_output),
     T(cells_run_one_after_the_other_in_their_order),
     T(an_exception_is_told_with_its_traceback_and_the_output_before_it),

@@ -53,6 +53,14 @@ static void turn(void)
         loop_turn(t.loop, 0);
 }
 
+static const struct origin *of_cell; /* NULL: no cell runs */
+
+static const struct origin *origin_of_cell(void *ctx, const char *session)
+{
+    (void)ctx;
+    return strcmp(session, "default") == 0 ? of_cell : NULL;
+}
+
 static void start(bool ask)
 {
     TEST_ASSERT(loop_new(&t.loop, NULL) == 0);
@@ -60,8 +68,11 @@ static void start(bool ask)
     TEST_ASSERT(approvals_open(&approvals, &t.approvals, NULL) == 0);
     (void)snprintf(t.dir, sizeof t.dir, "/tmp/toolplane-XXXXXX");
     TEST_ASSERT(mkdtemp(t.dir) != NULL);
-    t.plane = toolplane_open(&(struct toolplane_config){
-        .loop = t.loop, .approvals = t.approvals, .packages_dir = t.dir, .audit = audit});
+    t.plane = toolplane_open(&(struct toolplane_config){.loop = t.loop,
+                                                        .approvals = t.approvals,
+                                                        .packages_dir = t.dir,
+                                                        .audit = audit,
+                                                        .origin = origin_of_cell});
     t.approver = approver_join(
         t.approvals,
         &(struct approver_config){.ask = on_ask, .elicit = on_elicit, .settled = on_settled});
@@ -454,7 +465,82 @@ static void what_cannot_be_told_is_not_called(void)
     audit = NULL;
 }
 
+static int begin_with(enum toolplane_role role, const struct origin *origin)
+{
+    struct toolplane_call *call;
+    struct toolplane_request request = {.role = role,
+                                        .session = "default",
+                                        .server = "demo",
+                                        .tool = "echo",
+                                        .arguments = "{}",
+                                        .origin = origin};
+    return toolplane_call(t.plane, &request, &events, NULL, &call, NULL);
+}
+
+/* Makes a call and says which request, and trace, it belongs to. */
+static void check_call(enum toolplane_role role, const struct origin *said, const char *request,
+                       const char *trace)
+{
+    TEST_ASSERT(begin_with(role, said) == 0);
+    turn();
+    TEST_CHECK_(strcmp(fake_tools.trace.id, trace) == 0, "%s", fake_tools.trace.id);
+    fake_tools_done("hi", false, NULL);
+    t.done = 0;
+    read_trail();
+    const char *last = strstr(audit_trail, "tool_call"), *next = last;
+    while (next && (next = strstr(next + 1, "tool_call")))
+        last = next;
+    drop_str char *expected = *request ? xasprintf(" request_id=%s", request) : xstrdup("request");
+    TEST_CHECK_(last && (strstr(last, expected) != NULL) == (*request != '\0'), "%s", audit_trail);
+}
+
+static void a_kernels_call_belongs_to_the_running_cell_whatever_the_kernel_says(void)
+{
+    struct origin cell = {.request_id = "req-cell"}, said = {.request_id = "req-said"};
+    TEST_ASSERT(trace_parse("00-11111111111111111111111111111111-2222222222222222-01", NULL,
+                            &cell.trace) == 0);
+    TEST_ASSERT(trace_parse("00-33333333333333333333333333333333-4444444444444444-01", NULL,
+                            &said.trace) == 0);
+    open_audit();
+    start(false);
+    of_cell = &cell;
+    check_call(TOOLPLANE_KERNEL, &said, "req-cell", "11111111111111111111111111111111");
+    check_call(TOOLPLANE_APPLICATION, &said, "req-said", "33333333333333333333333333333333");
+    check_call(TOOLPLANE_APPLICATION, NULL, "", "");
+    of_cell = NULL;
+    check_call(TOOLPLANE_KERNEL, &said, "", "");
+    stop();
+    close_audit();
+    audit = NULL;
+}
+
+static void an_approval_names_the_request_of_the_call_and_that_of_the_decision(void)
+{
+    struct origin cell = {.request_id = "req-cell"};
+    open_audit();
+    start(true);
+    of_cell = &cell;
+    TEST_ASSERT(begin_with(TOOLPLANE_KERNEL, NULL) == 0);
+    turn();
+    const char *before = log_set_request("req-approver");
+    decide(true);
+    (void)log_set_request(before);
+    read_trail();
+    bool named =
+        strstr(audit_trail, "approval request_id=req-cell session=default server=demo tool=echo "
+                            "by=channel decided_in=req-approver outcome=accepted") != NULL;
+    TEST_CHECK_(named, "%s", audit_trail);
+    of_cell = NULL;
+    stop();
+    close_audit();
+    audit = NULL;
+}
+
 TEST_LIST = {
+    {"a kernel's call belongs to the running cell, whatever the kernel says",
+     a_kernels_call_belongs_to_the_running_cell_whatever_the_kernel_says},
+    {"an approval names the request of the call and that of the decision",
+     an_approval_names_the_request_of_the_call_and_that_of_the_decision},
     {"a_call_is_made_without_asking_when_nothing_says_otherwise",
      a_call_is_made_without_asking_when_nothing_says_otherwise},
     {"the_human_sees_what_will_run_and_decides", the_human_sees_what_will_run_and_decides},

@@ -183,6 +183,8 @@ static inline void on_input(void *ctx, uint64_t key, const struct json *params)
     (void)snprintf(seen.input, sizeof seen.input, "%s", text);
 }
 
+static const struct trace *call_trace; /* of the calls that are made next; NULL: none */
+
 static inline struct tools_call *call_with(const char *server, const char *tool,
                                            const char *arguments, int *count)
 {
@@ -190,7 +192,8 @@ static inline struct tools_call *call_with(const char *server, const char *tool,
         .progress = on_progress, .input = on_input, .done = on_done};
     struct tools_call *call = NULL;
     struct err e = ERR_NONE;
-    if (tools_call_start(tools, server, tool, arguments, &events, count, &call, &e) < 0) {
+    if (tools_call_start(tools, server, tool, arguments, call_trace, &events, count, &call, &e) <
+        0) {
         (void)snprintf(seen.why, sizeof seen.why, "%s", e.msg);
         return NULL;
     }

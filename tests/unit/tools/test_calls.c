@@ -182,6 +182,96 @@ static void arguments_are_repeated_in_headers(void)
     close_it();
 }
 
+/* --- traces ---------------------------------------------------------------------------------- */
+
+#define TRACE_ID "4bf92f3577b34da6a3ce929d0e0e4736"
+#define THEIR_SPAN "00f067aa0ba902b7"
+
+/* The span of the traceparent behind `before`, which must not be that of the caller. */
+static void copy_span(const char *text, const char *before, char span[TRACE_SPAN_HEX + 1])
+{
+    const char *at = strstr(text, before);
+    span[0] = '\0';
+    TEST_CHECK_(at != NULL, "%s is not in %s", before, text);
+    if (!at)
+        return;
+    at += strlen(before);
+    memcpy(span, at, TRACE_SPAN_HEX);
+    span[TRACE_SPAN_HEX] = '\0';
+    TEST_CHECK(strspn(span, "0123456789abcdef") == TRACE_SPAN_HEX);
+    TEST_CHECK(strcmp(span, THEIR_SPAN) != 0);
+    TEST_CHECK(strncmp(at + TRACE_SPAN_HEX, "-01", 3) == 0);
+}
+
+static struct trace traced(void)
+{
+    struct trace trace = {0};
+    TEST_ASSERT(trace_parse("00-" TRACE_ID "-" THEIR_SPAN "-01", "a=b", &trace) == 0);
+    return trace;
+}
+
+/* Two calls of a program, and what they were sent with. */
+static void check_program(void)
+{
+    struct trace trace = traced();
+    char first[TRACE_SPAN_HEX + 1], second[TRACE_SPAN_HEX + 1];
+    call_trace = &trace;
+    TEST_CHECK(register_it("s", PROGRAM) && call_it("add", "{}") != NULL);
+    copy_span(last(0), "\"traceparent\":\"00-" TRACE_ID "-", first);
+    expect_in(last(0), ",\"tracestate\":\"a=b\"}}}\n");
+    TEST_CHECK(call_it("add", "{}") != NULL);
+    copy_span(last(0), "\"traceparent\":\"00-" TRACE_ID "-", second);
+    TEST_CHECK(strcmp(first, second) != 0);
+    call_trace = NULL;
+}
+
+static void a_program_gets_the_trace_in_meta_each_call_a_new_span(void)
+{
+    open_it();
+    RULES(HANDSHAKE);
+    check_program();
+    close_it();
+}
+
+static void a_program_of_the_modern_era_likewise(void)
+{
+    open_it();
+    RULES(MODERN);
+    check_program();
+    close_it();
+}
+
+static void a_site_gets_the_trace_beside_the_message(void)
+{
+    struct trace trace = traced();
+    char span[TRACE_SPAN_HEX + 1];
+    open_it();
+    RULES(MODERN);
+    call_trace = &trace;
+    TEST_CHECK(register_it("s", SITE) && call_it("add", "{}") != NULL);
+    copy_span(buf_text(&fake_transports.list[0].headers), " traceparent=00-" TRACE_ID "-", span);
+    expect_in(buf_text(&fake_transports.list[0].headers), "-01 tracestate=a=b\n");
+    TEST_CHECK(!strstr(last(0), "trace"));
+    call_trace = NULL;
+    close_it();
+}
+
+static void without_a_trace_nothing_is_sent_of_one(void)
+{
+    static const struct trace none;
+    static const char *const servers[] = {PROGRAM, SITE};
+    for (size_t i = 0; i < 4; i++) {
+        open_it();
+        RULES(MODERN);
+        call_trace = i < 2 ? &none : NULL;
+        TEST_CHECK(register_it("s", servers[i % 2]) && call_it("add", "{}") != NULL);
+        TEST_CHECK_(!strstr(sent(0), "trace"), "%s", sent(0));
+        TEST_CHECK(!strstr(buf_text(&fake_transports.list[0].headers), "trace"));
+        call_trace = NULL;
+        close_it();
+    }
+}
+
 /* --- what the server asks -------------------------------------------------------------------- */
 
 static void input_is_asked_one_by_one_and_sent_together(void)
@@ -458,7 +548,7 @@ static void everything_may_be_closed_inside_an_event(void)
     struct tools_call *call;
     TEST_CHECK(register_it("s", PROGRAM));
     TEST_CHECK(call_it("add", "{}") != NULL);
-    TEST_CHECK(tools_call_start(tools, "s", "add", "{}", &events, NULL, &call, NULL) == 0);
+    TEST_CHECK(tools_call_start(tools, "s", "add", "{}", NULL, &events, NULL, &call, NULL) == 0);
     fake_transport_say(0, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":"
                           "{\"progressToken\":4,\"progress\":1}},"
                           "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}]");
@@ -475,6 +565,11 @@ TEST_LIST = {
     {"progress reaches its call", progress_reaches_its_call},
     {"a cancel is told in the way of the transport", a_cancel_is_told_in_the_way_of_the_transport},
     {"arguments are repeated in headers", arguments_are_repeated_in_headers},
+    {"a program gets the trace in _meta, each call a new span",
+     a_program_gets_the_trace_in_meta_each_call_a_new_span},
+    {"a program of the modern era likewise", a_program_of_the_modern_era_likewise},
+    {"a site gets the trace beside the message", a_site_gets_the_trace_beside_the_message},
+    {"without a trace nothing is sent of one", without_a_trace_nothing_is_sent_of_one},
     {"input is asked one by one and sent together", input_is_asked_one_by_one_and_sent_together},
     {"state alone is sent again after a while", state_alone_is_sent_again_after_a_while},
     {"what is not offered is an error", what_is_not_offered_is_an_error},

@@ -47,6 +47,8 @@ static void on_request(struct fake_conn *c, const struct fake_request *r)
     note_header(c, "Mcp-Param-Region", "region");
     note_header(c, "Last-Event-ID", "last");
     note_header(c, "Authorization", "auth");
+    note_header(c, "traceparent", "trace");
+    note_header(c, "tracestate", "state");
     (void)buf_adds(&asked, ";\n");
     const char *answer = n_asked < STEPS_MAX ? answers[n_asked] : NULL;
     n_asked++;
@@ -168,6 +170,27 @@ static void an_answer_may_be_json(void)
     wait_for(&told, ">");
     expect(&told, "<{\"id\":1,\"result\":1}>");
     expect(&asked, "POST /mcp {} version=2025-11-25 auth=secret;\n");
+    close_it();
+}
+
+static void a_trace_is_in_headers(void)
+{
+    struct transport_message m = {.text = "{}",
+                                  .n = 2,
+                                  .id = "1",
+                                  .method = "tools/call",
+                                  .traceparent = "00-a-b-01",
+                                  .tracestate = "k=v"};
+    struct err e = ERR_NONE;
+    answers[0] = answers[1] = JSON("200 OK", 19, "{\"id\":1,\"result\":1}");
+    open_it();
+    TEST_CHECK_(transport->ops->send(transport, &m, &e) == 0, "%s", e.msg);
+    wait_for(&told, ">");
+    expect(&asked, "POST /mcp {} auth=secret trace=00-a-b-01 state=k=v;\n");
+    m.traceparent = m.tracestate = "";
+    TEST_CHECK_(transport->ops->send(transport, &m, &e) == 0, "%s", e.msg);
+    wait_for(&told, "><");
+    TEST_CHECK(strstr(buf_text(&asked), "\nPOST /mcp {} auth=secret;\n") != NULL);
     close_it();
 }
 
@@ -551,6 +574,7 @@ static void the_older_transport_may_be_closed_inside_an_event(void)
 
 TEST_LIST = {
     T(an_answer_may_be_json),
+    T(a_trace_is_in_headers),
     T(a_session_lasts_from_initialize_to_close),
     T(a_session_that_has_ended_is_a_404),
     T(an_answer_may_be_an_event_stream),

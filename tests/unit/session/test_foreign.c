@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the audit log has of cells that come through the kernel gateway. */
+#include <acutest.h>
+
+#include <string.h>
+
+#include "../audittest.h"
+#include "fakes/fake_kernel.h"
+#include "session/kernels.h"
+
+#define BUSY JUPYTER_STATUS, "r1", "{\"execution_state\":\"busy\"}"
+#define IDLE JUPYTER_STATUS, "r1", "{\"execution_state\":\"idle\"}"
+#define INPUT JUPYTER_EXECUTE_INPUT, "r1", "{\"code\":\"6*7\",\"execution_count\":1}"
+#define HASH "sha256=be20d9eabd5e664b327bb5e311f295ae535b18dee2a5f0b764b0e2d7da913cbe\n"
+
+static struct loop *loop;
+static struct session_config config;
+static struct session *session;
+static struct kernels *kernels;
+
+static void ignore_log(enum log_level level, const char *text)
+{
+    (void)level, (void)text;
+}
+
+static void ignore_change(void *ctx, const char *id)
+{
+    (void)ctx, (void)id;
+}
+
+static void open_all(void)
+{
+    open_audit();
+    TEST_ASSERT(loop_new(&loop, NULL) == 0);
+    config = (struct session_config){.kernel = {.loop = loop},
+                                     .workspace = "/tmp",
+                                     .id = "default",
+                                     .audit = audit,
+                                     .log = ignore_log};
+    TEST_ASSERT(session_open(&config, &session, NULL) == 0);
+    kernels = kernels_open(&(struct kernels_config){
+        .session_config = &config, .session = session, .changed = ignore_change});
+    fake_kernel_ready();
+    loop_turn(loop, 0);
+}
+
+static void close_all(void)
+{
+    kernels = kernels_close(kernels);
+    session = session_free(session);
+    loop = loop_free(loop);
+    close_audit();
+}
+
+static void code_and_outcome_of_a_foreign_cell_are_told(void)
+{
+    open_all();
+    const char *before = log_set_request("req-other"); /* it is not that one's */
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(INPUT);
+    fake_kernel_foreign(IDLE);
+    (void)log_set_request(before);
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(INPUT);
+    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_foreign(IDLE);
+    check_trail("start\n"
+                "cell session=default door=gateway bytes=3 " HASH
+                "cell_end session=default door=gateway outcome=ok\n"
+                "cell session=default door=gateway bytes=3 " HASH
+                "cell_end session=default door=gateway outcome=error\n");
+    close_all();
+}
+
+static void a_silent_cell_is_told_without_its_code(void)
+{
+    open_all();
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(IDLE);
+    check_trail("start\ncell session=default door=gateway\n"
+                "cell_end session=default door=gateway outcome=ok\n");
+    close_all();
+}
+
+static void what_belongs_to_no_cell_is_not_told(void)
+{
+    open_all();
+    fake_kernel_foreign(IDLE); /* of a cell from before */
+    fake_kernel_foreign(JUPYTER_STREAM, "r1", "{\"text\":\"x\"}");
+    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_foreign(JUPYTER_STATUS, "r1", "{}");
+    check_trail("start\n");
+    close_all();
+}
+
+static void a_cell_whose_kernel_dies_is_lost(void)
+{
+    open_all();
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(INPUT);
+    fake_kernel_dies("killed", "");
+    check_trail("start\ncell session=default door=gateway bytes=3 " HASH
+                "cell_end session=default door=gateway outcome=lost\n");
+    close_all();
+}
+
+static void a_kernel_of_the_gateway_has_its_own_id(void)
+{
+    open_all();
+    TEST_ASSERT(kernels_launch(kernels, "a1", NULL, NULL, NULL) == 0);
+    fake_kernel_ready();
+    fake_kernel_done("{\"status\":\"ok\"}");
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(INPUT);
+    TEST_ASSERT(kernels_kill(kernels, "a1", NULL) == 0);
+    check_trail("start\ncell kernel=a1 door=gateway bytes=3 " HASH
+                "cell_end kernel=a1 door=gateway outcome=lost\n");
+    fake.current = fake.first;
+    close_all();
+}
+
+TEST_LIST = {
+    {"code and outcome of a foreign cell are told", code_and_outcome_of_a_foreign_cell_are_told},
+    {"a silent cell is told without its code", a_silent_cell_is_told_without_its_code},
+    {"what belongs to no cell is not told", what_belongs_to_no_cell_is_not_told},
+    {"a cell whose kernel dies is lost", a_cell_whose_kernel_dies_is_lost},
+    {"a kernel of the gateway has its own id", a_kernel_of_the_gateway_has_its_own_id},
+    {NULL, NULL},
+};
