@@ -71,7 +71,7 @@ traced = of(request_id="req-cell", trace_id="4bf92f3577b34da6a3ce929d0e0e4736")
 assert [r["kind"] for r in traced] == ["cell", "tool_call"] * 4, traced
 assert len(of(kind="approval", request_id="req-cell")) == 4
 for name in "program", "site":
-    assert of(kind="server_registered", server=name, outcome="ok"), audit
+    assert of(kind="server_registered", server=name, outcome="ok", request_id=f"req-{name}"), audit
 assert [(r["kind"], r.get("path"), r.get("to"), r.get("bytes")) for r in of(request_id="req-file") if "path" in r] == [
     ("file_written", "a.txt", None, 5), ("file_moved", "a.txt", "b.txt", None), ("file_deleted", "b.txt", None, None)]
 assert [r["package"] for r in of(request_id="req-file") if "package" in r] == ["https://***@localhost:1/x?***"] * 2
