@@ -15,6 +15,7 @@ struct toolplane_job {
     struct toolplane_job *prev, *next;
     struct tools_job *job;
     char *name;
+    char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
     void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
     void *ctx;
 };
@@ -84,11 +85,13 @@ static void free_job(struct toolplane_job *job)
     xfree(job);
 }
 
-static void tell_registered(const struct toolplane *plane, const char *name, bool well)
+static void tell_registered(const struct toolplane_job *job, bool well)
 {
-    (void)audit_add(plane->config.audit, &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
-                                                               .server = name,
-                                                               .outcome = well ? "ok" : "error"});
+    (void)audit_add(job->plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
+                                          .request_id = job->request_id,
+                                          .server = job->name,
+                                          .outcome = well ? "ok" : "error"});
 }
 
 static int generate(struct toolplane *plane, const struct tools_server *server,
@@ -119,7 +122,7 @@ static void on_registered(void *ctx, const struct tools_server *server, const st
     struct err e = ERR_NONE;
     if (server && generate(job->plane, server, &package, &e) < 0)
         why = &e;
-    tell_registered(job->plane, job->name, why == NULL);
+    tell_registered(job, why == NULL);
     struct toolplane_job copy = *job;
     free_job(job);
     copy.done(copy.ctx, why ? NULL : package.modules, why ? 0 : package.n_modules, why);
@@ -136,6 +139,8 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
         return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
     struct toolplane_job *job = NEW(struct toolplane_job);
     *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};
+    (void)snprintf(job->request_id, sizeof job->request_id, "%s",
+                   log_request() ? log_request() : "");
     int r = tools_register(plane->config.tools, name, params, on_registered, job, &job->job, e);
     if (r < 0) {
         xfree(job);
@@ -387,9 +392,11 @@ static void go_on(struct toolplane_call *call)
     } else if (!call->params || found) {
         start_call(call); /* two calls may have brought it, one after the other */
     } else {
+        const char *before = log_set_request(call->origin.request_id); /* not the approver's */
         if (toolplane_register(call->plane, call->server, call->params, on_brought, call,
                                &call->registration, &e) < 0)
             end_later(call, TOOLPLANE_ERROR, e.msg);
+        (void)log_set_request(before);
     }
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -227,6 +228,53 @@ def test_sessions_are_made_used_and_ended(page: Page) -> None:
     page.wait_text("#output", "abbb")  # from the beginning again
 
 
+def test_files_are_uploaded_by_the_button_and_by_dropping(page: Page) -> None:
+    page.do("choose", selector="#upload", files={"one.bin": 5, "ü b.bin": 0})
+    page.wait_text("#status", "ü b.bin is uploaded.")
+    page.wait_text("#files", "one.bin 5 bytes")
+    page.wait_text("#files", "ü b.bin 0 bytes")
+    page.do("drop", selector="#drop", files={"dropped.bin": 70000})
+    page.wait_text("#files", "dropped.bin 70000 bytes")
+    page.cell("import os; print(sorted(f for f in os.listdir() if f.endswith('.bin')))")
+    page.wait_text("#output", "['dropped.bin', 'one.bin', 'ü b.bin']")
+    assert page.run("document.querySelector('#transfer').hidden")
+
+
+def test_what_is_there_is_replaced_on_request_alone(page: Page) -> None:
+    page.do("choose", selector="#upload", files={"one.bin": 6})
+    page.wait_text("#status", "one.bin is there already")
+    page.wait_text("#files", "one.bin 5 bytes")
+    page.run("document.querySelector('#replace').focus()")
+    page.do("press", key=" ", ctrl=False)
+    page.wait("document.querySelector('#replace').checked")
+    page.wait("document.querySelector('#upload').value === ''")
+    page.do("choose", selector="#upload", files={"one.bin": 7})
+    page.wait_text("#files", "one.bin 7 bytes")
+    page.run("document.querySelector('#replace').click()")
+
+
+def test_a_large_file_goes_up_and_comes_down_with_progress(page: Page) -> None:
+    size = 60_000_000
+    watch = (
+        "window.seen = []; new MutationObserver(() => window.seen.push(document.querySelector("
+        "'#progress').value)).observe(document.querySelector('#transfer-text'), {childList: true})"
+    )
+    page.run(watch)
+    page.do("choose", selector="#upload", files={"large.bin": size})
+    page.wait_text("#files", f"large.bin {size} bytes")
+    part = "window.seen.some((value) => value > 0 && value < 1)"
+    assert page.run(part), page.run("window.seen")
+    page.run("window.seen = []")
+    page.press("Download large.bin")
+    page.wait_text("#status", "large.bin is downloaded.")
+    assert page.run(part), page.run("window.seen")
+    expected = hashlib.sha256(b"x" * size).hexdigest()
+    end = time.monotonic() + SECONDS
+    while (saved := page.do("downloads")) != {"large.bin": expected}:
+        assert time.monotonic() < end, saved
+        time.sleep(0.1)
+
+
 def test_the_keyboard_is_enough_and_everything_has_a_name(page: Page) -> None:
     names = page.run(
         "[...document.querySelectorAll('button, input, textarea')].map((e) =>"
@@ -235,10 +283,19 @@ def test_the_keyboard_is_enough_and_everything_has_a_name(page: Page) -> None:
     assert all(names), names
     page.run("document.activeElement.blur()")
     reached = set()
-    for _ in range(40):
+    for _ in range(80):
         page.do("press", key="Tab", ctrl=False)
         reached.add(page.run("document.activeElement.id || document.activeElement.textContent"))
-    assert {"code", "output", "new-id", "interrupt", "sign-out", "Run"} <= reached, reached
+    assert {
+        "code",
+        "output",
+        "new-id",
+        "interrupt",
+        "sign-out",
+        "Run",
+        "upload",
+        "replace",
+    } <= reached, reached
 
 
 def test_a_forgotten_token_is_asked_for_again(page: Page) -> None:

@@ -8,6 +8,8 @@ const OUTPUT_MAX = 2000; // pieces of output that stay in the page
 const PIECE_MAX = 200000; // characters of one of them
 const POLL_MS = 2000;
 const RETRY_MS = 1000;
+const PARTS_MAX = 256; // of a download, before they are put together
+const KEEP_MS = 60000; // for the browser to take a download over
 
 const $ = (id) => document.getElementById(id);
 let token = sessionStorage.getItem("ipybox-token") ?? "";
@@ -15,6 +17,7 @@ let session = ""; // the one that is shown
 let stream = null; // AbortController of its events
 let folder = "";
 let poll = 0;
+let moving = null; // AbortController of the transfer that is under way
 let refused = new Set(); // parts that the token is not for: asked once, or the server would take us for one who guesses
 
 function make(tag, text = "", kind = "") {
@@ -78,6 +81,7 @@ async function attempt(what) {
 function ask_for_token(why) {
   clearTimeout(poll);
   stream?.abort();
+  moving?.abort();
   session = "";
   $("main").hidden = true;
   $("sign-out").hidden = true;
@@ -373,9 +377,11 @@ async function show_files() {
   $("files").replaceChildren(...entries.map((entry) => {
     const item = make("li");
     if (entry.type === "folder" && !entry.encoded)
-      item.append(button(`${entry.name}/`, `Folder ${entry.name}`, () => enter(folder ? `${folder}/${entry.name}` : entry.name)));
+      item.append(button(`${entry.name}/`, `Folder ${entry.name}`, () => enter(path_of(entry.name))));
+    else if (entry.type === "file" && !entry.encoded)
+      item.append(button(entry.name, `Download ${entry.name}`, () => download(entry.name, entry.size)), ` ${entry.size} bytes`);
     else
-      item.textContent = entry.type === "file" ? `${entry.name} (${entry.size} bytes)` : entry.name;
+      item.textContent = entry.name;
     return item;
   }));
   if (next) $("files").append(make("li", "and more"));
@@ -384,6 +390,104 @@ async function show_files() {
 function enter(path) {
   folder = path;
   attempt(show_files);
+}
+
+const path_of = (name) => (folder ? `${folder}/${name}` : name);
+const address_of = (name) => `/v1/files?path=${encodeURIComponent(path_of(name))}`;
+
+// One transfer at a time; what(signal) tells how far it is by progress().
+async function transfer(what) {
+  if (moving) return say("Another transfer is under way.", true);
+  moving = new AbortController();
+  const { signal } = moving;
+  say("");
+  await attempt(() => what(signal));
+  if (signal.aborted) say("The transfer was stopped.");
+  moving = null;
+  $("transfer").hidden = true;
+  await attempt(show_files);
+}
+
+function progress(text, done, all) {
+  $("transfer").hidden = false;
+  $("transfer-text").textContent = `${text}: ${done} of ${all} bytes`;
+  $("progress").value = all > 0 ? done / all : 1;
+}
+
+// Parts are given to the browser now and then, which keeps what is large on its disk.
+function download(name, size) {
+  return transfer(async (signal) => {
+    const answer = await ask("GET", address_of(name), undefined, { signal });
+    const reader = answer.body.getReader();
+    let parts = [];
+    let got = 0;
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      got += value.length;
+      if (parts.length >= PARTS_MAX) parts = [new Blob(parts)];
+      progress(`Downloading ${name}`, got, size);
+    }
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), KEEP_MS);
+    say(`${name} is downloaded.`);
+  });
+}
+
+async function is_there(address) {
+  try {
+    await ask("HEAD", address);
+    return true;
+  } catch (e) {
+    if (e.status === 404) return false;
+    throw e;
+  }
+}
+
+// fetch() does not tell how much it has sent.
+function send(file, address, signal) {
+  return new Promise((done, fail) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", address);
+    if (token) request.setRequestHeader("Authorization", `Bearer ${token}`);
+    if (!$("replace").checked) request.setRequestHeader("If-None-Match", "*");
+    request.upload.onprogress = ({ loaded }) => progress(`Uploading ${file.name}`, loaded, file.size);
+    request.onload = () => {
+      if (request.status < 300) return done();
+      let detail = request.statusText;
+      try { detail = JSON.parse(request.responseText).detail; } catch { /* no problem document */ }
+      fail(new Refused(request.status, String(detail)));
+    };
+    request.onerror = () => fail(new Error(`${file.name}: the connection broke, or the file cannot be read`));
+    request.onabort = () => fail(new DOMException("stopped", "AbortError"));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}
+
+function upload(files) {
+  return transfer(async (signal) => {
+    for (const file of files) {
+      const address = address_of(file.name);
+      if (!$("replace").checked && await is_there(address))
+        throw new Error(`${file.name} is there already; tick "Replace" if it may go.`);
+      progress(`Uploading ${file.name}`, 0, file.size);
+      await send(file, address, signal);
+      signal.throwIfAborted();
+      say(`${file.name} is uploaded.`);
+    }
+  });
+}
+
+function drop(event) {
+  $("drop").className = "";
+  const items = [...event.dataTransfer.items];
+  if (items.some((item) => item.webkitGetAsEntry?.()?.isDirectory)) return say("Folders cannot be dropped, only files.", true);
+  if (event.dataTransfer.files.length > 0) upload([...event.dataTransfer.files]);
 }
 
 // ---- what the forms do ----
@@ -436,6 +540,17 @@ on("new-session", "submit", () => attempt(async () => {
   await show_sessions();
   open(made.id);
 }));
+on("stop", "click", () => moving?.abort());
+$("upload").addEventListener("change", async () => {
+  await upload([...$("upload").files]);
+  $("upload").value = "";
+});
+// A file that misses its place must not replace the page.
+for (const type of ["dragover", "drop"])
+  document.addEventListener(type, (event) => event.preventDefault());
+$("drop").addEventListener("dragover", () => { $("drop").className = "over"; });
+$("drop").addEventListener("dragleave", () => { $("drop").className = ""; });
+$("drop").addEventListener("drop", drop);
 $("code").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.ctrlKey) run();
 });

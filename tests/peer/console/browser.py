@@ -4,17 +4,23 @@
 Requests are lines of JSON on standard input, answers go to standard output:
 {"do": "open", "url": …}, {"do": "run", "script": …} (its value),
 {"do": "press", "key": …, "ctrl": …},
-{"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught).
+{"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught),
+{"do": "choose" or "drop", "selector": …, "files": {name: size in bytes}},
+{"do": "downloads"} (name to SHA-256 of what has been saved, whole).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+DOWNLOADS = Path("/tmp/downloads")
+UPLOADS = Path("/tmp/uploads")
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -45,6 +51,7 @@ class Browser:
         self.session = ""
         self.rest = b""
         self.complaints: list[str] = []
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(DOWNLOADS))
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
@@ -105,6 +112,32 @@ class Browser:
         self.call("Input.dispatchKeyEvent", **details, **down)
         self.call("Input.dispatchKeyEvent", type="keyUp", **details)
 
+    def choose(self, selector: str, paths: list[str]) -> None:
+        found = self.call("Runtime.evaluate", expression=f"document.querySelector('{selector}')")
+        self.call("DOM.setFileInputFiles", files=paths, objectId=found["result"]["objectId"])
+
+    def drop(self, selector: str, paths: list[str]) -> None:
+        self.run(f"document.querySelector('{selector}').scrollIntoView()")
+        box = self.run(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")
+        data = {"items": [], "files": paths, "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call(
+                "Input.dispatchDragEvent", type=kind, x=box["x"] + 5, y=box["y"] + 5, data=data
+            )
+
+
+def make_files(sizes: dict[str, int]) -> list[str]:
+    UPLOADS.mkdir(exist_ok=True)
+    paths = [UPLOADS / name for name in sizes]
+    for path, size in zip(paths, sizes.values(), strict=True):
+        path.write_bytes(b"x" * size)
+    return [str(path) for path in paths]
+
+
+def downloads() -> dict[str, str]:
+    whole = (path for path in DOWNLOADS.glob("*") if path.suffix != ".crdownload")
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in whole}
+
 
 def handle(browser: Browser, ask: dict[str, Any]) -> Any:
     if ask["do"] == "open":
@@ -115,6 +148,12 @@ def handle(browser: Browser, ask: dict[str, Any]) -> Any:
         browser.press(ask["key"], ask["ctrl"])
     elif ask["do"] == "type":
         browser.call("Input.insertText", text=ask["text"])
+    elif ask["do"] == "choose":
+        browser.choose(ask["selector"], make_files(ask["files"]))
+    elif ask["do"] == "drop":
+        browser.drop(ask["selector"], make_files(ask["files"]))
+    elif ask["do"] == "downloads":
+        return downloads()
     return browser.complaints
 
 

@@ -420,7 +420,9 @@ static void what_is_asked_and_called_is_told(void)
     TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
     turn();
     drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
+    const char *before = log_set_request("req-1");
     TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    (void)log_set_request(before);
     fake_tools_registered(NULL);
     turn();
     toolplane_remove(t.plane, "demo");
@@ -433,7 +435,7 @@ static void what_is_asked_and_called_is_told(void)
                 "tool_call " ASKED " outcome=cancelled\n"
                 "approval " ASKED " outcome=failed\n"
                 "tool_call " ASKED " outcome=error\n"
-                "server_registered server=demo outcome=ok\n"
+                "server_registered request_id=req-1 server=demo outcome=ok\n"
                 "server_removed server=demo\n");
     stop();
     start(false);
