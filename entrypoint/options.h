@@ -51,6 +51,10 @@ struct options {
     int max_sessions;
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
+    const char *sandbox_min;    /* name of a level; never NULL */
+    int kernel_tasks;           /* 0: no limit, as of the next */
+    int kernel_files;
+    uint64_t kernel_file_size, kernel_memory; /* bytes */
     const char *audit_log;      /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
@@ -82,6 +86,8 @@ enum role {
     ROLE_SHIM,
     ROLE_HEALTH,
     ROLE_AUDIT,
+    ROLE_SANDBOX,
+    ROLE_DOCTOR,
     ROLE_EXEC,
     ROLE_SESSIONS,
     ROLE_APPROVE,

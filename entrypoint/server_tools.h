@@ -17,6 +17,7 @@ struct server_tools_config { /* borrowed */
     const struct options *options;
     const char *workspace, *runtime_dir;
     const char *const *envp; /* of MCP servers */
+    const struct sandbox_spec *sandbox; /* what they are put behind; NULL: nothing */
     const struct tokens *tokens;
     struct sessions *sessions;
     struct metrics *metrics;
