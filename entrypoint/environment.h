@@ -12,6 +12,7 @@
 #define ENTRYPOINT_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 

@@ -11,10 +11,12 @@
 #include "entrypoint/apisocket.h"
 #include "entrypoint/audit.h"
 #include "entrypoint/cli.h"
+#include "entrypoint/doctor.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
 #include "entrypoint/options.h"
+#include "entrypoint/sandbox.h"
 #include "entrypoint/server.h"
 #include "sandbox/shim.h"
 
@@ -121,6 +123,8 @@ int main(int argc, char **argv)
     enum role role = ROLE_SERVER;
     int skip = 0;
     struct err e = ERR_NONE;
+    if (argc > 0 && sandbox_is_srt(argv[0]))
+        return sandbox_main(true, argc - 1, argv + 1);
     if (options_role(argc, argv, &role, &skip, &e) < 0)
         return fail(&e);
     argc -= skip;
@@ -138,6 +142,10 @@ int main(int argc, char **argv)
         return health_main();
     case ROLE_AUDIT:
         return audit_main(argc, argv);
+    case ROLE_SANDBOX:
+        return sandbox_main(false, argc, argv);
+    case ROLE_DOCTOR:
+        return doctor_main(argc, argv);
     case ROLE_EXEC:
     case ROLE_SESSIONS:
     case ROLE_APPROVE:

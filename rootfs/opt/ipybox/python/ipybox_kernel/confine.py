@@ -9,6 +9,7 @@ landlock_restrict_self(2), capset(2), <linux/seccomp.h>.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import socket
@@ -32,6 +33,8 @@ SECCOMP_SET_MODE_FILTER = 1
 SECCOMP_FILTER_FLAG_NEW_LISTENER = 1 << 3
 SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV = 1 << 5
 STEP_BYTES = 8  # of a filter
+LANDLOCK_QUIET = 1 | 4  # what is refused is not told to the host's audit log
+CORE_MOST = 1  # stops a core pattern with a pipe, which 0 does not (core(5))
 
 
 class ConfineError(Exception):
@@ -99,7 +102,7 @@ def _obey(data: bytes, fds: list[int]) -> list[int]:
         offer = _Offer(data, fds)
         program = _read_program(offer)
     except (ValueError, OSError) as error:
-        raise _Failed(OFFER, 71) from error  # EPROTO
+        raise _Failed(OFFER, errno.EPROTO) from error
     _drop_capabilities(libc)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise _Failed(PRIVILEGES, ctypes.get_errno())
@@ -128,32 +131,36 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
 
 
 def _set_limits(offer: _Offer) -> None:
-    for number, _, most in offer.limits:
+    for number, _, most in [(resource.RLIMIT_CORE, 0, CORE_MOST), *offer.limits]:
         _, hard = resource.getrlimit(number)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
             resource.setrlimit(number, (least, least))
         except (OSError, ValueError) as error:
-            raise _Failed(LIMITS, getattr(error, "errno", None) or 22) from error  # EINVAL
+            raise _Failed(LIMITS, getattr(error, "errno", None) or errno.EINVAL) from error
 
 
 def _restrict(libc: ctypes.CDLL, ruleset: int) -> None:
-    if libc.syscall(ctypes.c_long(NR_LANDLOCK_RESTRICT_SELF), ruleset, 0) != 0:
-        raise _Failed(LANDLOCK, ctypes.get_errno())
+    for flags in (LANDLOCK_QUIET, 0):  # the flags came with ABI 7
+        if libc.syscall(ctypes.c_long(NR_LANDLOCK_RESTRICT_SELF), ruleset, flags) == 0:
+            return
+        if ctypes.get_errno() != errno.EINVAL:
+            break
+    raise _Failed(LANDLOCK, ctypes.get_errno())
 
 
 def _filter(libc: ctypes.CDLL, program: bytes, listener: bool) -> list[int]:
     number = NR_SECCOMP.get(os.uname().machine)
     if number is None:
-        raise _Failed(SECCOMP, 38)  # ENOSYS
-    flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+        raise _Failed(SECCOMP, errno.ENOSYS)
     filled = _Program(len(program) // STEP_BYTES, program)
-    fd: int = libc.syscall(
-        ctypes.c_long(number),
-        SECCOMP_SET_MODE_FILTER,
-        flags if listener else 0,
-        ctypes.byref(filled),
-    )
-    if fd < 0:
-        raise _Failed(SECCOMP, ctypes.get_errno())
-    return [fd] if listener else []
+    new, killable = SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+    for flags in (new | killable, new) if listener else (0,):  # the second came with Linux 5.19
+        fd: int = libc.syscall(
+            ctypes.c_long(number), SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(filled)
+        )
+        if fd >= 0:
+            return [fd] if listener else []
+        if ctypes.get_errno() != errno.EINVAL:
+            break
+    raise _Failed(SECCOMP, ctypes.get_errno())

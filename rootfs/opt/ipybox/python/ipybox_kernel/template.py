@@ -22,9 +22,10 @@ Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by ind
 
 Without "middle" (or null) the kernel is a child of the template. With it, the kernel's parent is a
 process of its own, a child subreaper, which then executes "argv", where "{pid}" stands for the
-kernel's process id. With "confine" it finds the broker's end of a pair at that descriptor, and the
-kernel lets itself be confined over the other one before it opens anything (confine.py). SIGINT, SIGPIPE and SIGXFSZ have their defaults there. A kernel leads its own
-session; it is killed (SIGKILL) when its parent ends.
+kernel's process id. SIGINT, SIGPIPE and SIGXFSZ have their defaults there. With "confine" it finds
+the broker's end of a pair at that descriptor, and the kernel lets itself be confined over the other
+one before it opens anything (confine.py). A kernel leads its own session; it is killed (SIGKILL)
+when its parent ends.
 
 Answers, in this order; "id" tells them apart:
 
