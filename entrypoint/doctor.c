@@ -41,6 +41,7 @@ struct ground {
     struct sockaddr_un abstract_at;
     socklen_t abstract_size;
     int results[2]; /* a pipe */
+    struct guard *guard;
 };
 
 /* --- what is tried: 0 when it worked, else -1 with errno -------------------------------------- */
@@ -406,24 +407,19 @@ static int read_answers(const struct ground *g)
 
 static int try_here(struct ground *g, const struct sandbox_probe *probe, struct err *e)
 {
-    const struct sandbox_spec spec = {.settings = sandbox_settings_default,
-                                      .cwd = g->workspace,
-                                      .home = g->workspace,
-                                      .level = probe->level};
-    struct guard *guard = NULL;
     pid_t pid = 0;
     sigset_t mask;
-    (void)sigprocmask(SIG_BLOCK, NULL, &mask);
-    const struct confined confined = {.run = try_all, .ctx = g, .mask = &mask};
+    struct sandbox_spec spec = {.settings = sandbox_settings_default, .level = probe->level};
     int r = make_files(g, e);
+    spec.cwd = spec.home = g->workspace;
     if (r == 0)
         r = open_doors(g, e);
     if (r == 0)
-        r = guard_open(&spec, &guard, e);
-    struct confined with_guard = confined;
-    with_guard.guard = guard;
+        r = guard_open(&spec, &g->guard, e);
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask);
+    const struct confined confined = {.guard = g->guard, .run = try_all, .ctx = g, .mask = &mask};
     if (r == 0)
-        r = confined_start(&with_guard, &pid, e);
+        r = confined_start(&confined, &pid, e);
     if (r < 0)
         return r;
     (void)close(g->results[1]);
@@ -437,7 +433,7 @@ int doctor_main(int argc, char **argv)
         return OPTIONS_USAGE_STATUS;
     }
     drop_buf struct buf level = BUF_INIT(4096);
-    struct ground g = {0};
+    static struct ground g; /* the broker's threads know its guard to the end */
     struct sandbox_probe probe;
     struct err e = ERR_NONE;
     sandbox_probe(&probe);

@@ -332,7 +332,8 @@ static int act(struct request *q)
 
 int sandbox_main(bool as_srt, int argc, char **argv)
 {
-    struct request q = {.as_srt = as_srt, .signals = -1};
+    static struct request q; /* the broker's threads know its guard to the end */
+    q = (struct request){.as_srt = as_srt, .signals = -1};
     if (argc > 0 && is_word(argv[0], "-h", "--help"))
         return fd_write(STDOUT_FILENO, usage, sizeof usage - 1) == 0 ? 0 : FAILED_STATUS;
     if (parse(&q, argc, argv) < 0) {

@@ -476,12 +476,13 @@ static bool parse_words(struct shim *s, int argc, char **argv, pid_t *ret_adopt,
 
 int shim_main(int argc, char **argv)
 {
-    struct shim s = {.signals = -1,
-                     .start = -1,
-                     .deadline = NO_DEADLINE,
-                     .spec = -1,
-                     .confine = -1,
-                     .next_look = NO_DEADLINE};
+    static struct shim s; /* the broker's threads know it to the end */
+    s = (struct shim){.signals = -1,
+                      .start = -1,
+                      .deadline = NO_DEADLINE,
+                      .spec = -1,
+                      .confine = -1,
+                      .next_look = NO_DEADLINE};
     char **words = NULL;
     pid_t adopt = 0;
     s.control = argc >= 2 ? parse_number(argv[1]) : -1;
