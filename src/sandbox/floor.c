@@ -47,12 +47,6 @@ struct walk {
     size_t rules;
 };
 
-int landlock_abi(void)
-{
-    const int abi = landlock_version();
-    return abi > 0 ? abi : 0;
-}
-
 static bool add_rule(struct walk *w, int at, const char *name, uint64_t rights)
 {
     drop_fd int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
