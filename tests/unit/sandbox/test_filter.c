@@ -85,7 +85,7 @@ static const struct one_call never[] = {
     CALL(swapoff, 0),
     CALL(acct, 1),
     CALL(quotactl, ALL_BITS),
-    CALL(quotactl_fd, -1),
+    {"quotactl_fd", CALL_QUOTACTL_FD, {-1}},
     CALL(bpf, ALL_BITS),
     CALL(userfaultfd, ALL_BITS),
     CALL(perf_event_open, 0, 0, 0, 0, ALL_BITS),
