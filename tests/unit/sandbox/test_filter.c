@@ -524,7 +524,7 @@ static void where_signals_have_no_scope_they_are_asked_for(void)
 static const struct one_call foreign[] = {
     CALL(prlimit64, -1, RLIMIT_NOFILE),
     CALL(sched_setaffinity, 999999999),
-    CALL(sched_setscheduler, 999999999, SCHED_OTHER, TEXT(zeros)),
+    CALL(sched_setscheduler, 999999999, SCHED_BATCH, TEXT(zeros)),
     CALL(sched_setparam, 999999999, TEXT(zeros)),
     CALL(sched_setattr, 999999999),
     CALL(setpriority, PRIO_PROCESS, 999999999, 19),
