@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "sandbox/floor.h"
+#include "sandbox/net.h"
 
 #define BROKER_THREADS 2
 #define BROKER_BLOCKED_MAX 256
@@ -32,6 +33,7 @@ struct broker_config {
     const struct floor *floor;   /* outlives the broker */
     int listener;                /* taken */
     int tasks_max;               /* 0: no limit */
+    const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
     bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
     void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */
     void *ctx;
