@@ -30,7 +30,7 @@ struct refusal { /* borrowed for the call */
 
 struct broker_config {
     const struct policy *policy; /* outlives the broker */
-    const struct floor *floor;   /* outlives the broker */
+    const struct floor *floor;   /* outlives the broker; NULL: the kernel enforces nothing */
     int listener;                /* taken */
     int tasks_max;               /* 0: no limit */
     const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
@@ -40,10 +40,14 @@ struct broker_config {
 };
 
 struct broker;
+/* -EPERM: the process is dumpable, has a umask or a capability: whoever becomes a broker has to drop
+ * these first. It also has to be a subreaper if tasks are counted. */
 MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
 /* From now on another policy; the files' half of it must be what it was. */
 void broker_set_policy(struct broker *broker, const struct policy *policy);
 /* How often the task limit was met; for the message of the cell that met it. */
 long broker_task_refusals(const struct broker *broker);
+/* Waits for the last process of the sandbox. For who goes on living after it; NULL in, NULL out. */
+struct broker *broker_free(struct broker *broker);
 
 #endif
