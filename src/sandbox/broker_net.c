@@ -72,9 +72,8 @@ static void on_socket(struct notice *notice)
 {
     const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
     int type = (int)notice->args[1];
-    struct socket_kind kind = {.domain = (int)notice->args[0],
-                               .type = type & ~flags,
-                               .protocol = (int)notice->args[2]};
+    struct socket_kind kind = {
+        .domain = (int)notice->args[0], .type = type & ~flags, .protocol = (int)notice->args[2]};
     if (!is_tcp(&kind) && !may_unix(notice_policy(notice), &kind)) {
         notice_refuse(notice, kind_text(&kind));
         return;
@@ -127,7 +126,7 @@ static void tell_bound(const struct notice *notice, const struct socket_seen *se
     sockets_bound(net->sockets, seen->inode, &holder);
     const uint64_t one = 1;
     if (net_run(net) == 0)
-        (void)!write(net->bound, &one, sizeof one);
+        (void)!write(net->bell, &one, sizeof one);
 }
 
 /* A port that we alone still hold open is free. */

@@ -116,8 +116,8 @@ int unix_find(struct notice *notice, const struct sockaddr_storage *to, int len,
 static int bind_in(struct notice *notice, int fd, const struct place *place)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int n = snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/%s", place->dir,
-                     place->name);
+    int n =
+        snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/%s", place->dir, place->name);
     if (n >= (int)sizeof to.sun_path)
         return -ENAMETOOLONG;
     if (fchmod(fd, SOCKET_MODE & ~target_umask(notice)) < 0)
@@ -155,8 +155,10 @@ void unix_bind(struct notice *notice, int fd, const struct sockaddr_storage *to,
         bind_path(notice, fd, path);
         return;
     }
-    bool autobind = to->ss_family == AF_UNIX && len == NAME_AT; /* an abstract name of the kernel's */
-    int r = autobind && policy_all_unix(notice_policy(notice)) ? 0 : abstract_allowed(notice, to, len);
+    bool autobind =
+        to->ss_family == AF_UNIX && len == NAME_AT; /* an abstract name of the kernel's */
+    int r =
+        autobind && policy_all_unix(notice_policy(notice)) ? 0 : abstract_allowed(notice, to, len);
     if (r == 0 && bind(fd, (const struct sockaddr *)to, (socklen_t)len) < 0)
         r = -errno;
     notice->error = -r;

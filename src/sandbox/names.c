@@ -12,7 +12,8 @@
 
 #include "base/alloc.h"
 
-enum { FIRST = 0xC6120001, ADDRESSES = 0x20000 - 2, FILE_MODE = 0444 };
+#define FIRST 0xC6120001U /* 198.18.0.1 */
+enum { ADDRESSES = 0x20000 - 2, FILE_MODE = 0444 };
 
 /* Columns, so that a search reads little memory: 8192 names are compared in some microseconds. */
 struct names {

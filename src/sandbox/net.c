@@ -173,13 +173,15 @@ static void sweep(void *ctx)
         loop_timer_set(net->loop, &net->sweep, SWEEP_MS, sweep, net);
 }
 
-static void on_bound(void *ctx, unsigned events)
+static void on_bell(void *ctx, unsigned events)
 {
     struct net *net = ctx;
     uint64_t count;
     (void)events;
-    (void)!read(net->bound, &count, sizeof count);
-    if (!net->sweep.armed)
+    (void)!read(net->bell, &count, sizeof count);
+    if (__atomic_load_n(&net->over, __ATOMIC_ACQUIRE))
+        loop_quit(net->loop);
+    else if (!net->sweep.armed)
         loop_timer_set(net->loop, &net->sweep, SWEEP_MS, sweep, net);
 }
 
@@ -195,16 +197,13 @@ static void *run_loop(void *ctx)
 int net_run(struct net *net)
 {
     sigset_t all, before;
-    pthread_t thread;
     int r = 0;
     (void)pthread_mutex_lock(&net->lock);
     if (!net->runs) {
         (void)sigfillset(&all);
         (void)pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are the first thread's */
-        r = pthread_create(&thread, NULL, run_loop, net);
+        r = pthread_create(&net->thread, NULL, run_loop, net);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (r == 0)
-            (void)pthread_detach(thread);
         net->runs = r == 0;
     }
     (void)pthread_mutex_unlock(&net->lock);
@@ -243,14 +242,13 @@ static int open_proxies(struct net *net, const struct net_proxies *proxies, stru
 
 static int open_parts(struct net *net, struct err *e)
 {
-    struct loop_io *io;
     int r = loop_new(&net->loop, e);
     if (r < 0)
         return r;
-    net->bound = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (net->bound < 0)
+    net->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (net->bell < 0)
         return err_set(e, -errno, "an eventfd: %s", strerror(errno));
-    r = loop_io_add(net->loop, net->bound, LOOP_IN, on_bound, net, &io, e);
+    r = loop_io_add(net->loop, net->bell, LOOP_IN, on_bell, net, &net->bell_io, e);
     if (r == 0)
         r = dns_stub_open(net->loop, on_question, net, &net->stub, &net->stub_port, e);
     const struct net_proxies *proxies = net->broker->config.proxies;
@@ -260,27 +258,35 @@ static int open_parts(struct net *net, struct err *e)
 int net_open(struct broker *broker, struct net **ret, struct err *e)
 {
     struct net *net = NEW(struct net);
-    *net = (struct net){.broker = broker, .resolve = resolve, .bound = -1};
+    *net = (struct net){.broker = broker, .resolve = resolve, .bell = -1};
     (void)pthread_mutex_init(&net->lock, NULL);
     net->sockets = sockets_new();
     net->names = names_new();
     int r = open_parts(net, e);
     if (r < 0)
-        net_free(net);
+        net = net_free(net);
     else
         *ret = net;
     return r;
 }
 
-void net_free(struct net *net)
+struct net *net_free(struct net *net)
 {
+    const uint64_t one = 1;
+    if (!net)
+        return NULL;
+    __atomic_store_n(&net->over, true, __ATOMIC_RELEASE);
+    if (net->runs && write(net->bell, &one, sizeof one) == sizeof one)
+        (void)pthread_join(net->thread, NULL);
     net->proxies[0] = proxy_free(net->proxies[0]);
     net->proxies[1] = proxy_free(net->proxies[1]);
     net->stub = dns_stub_free(net->stub);
+    net->bell_io = loop_io_del(net->bell_io);
     net->loop = loop_free(net->loop);
-    (void)fd_close(net->bound);
+    (void)fd_close(net->bell);
     net->names = names_free(net->names);
     net->sockets = sockets_free(net->sockets);
     (void)pthread_mutex_destroy(&net->lock);
     xfree(net);
+    return NULL;
 }

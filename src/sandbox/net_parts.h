@@ -30,10 +30,12 @@ struct net {
     /* A thread that is started when it has work first: the stub, the proxies, the sweep. */
     struct loop *loop;
     pthread_mutex_t lock;
-    bool runs;
+    pthread_t thread;
+    bool runs, over;
     struct dns_stub *stub;
     struct proxy *proxies[2];
-    int bound; /* eventfd: a socket was bound */
+    int bell; /* eventfd: a socket was bound, or it is over */
+    struct loop_io *bell_io;
     struct loop_timer sweep;
 };
 
@@ -41,7 +43,6 @@ enum net_verdict { NET_REFUSED, NET_ADDRESS, NET_NAME, NET_STUB };
 
 /* net.c. Starts the thread; -errno. */
 MUST_CHECK int net_run(struct net *net);
-void net_free(struct net *net); /* only one whose thread was not started */
 
 /* net_rules.c: what a policy says. */
 const struct policy *net_policy(const struct net *net);

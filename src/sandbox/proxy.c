@@ -38,8 +38,8 @@ struct connection {
     struct dial *dial;
     struct loop_timer timer;
     struct loop_defer again;
-    struct buf head;    /* goes to the host before flows[0] */
-    struct end ends[2]; /* the client, the host */
+    struct buf head;      /* goes to the host before flows[0] */
+    struct end ends[2];   /* the client, the host */
     struct flow flows[2]; /* out of the client, out of the host */
 };
 
@@ -206,7 +206,7 @@ static void say_socks(struct connection *connection, enum socks_code code)
 /* Says why and ends the connection once it is said. */
 static void refuse(struct connection *connection, int error)
 {
-    const char *text = error == -EACCES                         ? blocked
+    const char *text = error == -EACCES                          ? blocked
                        : error == -EBADMSG || error == -EMSGSIZE ? bad
                                                                  : unreachable;
     if (connection->proxy->kind == PROXY_HTTP)
@@ -383,8 +383,8 @@ static void watch(struct connection *connection)
     bool to_host = connection->head.len > 0 || out->to > out->from;
     unsigned client = (asks || (relayed && !out->over && out->to == 0) ? LOOP_IN : 0U) |
                       (in->to > in->from ? LOOP_OUT : 0U);
-    unsigned host = (relayed && !in->over && in->to == 0 ? LOOP_IN : 0U) |
-                    (relayed && to_host ? LOOP_OUT : 0U);
+    unsigned host =
+        (relayed && !in->over && in->to == 0 ? LOOP_IN : 0U) | (relayed && to_host ? LOOP_OUT : 0U);
     if (connection->ends[0].io)
         loop_io_set(connection->ends[0].io, client);
     if (connection->ends[1].io)
@@ -447,12 +447,8 @@ int proxy_open(struct loop *loop, enum proxy_kind kind, int fd, proxy_dial_fn di
                struct proxy **ret, struct err *e)
 {
     struct proxy *proxy = NEW(struct proxy);
-    *proxy = (struct proxy){.loop = loop,
-                            .kind = kind,
-                            .dial = dial,
-                            .ctx = ctx,
-                            .fd = fd,
-                            .dialled = {-1, -1}};
+    *proxy = (struct proxy){
+        .loop = loop, .kind = kind, .dial = dial, .ctx = ctx, .fd = fd, .dialled = {-1, -1}};
     int r = 0;
     if (pipe2(proxy->dialled, O_CLOEXEC) < 0)
         r = err_set(e, -errno, "a pipe: %s", strerror(errno));

@@ -125,8 +125,8 @@ static int write_head(struct piece lines, struct piece method, struct piece targ
         if (line.n == 0)
             break;
         struct piece rest = line;
-        if (memchr(line.at, '\r', line.n) || line.at[0] == ' ' || line.at[0] == '\t' || !cut(&rest, ':', &name) || name.n == 0 ||
-            memchr(name.at, ' ', name.n))
+        if (memchr(line.at, '\r', line.n) || line.at[0] == ' ' || line.at[0] == '\t' ||
+            !cut(&rest, ':', &name) || name.n == 0 || memchr(name.at, ' ', name.n))
             return -EBADMSG;
         if (is_dropped(name))
             continue;

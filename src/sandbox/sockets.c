@@ -105,15 +105,16 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
     if (copy < 0)
         return -errno;
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find(sockets, st.st_ino); /* a number that is in use for the second time */
+    struct entry *entry =
+        find(sockets, st.st_ino); /* a number that is in use for the second time */
     size_t at = entry ? (size_t)(entry - sockets->entry) : place_for_new(sockets);
     give_up(sockets, &sockets->entry[at]);
     if (sockets->held >= SOCKETS_HELD_MAX)
         give_up(sockets, oldest_held(sockets));
     sockets->held++;
     sockets->inode[at] = st.st_ino;
-    sockets->entry[at] = (struct entry){
-        .used = ++sockets->clock, .held = true, .fd = copy, .kind = *kind};
+    sockets->entry[at] =
+        (struct entry){.used = ++sockets->clock, .held = true, .fd = copy, .kind = *kind};
     (void)pthread_mutex_unlock(&sockets->lock);
     return 0;
 }
