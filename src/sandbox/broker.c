@@ -57,9 +57,8 @@ void notice_give(struct notice *notice, int fd, bool cloexec)
 {
     drop_fd int mine = fd;
     struct broker *broker = notice->broker;
-    struct seccomp_notif_addfd add = {.id = notice->id,
-                                      .srcfd = (uint32_t)mine,
-                                      .newfd_flags = cloexec ? O_CLOEXEC : 0};
+    struct seccomp_notif_addfd add = {
+        .id = notice->id, .srcfd = (uint32_t)mine, .newfd_flags = cloexec ? O_CLOEXEC : 0};
     bool at_once = __atomic_load_n(&broker->gives_at_once, __ATOMIC_RELAXED);
     if (at_once) {
         add.flags = SECCOMP_ADDFD_FLAG_SEND;
@@ -210,8 +209,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
     if (r < 0)
         return r;
     struct broker *broker = broker_new(config);
-    if (policy_has_network(config->policy) || policy_has_unix(config->policy))
-        r = net_open(broker, &broker->net, e);
+    r = net_open(broker, &broker->net, e); /* with nothing allowed it says that no name exists */
     if (r == 0)
         r = start_threads(broker, e);
     if (r < 0)
@@ -237,6 +235,7 @@ struct broker *broker_free(struct broker *broker)
     for (int i = 0; i < BROKER_THREADS; i++)
         (void)pthread_join(broker->threads[i], NULL);
     waiting_free(broker);
+    broker->net = net_free(broker->net);
     (void)fd_close(broker->listener);
     broker->tasks = tasks_free(broker->tasks);
     xfree(broker);
