@@ -45,6 +45,12 @@ static bool is_server(const char *word)
     return strcmp(word, "server") == 0 || strcmp(word, "serve") == 0;
 }
 
+/* Commands that run programs, which is not for root to do. */
+static bool runs_others(const char *word)
+{
+    return strcmp(word, "sandbox") == 0 || strcmp(word, "doctor") == 0;
+}
+
 /* The server, apigen, or a command that talks to the running server. */
 static int serve(enum role role, int argc, char **argv)
 {
@@ -98,8 +104,9 @@ static int init(int argc, char **argv)
     bool named = argc > 0 && is_server(argv[0]);
     enum role role = named && strcmp(argv[0], "serve") == 0 ? ROLE_SERVE : ROLE_SERVER;
     int r = options_parse(role, server ? argc - named : 0, argv + (server && named), &options, &e);
-    bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
-    if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
+    bool works = server || !plan.self || runs_others(plan.argv[1]);
+    if (r == 0 && options.want == OPTIONS_RUN && works) {
+        /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
         r = identity_prepare(options.workspace, &identity, &e);
