@@ -471,9 +471,6 @@ static int set(const struct options_row *row, const char *dashes, const char *or
         return err_set(e, -EINVAL, "%s%s: %s, not '%s'", dashes, origin, wrong, value);
     if (wrong)
         return err_set(e, -EINVAL, "%s%s: %s", dashes, origin, wrong);
-    bool off = row->kind == OPTION_FLAG && !*(bool *)((char *)ret + row->field);
-    if ((row->flags & OPTION_NOT_YET) && !off)
-        return err_set(e, -ENOTSUP, "%s%s: not available in this version yet", dashes, origin);
     return 0;
 }
 

@@ -106,7 +106,7 @@ bool options_is_command(const char *word);
 
 /* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment;
  * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_APPROVE or ROLE_LOGS.
- * -EINVAL: unknown or bad; -ENOTSUP: given, but not available in this version. */
+ * -EINVAL: unknown or bad. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
 
@@ -140,7 +140,6 @@ enum options_kind {
 
 enum options_flag {
     OPTION_SECRET = 1,
-    OPTION_NOT_YET = 2,
     OPTION_HIDDEN = 4,
     /* of these commands alone; it has no variable */
     OPTION_APIGEN = 8,

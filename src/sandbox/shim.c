@@ -258,17 +258,24 @@ static int on_confined(struct shim *s)
     return 0;
 }
 
-/* Tells once in each look how often the tasks' limit was met, and ends a tree that is too large. */
-static void look_at_budgets(struct shim *s)
+/* Once, however often it was met since the last look. */
+static void tell_tasks(struct shim *s)
 {
     char text[200];
     long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
-    if (refusals > s->task_refusals) {
-        (void)snprintf(text, sizeof text, "the limit of %d tasks (--kernel-tasks) was reached",
-                       s->limits.tasks);
-        teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
-        s->task_refusals = refusals;
-    }
+    if (refusals <= s->task_refusals)
+        return;
+    (void)snprintf(text, sizeof text, "the limit of %d tasks (--kernel-tasks) was reached",
+                   s->limits.tasks);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
+    s->task_refusals = refusals;
+}
+
+/* A tree that is too large is ended. */
+static void look_at_budgets(struct shim *s)
+{
+    char text[200];
+    tell_tasks(s);
     uint64_t most = s->limits.memory;
     if (most > 0 && budget_exceeds(most)) {
         (void)snprintf(text, sizeof text, "the limit of %llu MiB memory (--kernel-memory) was reached",
@@ -409,8 +416,9 @@ static int watch(struct shim *s, int *ret_status)
     return 0;
 }
 
-static void report_exit(const struct shim *s, int status)
+static void report_exit(struct shim *s, int status)
 {
+    tell_tasks(s);
     if (WIFEXITED(status))
         report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else
