@@ -212,7 +212,7 @@ const struct filter_rule filter_rules[] = {
     NEVER(swapoff),
     NEVER(acct),
     NEVER(quotactl),
-    NEVER(quotactl_fd),
+    NUMBER(CALL_QUOTACTL_FD, ALWAYS, REFUSE(EPERM)),
     NEVER(bpf),
     NEVER(userfaultfd),
     NEVER(perf_event_open),

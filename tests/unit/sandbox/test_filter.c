@@ -85,7 +85,7 @@ static const struct one_call never[] = {
     CALL(swapoff, 0),
     CALL(acct, 1),
     CALL(quotactl, ALL_BITS),
-    CALL(quotactl_fd, -1),
+    {"quotactl_fd", CALL_QUOTACTL_FD, {-1}},
     CALL(bpf, ALL_BITS),
     CALL(userfaultfd, ALL_BITS),
     CALL(perf_event_open, 0, 0, 0, 0, ALL_BITS),
@@ -539,7 +539,7 @@ static int be_modest(void)
     if (sched_getaffinity(0, sizeof cpus, &cpus) < 0 ||
         sched_setaffinity(0, sizeof cpus, &cpus) < 0 || setpriority(PRIO_PROCESS, 0, 7) < 0 ||
         getrlimit(RLIMIT_NOFILE, &limit) < 0 || setrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-        sched_setscheduler(0, SCHED_BATCH, &normal) < 0)
+        syscall(SYS_sched_setscheduler, 0, SCHED_BATCH, &normal) < 0)
         return errno;
     return nice(1) == 8 ? 0 : EDOM;
 }
