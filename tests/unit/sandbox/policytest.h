@@ -31,7 +31,7 @@ static const char *full(const char *name)
         (void)snprintf(text, sizeof full_names[0], "%s", name);
     else
         (void)snprintf(text, sizeof full_names[0], "%s%s%s", top,
-                       name[1] == 'w'   ? "/work"
+                       name[1] == 'w'   ? "/place"
                        : name[1] == 'h' ? "/home"
                                         : "",
                        name + 1 + (name[1] == 'w' || name[1] == 'h'));
