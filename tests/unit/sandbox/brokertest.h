@@ -91,7 +91,7 @@ static inline bool has_text(const char *path, const char *want)
     return n >= 0 && strcmp(text, want) == 0;
 }
 
-static void write_file(const char *name, const char *text)
+static inline void write_file(const char *name, const char *text)
 {
     make_file(name);
     drop_fd int fd = open(full(name), O_WRONLY | O_TRUNC | O_CLOEXEC);

@@ -51,14 +51,14 @@ static void make_dir(const char *name)
     TEST_ASSERT(mkdir(path, 0755) == 0 || errno == EEXIST);
 }
 
-static void make_file(const char *name)
+static inline void make_file(const char *name)
 {
     int fd = open(full(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     TEST_ASSERT(fd >= 0);
     (void)close(fd);
 }
 
-static void make_link(const char *name, const char *target)
+static inline void make_link(const char *name, const char *target)
 {
     TEST_ASSERT(symlink(full(target), full(name)) == 0);
 }
