@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -143,6 +144,8 @@ static int check_kind(const struct wish *wish, const struct stat *st)
     mode_t mode = st->st_mode;
     if (S_ISLNK(mode))
         return ELOOP;
+    if (S_ISCHR(mode) && st->st_rdev == makedev(5, 0))
+        return ENXIO; /* "/dev/tty" would be ours; the floor grants the caller its own */
     if (wish->flags & O_DIRECTORY && !S_ISDIR(mode))
         return ENOTDIR;
     if (S_ISDIR(mode) && !is_tmpfile(wish) && (writes(wish) || creates(wish)))
@@ -163,13 +166,12 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
         notice_give(notice, fcntl(object, F_DUPFD_CLOEXEC, 0), (wish->flags & O_CLOEXEC) != 0);
         return;
     }
-    notice->error = check_kind(wish, &st);
-    if (notice->error || (!nameless && give_virtual(notice, wish, path)))
+    if (!nameless && give_virtual(notice, wish, path))
         return;
-    if (!nameless && floor_grants(notice, wish, path)) { /* "/dev/tty" is the caller's, not ours */
-        notice->go_on = true;
+    notice->go_on = !nameless && floor_grants(notice, wish, path);
+    notice->error = notice->go_on ? 0 : check_kind(wish, &st);
+    if (notice->go_on || notice->error)
         return;
-    }
     if (!nameless && !may_open(notice, wish, path))
         return;
     bool plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode) || nameless;

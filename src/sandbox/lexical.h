@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/lexical.h - paths as texts: no look at any file.
+ * sandbox/lexical.h - paths as texts, beside path_clean() of pathname.h: no look at any file.
  * Use:     what is said here is a guess at where a path leads: symbolic links are not known. It
  *          chooses between roads that are safe either way, it never decides what is allowed. */
 #ifndef SANDBOX_LEXICAL_H
@@ -8,10 +8,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-
-/* The path from the root, without "//", "." and "..". `base` is absolute, for a relative path.
- * -ENAMETOOLONG, or -ENOENT for an empty path. */
-int lexical_join(const char *base, const char *path, char clean[static PATH_MAX]);
 
 /* The last name of a path and what is before it: "a/b//" is "a/" and "b/" (the slash tells that a
  * directory is meant), "b" is "." and "b", "//" is "/" and "/".

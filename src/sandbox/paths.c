@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "sandbox/broker_parts.h"
 #include "sandbox/lexical.h"
+#include "sandbox/pathname.h"
 
 enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 
@@ -286,7 +287,7 @@ int place_find_from(const struct notice *notice, int base, const char *path, uin
     if (r != 0)
         return r < 0 ? r : -ENOTDIR;
     place.special = lexical_special(place.name);
-    r = lexical_join(dir, place.special ? "." : place.name, place.full);
+    r = path_clean(dir, place.special ? "." : place.name, place.full);
     if (r < 0)
         return r;
     place.dir = fd_take(&fd);
@@ -314,7 +315,7 @@ int path_lexical(const struct notice *notice, int dirfd, const char *path,
 {
     char base[PATH_MAX] = "/";
     int r = *path == '/' ? 0 : target_base_path(notice, dirfd, base);
-    return r < 0 ? r : lexical_join(base, path, clean);
+    return r < 0 ? r : path_clean(base, path, clean);
 }
 
 bool path_is_plain(const char *path)
