@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stdbool.h>

@@ -28,6 +28,7 @@
     }
 #define NEVER(name) ROW(name, ALWAYS, REFUSE(EPERM))
 #define ABSENT(name) ROW(name, ALWAYS, REFUSE(ENOSYS))
+#define SIGNAL(name) ROW(name, SIGNALS, ASK), ROW(name, NO_SIGNALS, REFUSE(EPERM))
 #define IF(name, when, answer, ...)                                                                \
     {                                                                                              \
         SYS_##name, WHEN_##when, answer,                                                           \
@@ -137,18 +138,12 @@ const struct filter_rule filter_rules[] = {
     IF(clone, ALWAYS, REFUSE(EPERM), ANY_BIT(0, NEW_NAMESPACES)),
     ROW(clone, TASKS, ASK),
     ROW(clone3, ALWAYS, REFUSE(ENOSYS)), /* its flags are in memory; libraries fall back to clone */
-    ROW(kill, SIGNALS, ASK),
-    ROW(tkill, SIGNALS, ASK),
-    ROW(tgkill, SIGNALS, ASK),
-    ROW(pidfd_send_signal, SIGNALS, ASK),
-    ROW(rt_sigqueueinfo, SIGNALS, ASK),
-    ROW(rt_tgsigqueueinfo, SIGNALS, ASK),
-    ROW(kill, NO_SIGNALS, REFUSE(EPERM)),
-    ROW(tkill, NO_SIGNALS, REFUSE(EPERM)),
-    ROW(tgkill, NO_SIGNALS, REFUSE(EPERM)),
-    ROW(pidfd_send_signal, NO_SIGNALS, REFUSE(EPERM)),
-    ROW(rt_sigqueueinfo, NO_SIGNALS, REFUSE(EPERM)),
-    ROW(rt_tgsigqueueinfo, NO_SIGNALS, REFUSE(EPERM)),
+    SIGNAL(kill),
+    SIGNAL(tkill),
+    SIGNAL(tgkill),
+    SIGNAL(pidfd_send_signal),
+    SIGNAL(rt_sigqueueinfo),
+    SIGNAL(rt_tgsigqueueinfo),
     IF(fcntl, SIGNALS_ANY, REFUSE(EPERM), EQUAL(1, FILE_SET_OWNER)), /* SIGIO to anyone */
     IF(fcntl, SIGNALS_ANY, REFUSE(EPERM), EQUAL(1, FILE_SET_OWNER_EX)),
     NEVER(kcmp),
@@ -217,7 +212,7 @@ const struct filter_rule filter_rules[] = {
     NEVER(swapoff),
     NEVER(acct),
     NEVER(quotactl),
-    NEVER(quotactl_fd),
+    NUMBER(CALL_QUOTACTL_FD, ALWAYS, REFUSE(EPERM)),
     NEVER(bpf),
     NEVER(userfaultfd),
     NEVER(perf_event_open),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/pathset.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,4 +134,20 @@ ssize_t pathset_longest(const struct pathset *set, const char *path)
             return longest;
         hash = hash_more(set, hash, path[n]);
     }
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **pathset_sorted(const struct pathset *set)
+{
+    const char **paths = xcalloc(set->count + 1, sizeof *paths);
+    size_t n = 0;
+    for (size_t i = 0; i < set->size; i++)
+        if (set->slots[i].path)
+            paths[n++] = set->slots[i].path;
+    qsort(paths, n, sizeof *paths, by_bytes);
+    return paths;
 }

@@ -25,4 +25,8 @@ bool pathset_has(const struct pathset *set, const char *path);
 /* Length of the longest one that is the path or above it; the root has 0. -1: there is none. */
 ssize_t pathset_longest(const struct pathset *set, const char *path);
 
+/* All paths in the order of their bytes, the root as ""; borrowed. The caller frees the array with
+ * xfree(); it has `count` of them. */
+const char **pathset_sorted(const struct pathset *set);
+
 #endif

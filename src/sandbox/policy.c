@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/policy.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "sandbox/glob.h"
@@ -76,48 +78,85 @@ static int resolve_glob(const char *clean, char ret[PATH_MAX], struct words *lin
     return 0;
 }
 
-static void remember(struct policy *policy, enum policy_list list, const char *written,
-                     const char *path, bool glob)
-{
-    size_t n = ++policy->entry_counts[list];
-    policy->entries[list] = xrealloc(policy->entries[list], n * sizeof **policy->entries);
-    policy->entries[list][n - 1] =
-        (struct policy_entry){.written = xstrdup(written), .path = xstrdup(path), .glob = glob};
-}
-
 static bool exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-/* An entry of settings may hold a name with the characters of a pattern: then it is that too. */
-static int add_entry(struct policy *policy, enum policy_list list, const char *written,
-                     struct words *links)
+/* Could sandboxed code have made this link? Where it may write, and the machine lets it. */
+static bool is_doubtful(const struct policy *policy, const char *link)
 {
-    char clean[PATH_MAX], path[PATH_MAX];
-    int r = expand(policy, written, clean);
+    if (!rules_match(&policy->named, link))
+        return false;
+    char parent[PATH_MAX];
+    size_t n = (size_t)(strrchr(link, '/') - link);
+    memcpy(parent, link, n);
+    memcpy(parent + n, "/", 2);
+    return faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) == 0;
+}
+
+static bool any_doubtful(const struct policy *policy, const struct words *links)
+{
+    for (size_t i = 0; i < links->count; i++)
+        if (is_doubtful(policy, links->items[i]))
+            return true;
+    return false;
+}
+
+static bool denies(enum policy_list list)
+{
+    return list == LIST_DENY_READ || list == LIST_DENY_WRITE;
+}
+
+/* An entry that allows does not follow a link that sandboxed code may have put there: it would
+ * choose what the next sandbox may write. Such an entry allows its own name alone. */
+static int add_resolved(struct policy *policy, enum policy_list list, struct policy_entry *entry,
+                        const char *clean)
+{
+    struct words links = {0};
+    char path[PATH_MAX];
+    int r = entry->glob ? resolve_glob(clean, path, &links) : path_resolve(clean, path, &links);
+    entry->doubtful = r == 0 && !denies(list) && any_doubtful(policy, &links);
+    for (size_t i = 0; denies(list) && i < links.count; i++)
+        pin(policy, links.items[i]);
+    words_done(&links);
     if (r < 0)
         return r;
-    bool glob = glob_is(clean);
-    if (glob) {
-        r = resolve_glob(clean, path, links);
-        if (r < 0)
-            return r;
-        rules_add_glob(&policy->lists[list], path);
-        remember(policy, list, written, path, true);
-        if (!exists(clean))
-            return 0;
-    }
-    r = path_resolve(clean, path, links);
-    if (r < 0)
-        return r;
-    rules_add(&policy->lists[list], path);
-    if (!glob)
-        remember(policy, list, written, path, false);
-    if (list == LIST_ALLOW_WRITE)
-        words_add(&policy->write_roots, path);
+    const char *used = entry->doubtful ? clean : path;
+    entry->path = xstrdup(used);
+    if (entry->glob)
+        rules_add_glob(&policy->lists[list], used);
+    else
+        rules_add(&policy->lists[list], used);
+    if (list == LIST_ALLOW_WRITE && !entry->glob && !entry->doubtful)
+        words_add(&policy->write_roots, used);
     return 0;
+}
+
+static int add_as(struct policy *policy, enum policy_list list, const char *written,
+                  const char *clean, bool glob)
+{
+    struct policy_entry entry = {.glob = glob};
+    int r = add_resolved(policy, list, &entry, clean);
+    if (r < 0)
+        return r;
+    entry.written = xstrdup(written);
+    size_t n = ++policy->entry_counts[list];
+    policy->entries[list] = xrealloc(policy->entries[list], n * sizeof entry);
+    policy->entries[list][n - 1] = entry;
+    return 0;
+}
+
+/* A name with the characters of a pattern is both, when there is such a file. */
+static int add_entry(struct policy *policy, enum policy_list list, const char *written)
+{
+    char clean[PATH_MAX];
+    int r = expand(policy, written, clean);
+    bool glob = r == 0 && glob_is(clean);
+    if (glob)
+        r = add_as(policy, list, written, clean, true);
+    return r < 0 || (glob && !exists(clean)) ? r : add_as(policy, list, written, clean, false);
 }
 
 static const char *why_not(int r)
@@ -128,36 +167,48 @@ static const char *why_not(int r)
 static int add_list(struct policy *policy, enum policy_list list, const struct words *words,
                     struct err *e)
 {
-    struct words links = {0};
-    bool denies = list == LIST_DENY_READ || list == LIST_DENY_WRITE;
-    int r = 0;
-    for (size_t i = 0; i < words->count && r == 0; i++) {
-        r = add_entry(policy, list, words->items[i], &links);
+    for (size_t i = 0; i < words->count; i++) {
+        int r = add_entry(policy, list, words->items[i]);
         if (r < 0)
-            r = err_set(e, -EINVAL, "%s[%zu]: %.200s: %s", list_names[list], i, words->items[i],
-                        why_not(r));
+            return err_set(e, -EINVAL, "%s[%zu]: %.200s: %s", list_names[list], i, words->items[i],
+                           why_not(r));
     }
-    for (size_t i = 0; denies && i < links.count; i++)
-        pin(policy, links.items[i]);
-    words_done(&links);
-    return r;
+    return 0;
 }
 
+/* All that an entry allows to be written, by its own name: where links are doubtful. */
+static int name_written(struct policy *policy, const struct words *words, struct err *e)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        char clean[PATH_MAX], path[PATH_MAX];
+        int r = expand(policy, words->items[i], clean);
+        bool glob = r == 0 && glob_is(clean);
+        if (r == 0)
+            r = glob ? resolve_glob(clean, path, NULL) : path_resolve(clean, path, NULL);
+        if (r < 0)
+            return err_set(e, -EINVAL, "%s[%zu]: %.200s: %s", list_names[LIST_ALLOW_WRITE], i,
+                           words->items[i], why_not(r));
+        void (*add)(struct rules *, const char *) = glob ? rules_add_glob : rules_add;
+        add(&policy->named, clean);
+        add(&policy->named, path);
+    }
+    return 0;
+}
+
+/* None of these is followed when it is a link: whoever made it, the settings did not ask for its
+ * target, and stdout is a link to whatever that is at the moment. */
 static int add_always_written(struct policy *policy, struct err *e)
 {
     for (int i = 0; i < ALWAYS; i++) {
         const char *written = always_written[i];
-        char path[PATH_MAX];
+        char path[PATH_MAX], real[PATH_MAX];
         if (*written == '~' && !policy->home)
             continue;
         int r = expand(policy, written, path);
-        bool device = strncmp(path, "/dev/", 5) == 0;
-        if (r == 0 && !device) /* stdout is a link to whatever that is at the moment */
-            r = path_resolve(path, path, NULL);
         if (r < 0)
             return err_set(e, r, "%s: %s", written, strerror(-r));
         rules_add(&policy->lists[LIST_ALLOW_WRITE], path);
-        if (strncmp(path, "/dev/std", 8) != 0)
+        if (path_resolve(path, real, NULL) == 0 && strcmp(path, real) == 0)
             words_add(&policy->write_roots, path);
     }
     return 0;
@@ -172,31 +223,21 @@ static int add_own(struct policy *policy, const char *const *dirs, struct err *e
         if (r < 0)
             return err_set(e, r, "%s: %s", *dirs, strerror(-r));
         rules_add(&policy->own, path);
+        rules_add(&policy->named, path);
         (void)pathset_add(&policy->pinned, path);
         words_add(&policy->write_roots, path);
     }
     return 0;
 }
 
-static int add_unix(struct policy *policy, const char *const *sockets, struct err *e)
-{
-    for (; sockets && *sockets; sockets++) {
-        char path[PATH_MAX];
-        int r = path_clean(policy->cwd, *sockets, path);
-        r = r < 0 ? r : path_resolve(path, path, NULL);
-        if (r < 0)
-            return err_set(e, r, "%s: %s", *sockets, strerror(-r));
-        rules_add(&policy->lists[LIST_UNIX], path);
-    }
-    return 0;
-}
-
 /* The path that was found, and what it leads to. */
-static void on_mandatory(void *ctx, const char *path)
+static void on_mandatory(void *ctx, const char *path, bool link)
 {
     struct making *making = ctx;
     char target[PATH_MAX];
     rules_add(&making->policy->mandatory, path);
+    if (!link)
+        return;
     int r = path_resolve(path, target, NULL);
     if (r == 0)
         rules_add(&making->policy->mandatory, target);
@@ -211,6 +252,7 @@ static int add_mandatory(struct policy *policy, const struct sandbox_settings *s
     struct mandatory what = {.cwd = policy->cwd,
                              .depth = settings->mandatory_deny_search_depth,
                              .allow_git_config = settings->allow_git_config,
+                             .names_max = MANDATORY_NAMES_MAX,
                              .found = on_mandatory,
                              .ctx = &making};
     policy->mandatory.at.fold = policy->mandatory.above.fold = true;
@@ -224,42 +266,6 @@ static void copy_words(struct words *to, const struct words *from)
         words_add(to, from->items[i]);
 }
 
-static int add_domains(const struct words *words, bool denies, const char *name,
-                       struct domain **ret, size_t *ret_count, struct err *e)
-{
-    *ret = xcalloc(words->count + 1, sizeof **ret);
-    *ret_count = words->count;
-    for (size_t i = 0; i < words->count; i++) {
-        const char *wrong = domain_parse(words->items[i], denies, &(*ret)[i]);
-        if (wrong)
-            return err_set(e, -EINVAL, "%s[%zu]: %s", name, i, wrong);
-    }
-    return 0;
-}
-
-static int add_network(struct policy *policy, const struct sandbox_settings *settings,
-                       const struct policy_place *place, struct err *e)
-{
-    policy->http_port = (uint16_t)settings->http_proxy_port;
-    policy->socks_port = (uint16_t)settings->socks_proxy_port;
-    policy->all_unix = settings->allow_all_unix_sockets;
-    policy->may_bind = settings->allow_local_binding;
-    copy_words(&policy->domains, &settings->allowed_domains);
-    copy_words(&policy->denied_domains, &settings->denied_domains);
-    size_t n = 0;
-    while (place->loopback_ports && place->loopback_ports[n] != 0)
-        n++;
-    policy->loopback_ports = xcalloc(n + 1, sizeof *policy->loopback_ports);
-    for (size_t i = 0; i < n; i++)
-        policy->loopback_ports[i] = place->loopback_ports[i];
-    int r = add_domains(&settings->allowed_domains, false, "network.allowedDomains",
-                        &policy->allowed, &policy->allowed_count, e);
-    if (r == 0)
-        r = add_domains(&settings->denied_domains, true, "network.deniedDomains", &policy->denied,
-                        &policy->denied_count, e);
-    return r < 0 ? r : add_unix(policy, place->unix_sockets, e);
-}
-
 static int add_place(struct policy *policy, const struct policy_place *place, struct err *e)
 {
     char path[PATH_MAX];
@@ -271,8 +277,13 @@ static int add_place(struct policy *policy, const struct policy_place *place, st
         return err_set(e, r, "%s: %s", place->cwd, strerror(-r));
     policy->cwd = xstrdup(path);
     pin(policy, path);
-    if (place->home && *place->home == '/')
-        policy->home = xstrdup(place->home);
+    if (!place->home || *place->home != '/')
+        return 0;
+    r = path_clean("/", place->home, path);
+    r = r < 0 ? r : path_resolve(path, path, NULL);
+    if (r < 0)
+        return err_set(e, r, "%s: %s", place->home, strerror(-r));
+    policy->home = xstrdup(path);
     return 0;
 }
 
@@ -285,6 +296,10 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
         [LIST_UNIX] = &settings->allow_unix_sockets,
     };
     int r = add_place(policy, place, e);
+    if (r == 0)
+        r = add_own(policy, place->private_dirs, e);
+    if (r == 0)
+        r = name_written(policy, &settings->allow_write, e);
     for (int i = 0; i < LIST__COUNT && r == 0; i++)
         r = add_list(policy, (enum policy_list)i, lists[i], e);
     policy->allow_git_config = settings->allow_git_config;
@@ -293,9 +308,7 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
     if (r == 0)
         r = add_always_written(policy, e);
     if (r == 0)
-        r = add_own(policy, place->private_dirs, e);
-    if (r == 0)
-        r = add_network(policy, settings, place, e);
+        r = policy_add_network(policy, settings, place, e);
     return r < 0 ? r : add_mandatory(policy, settings, e);
 }
 
@@ -331,6 +344,7 @@ struct policy *policy_free(struct policy *policy)
     }
     rules_done(&policy->mandatory);
     rules_done(&policy->own);
+    rules_done(&policy->named);
     pathset_done(&policy->pinned);
     struct words *words[] = {&policy->write_roots, &policy->domains, &policy->denied_domains,
                              &policy->without_effect, &policy->ignored};

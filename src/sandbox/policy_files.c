@@ -2,6 +2,10 @@
  *
  * A denied path that lies deeper than every allowed one is denied, whatever the order: a file may
  * be denied inside a directory that is allowed inside a directory that is denied. */
+#include <string.h>
+
+#include "sandbox/glob.h"
+#include "sandbox/globsearch.h"
 #include "sandbox/policy_parts.h"
 
 static const struct rules *list(const struct policy *policy, enum policy_list which)
@@ -88,10 +92,27 @@ const struct words *policy_write_roots(const struct policy *policy)
 
 /* --- pins ------------------------------------------------------------------------------------- */
 
+/* The directories on the way to a pattern are pinned, and those in which it matches something now;
+ * where nobody can tell, too. What it would match in a directory that has been moved keeps to the
+ * pattern, or was named by it no more when it was made. */
+static bool glob_pins(const struct rules *rules, const char *path)
+{
+    size_t n = strlen(path);
+    for (size_t i = 0; i < rules->glob_count; i++) {
+        const char *glob = rules->globs[i];
+        if (n < rules->fixed[i] && strncmp(glob, path, n) == 0 && (n == 1 || glob[n] == '/'))
+            return true;
+        if (glob_reaches_below(glob, path) && glob_search(glob, path) != 0)
+            return true;
+    }
+    return false;
+}
+
 bool policy_pins(const struct policy *policy, const char *path)
 {
-    return pathset_has(&policy->pinned, path) ||
-           pathset_has(&list(policy, LIST_DENY_READ)->above, path) ||
-           pathset_has(&list(policy, LIST_DENY_WRITE)->above, path) ||
-           pathset_has(&policy->mandatory.above, path);
+    const struct rules *reads_not = list(policy, LIST_DENY_READ);
+    const struct rules *writes_not = list(policy, LIST_DENY_WRITE);
+    return pathset_has(&policy->pinned, path) || pathset_has(&reads_not->above, path) ||
+           pathset_has(&writes_not->above, path) || pathset_has(&policy->mandatory.above, path) ||
+           glob_pins(reads_not, path) || glob_pins(writes_not, path);
 }

@@ -21,12 +21,14 @@ struct policy_entry { /* of a list, for people */
     char *written;
     char *path; /* what it became: canonical, maybe a pattern */
     bool glob;
+    bool doubtful; /* a link that sandboxed code may have made: it is not followed */
 };
 
 struct policy {
     struct rules lists[LIST__COUNT];
     struct rules mandatory; /* no setting allows it to be written; in any case */
     struct rules own;       /* private directories */
+    struct rules named;     /* what entries allow to be written, also as they were written */
     struct pathset pinned;  /* the working directory, links that entries go through, and above */
 
     struct policy_entry *entries[LIST__COUNT];
@@ -40,5 +42,9 @@ struct policy {
     bool all_unix, may_bind, allow_git_config;
     char *cwd, *home;
 };
+
+/* policy_net.c: everything of `network` but the sockets that the settings list. */
+MUST_CHECK int policy_add_network(struct policy *policy, const struct sandbox_settings *settings,
+                                  const struct policy_place *place, struct err *e);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 enum {
+    CALL_QUOTACTL_FD = 443,
     CALL_FCHMODAT2 = 452,
     CALL_SETXATTRAT = 463,
     CALL_GETXATTRAT = 464,
