@@ -331,6 +331,38 @@ static void wait_in_vain(void)
     HOLDS(clock_ms() - start < QUICK_MS);
 }
 
+/* As the kernel has it: the handler says whether the call goes on. */
+static void wait_with_patience(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    const struct itimerval often = {.it_value.tv_usec = 100000, .it_interval.tv_usec = 100000};
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    GETS(reaches(INADDR_LOOPBACK, host_port), 0);
+}
+
+static void a_waiting_that_a_signal_may_not_end_goes_on(void)
+{
+    open_internet();
+    TEST_ASSERT(listen(host, 0) == 0);
+    int full = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    TEST_ASSERT(connect_v4(full, INADDR_LOOPBACK, host_port) == 0);
+    stage_of(some_names(), "", (struct stage){.naive = false}, wait_with_patience);
+    int status, waited = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        struct pollfd nothing = {.fd = -1};
+        (void)poll(&nothing, 1, 50);
+        if (++waited == 10) /* half a second, some signals */
+            (void)count_accepted(host);
+    }
+    TEST_CHECK(waited >= 10);
+    (void)close(full);
+    child = fork(); /* end_stage() waits for one */
+    if (child == 0)
+        _exit(0);
+    end_stage();
+}
+
 static void a_signal_ends_the_waiting_for_a_connection(void)
 {
     open_internet();
@@ -726,6 +758,7 @@ TEST_LIST = {
     T(a_connection_ends_when_the_child_ends_it),
     T(refused_sockets_do_not_use_up_the_broker),
     T(a_signal_ends_the_waiting_for_a_connection),
+    T(a_waiting_that_a_signal_may_not_end_goes_on),
     T(a_server_of_the_sandbox_is_reached_by_itself),
     T(without_local_binding_nothing_is_bound),
     T(a_port_beside_that_of_another_service_does_not_lead_there),
