@@ -68,9 +68,8 @@ void notice_give(struct notice *notice, int fd, bool cloexec)
     drop_fd int mine = fd;
     end_interrupts(notice);
     struct broker *broker = notice->broker;
-    struct seccomp_notif_addfd add = {.id = notice->id,
-                                      .srcfd = (uint32_t)mine,
-                                      .newfd_flags = cloexec ? O_CLOEXEC : 0};
+    struct seccomp_notif_addfd add = {
+        .id = notice->id, .srcfd = (uint32_t)mine, .newfd_flags = cloexec ? O_CLOEXEC : 0};
     bool at_once = __atomic_load_n(&broker->gives_at_once, __ATOMIC_RELAXED);
     if (at_once) {
         add.flags = SECCOMP_ADDFD_FLAG_SEND;

@@ -81,12 +81,12 @@ int target_base_path(const struct notice *notice, int dirfd, char path[static PA
 int target_descriptor(const struct notice *notice, int fd,
                       char link[static PATH_MAX]); /* "socket:[17]" */
 unsigned target_umask(const struct notice *notice);
-pid_t target_process(const struct notice *notice);   /* whose thread calls; 0: gone */
+pid_t target_process(const struct notice *notice);    /* whose thread calls; 0: gone */
 bool target_interrupted(const struct notice *notice); /* a signal waits for it */
 
 /* paths.c: names to descriptors. */
-struct place { /* the parent directory of a name, and the name */
-    int dir;   /* O_PATH, owned */
+struct place {               /* the parent directory of a name, and the name */
+    int dir;                 /* O_PATH, owned */
     char name[NAME_MAX + 2]; /* with a slash at its end if the path had one */
     char full[PATH_MAX];     /* canonical parent + name */
     bool special;            /* ".", "..", "/": the kernel refuses to make or remove it */
