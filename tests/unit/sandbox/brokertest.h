@@ -37,6 +37,7 @@ struct stage {
     int tasks_max;
     bool naive;    /* and without Landlock, which would refuse what naive lets go on */
     bool no_floor; /* the broker alone */
+    bool signals;  /* are the broker's */
     void (*child)(void);
 };
 
@@ -147,7 +148,8 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
     struct filter_wants wants = {.listener = true,
                                  .reads = policy_denies_reads(policy) || policy_has_network(policy),
                                  .writes = true,
-                                 .tasks = stage->tasks_max > 0};
+                                 .tasks = stage->tasks_max > 0,
+                                 .signals = stage->signals};
     struct confine_offer offer = {0};
     struct sock_filter *filter = NULL;
     unsigned short count = 0;
