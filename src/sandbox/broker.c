@@ -102,7 +102,7 @@ void notice_refuse(struct notice *notice, const char *what)
 
 static notice_fn room_of(int call)
 {
-    notice_fn (*const rooms[])(int) = {broker_open_call, broker_change_call, broker_attr_call,
+    notice_fn (*const rooms[])(int) = {broker_open_call,  broker_change_call,  broker_attr_call,
                                        broker_tasks_call, broker_signals_call, broker_net_call};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
         notice_fn fn = rooms[i](call);

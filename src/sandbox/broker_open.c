@@ -219,7 +219,7 @@ static int open_symlink(struct notice *notice, const struct wish *wish, struct p
 {
     if (wish->flags & O_NOFOLLOW || wish->resolve & RESOLVE_NO_SYMLINKS)
         return -ELOOP;
-    drop_fd int object = path_look(notice, place->dir, place->name, 0, wish->resolve);
+    drop_fd int object = path_look(notice, *base, path, 0, wish->resolve);
     if (object == -ENOENT) /* what it names is what is to be made */
         return wish->resolve ? -ELOOP : through_link(place, base, path);
     if (object < 0)

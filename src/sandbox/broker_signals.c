@@ -23,8 +23,8 @@ static void refuse_process(struct notice *notice, pid_t pid)
 static void signal_group(struct notice *notice, pid_t group)
 {
     pid_t leader = group == 0 ? getpgid(notice->pid) : -group;
-    bool ours = group != -1 && leader > 0 && leader != getpgrp() &&
-                (group == 0 || tasks_are_ours(leader));
+    bool ours =
+        group != -1 && leader > 0 && leader != getpgrp() && (group == 0 || tasks_are_ours(leader));
     if (ours)
         notice->go_on = true;
     else
