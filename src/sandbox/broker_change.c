@@ -89,8 +89,8 @@ static int make_node(const struct notice *notice, const struct place *place)
 }
 
 static const struct change changes[] = {
-    {SYS_mkdirat, 0, 1, true, make_directory},  {SYS_unlinkat, 0, 1, false, remove_name},
-    {SYS_symlinkat, 1, 2, true, make_symlink},  {SYS_mknodat, 0, 1, true, make_node},
+    {SYS_mkdirat, 0, 1, true, make_directory},    {SYS_unlinkat, 0, 1, false, remove_name},
+    {SYS_symlinkat, 1, 2, true, make_symlink},    {SYS_mknodat, 0, 1, true, make_node},
 #ifdef SYS_mkdir
     {SYS_mkdir, NO_ARG, 0, true, make_directory}, {SYS_rmdir, NO_ARG, 0, false, remove_name},
     {SYS_unlink, NO_ARG, 0, false, remove_name},  {SYS_symlink, NO_ARG, 1, true, make_symlink},
@@ -271,8 +271,7 @@ static int link_object(struct notice *notice, int object, const struct place *to
         notice->go_on = true;
         return 0;
     }
-    return result(
-        linkat(AT_FDCWD, fd_path(object).text, to->dir, to->name, AT_SYMLINK_FOLLOW));
+    return result(linkat(AT_FDCWD, fd_path(object).text, to->dir, to->name, AT_SYMLINK_FOLLOW));
 }
 
 static void link_name(struct notice *notice)

@@ -92,8 +92,8 @@ static bool open_by_text(struct notice *notice, const struct wish *wish)
         return false;
     if (give_virtual(notice, wish, path))
         return true;
-    notice->go_on = floor_grants(notice, wish, path) && !lexical_climbs(wish->path) &&
-                    path_is_plain(path);
+    notice->go_on =
+        floor_grants(notice, wish, path) && !lexical_climbs(wish->path) && path_is_plain(path);
     return notice->go_on;
 }
 
