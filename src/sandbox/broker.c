@@ -220,8 +220,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
     if (r < 0)
         return r;
     struct broker *broker = broker_new(config);
-    if (policy_has_network(config->policy) || policy_has_unix(config->policy))
-        r = net_open(broker, &broker->net, e);
+    r = net_open(broker, &broker->net, e); /* with nothing allowed it says that no name exists */
     if (r == 0)
         r = start_threads(broker, e);
     if (r < 0)
@@ -247,6 +246,7 @@ struct broker *broker_free(struct broker *broker)
     for (int i = 0; i < BROKER_THREADS; i++)
         (void)pthread_join(broker->threads[i], NULL);
     waiting_free(broker);
+    broker->net = net_free(broker->net);
     (void)fd_close(broker->listener);
     broker->tasks = tasks_free(broker->tasks);
     xfree(broker);

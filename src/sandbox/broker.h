@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "sandbox/floor.h"
+#include "sandbox/net.h"
 
 #define BROKER_THREADS 2
 #define BROKER_BLOCKED_MAX 256
@@ -28,10 +29,11 @@ struct refusal { /* borrowed for the call */
 };
 
 struct broker_config {
-    const struct policy *policy; /* outlives the broker */
-    const struct floor *floor;   /* outlives the broker; NULL: the kernel enforces nothing */
-    int listener;                /* taken */
-    int tasks_max;               /* 0: no limit */
+    const struct policy *policy;       /* outlives the broker */
+    const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
+    int listener;                      /* taken */
+    int tasks_max;                     /* 0: no limit */
+    const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
     bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
     void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */
     void *ctx;

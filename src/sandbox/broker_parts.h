@@ -141,6 +141,7 @@ bool tasks_are_ours(pid_t pid); /* a process or thread of the sandbox, below us 
 
 /* broker_net.c. Virtual files: a descriptor for /etc/hosts and the like, or -1. */
 MUST_CHECK int net_open(struct broker *broker, struct net **ret, struct err *e);
+struct net *net_free(struct net *net); /* NULL in, NULL out; no call may come any more */
 int net_virtual_file(struct net *net, const char *path);
 
 #endif
