@@ -73,6 +73,14 @@ static inline void check_result(int line, const char *what, long got, int want)
                  strerrorname_np(want));
 }
 
+/* The one before, if there was one, goes. */
+static inline void make_place_anew(void)
+{
+    if (*top)
+        remove_place();
+    make_place();
+}
+
 /* A call that answers -1 and errno; want is 0 or an errno. */
 #define GETS(call, want) check_result(__LINE__, #call, (call), (want))
 #define HOLDS(condition)                                                                           \

@@ -13,7 +13,7 @@ static const struct lists env_denied = {.deny_read = "[\".env\",\"**/*.key\"]"};
 
 static void make_workspace(void)
 {
-    make_place();
+    make_place_anew();
     write_file("@w/a.txt", "a");
     write_file("@w/.env", "secret");
     write_file("@/outside", "outside");
@@ -424,6 +424,7 @@ static void a_signal_ends_a_blocking_open_as_it_would_without_a_broker(void)
 
 static void die_waiting(void)
 {
+    GETS(setpgid(0, 0), 0); /* what is killed in the end is ours alone */
     GETS(mkfifo("fifo", 0600), 0);
     for (int i = 0; i < 4; i++) {
         pid_t other = fork();
