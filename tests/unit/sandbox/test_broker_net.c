@@ -91,6 +91,15 @@ static void act_net(const char *domains, const char *more, void (*fn)(void))
     end_stage();
 }
 
+/* After a test that has waited for its child already. */
+static void end_waited_stage(void)
+{
+    child = fork();
+    if (child == 0)
+        _exit(0);
+    end_stage();
+}
+
 /* --- what the child does ---------------------------------------------------------------------- */
 
 static int tcp(void)
@@ -308,10 +317,21 @@ static void use_many(void)
     GETS(reaches(INADDR_LOOPBACK, host_port), 0);
 }
 
+static int count_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 2048; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
 static void refused_sockets_do_not_use_up_the_broker(void)
 {
     open_internet();
-    act_net(some_names(), "", use_many);
+    stage_of(some_names(), "", (struct stage){.naive = false}, use_many);
+    TEST_ASSERT(waitpid(child, NULL, 0) == child);
+    TEST_CHECK(count_descriptors() < SOCKETS_HELD_MAX + 64);
+    end_waited_stage();
     TEST_CHECK(count_accepted(host) == 2 && count_accepted(secret) == 0);
 }
 
@@ -357,10 +377,7 @@ static void a_waiting_that_a_signal_may_not_end_goes_on(void)
     }
     TEST_CHECK(waited >= 10);
     (void)close(full);
-    child = fork(); /* end_stage() waits for one */
-    if (child == 0)
-        _exit(0);
-    end_stage();
+    end_waited_stage();
 }
 
 static void a_signal_ends_the_waiting_for_a_connection(void)
@@ -496,6 +513,32 @@ static void a_port_of_the_place_is_reached(void)
     stage_of("", "", (struct stage){.place = &place}, use_the_place);
     end_stage();
     TEST_CHECK(count_accepted(host) == 1 && count_accepted(secret) == 0);
+}
+
+static void try_until_allowed(void)
+{
+    int64_t until = clock_ms() + QUICK_MS;
+    GETS(reaches(INADDR_LOOPBACK, host_port), EACCES);
+    shared->numbers[0] = 1;
+    while (reaches(INADDR_LOOPBACK, host_port) < 0 && clock_ms() < until)
+        continue;
+    GETS(reaches(INADDR_LOOPBACK, host_port), 0);
+}
+
+static void another_policy_holds_from_the_next_call_on(void)
+{
+    open_internet();
+    stage_of("", "", (struct stage){.naive = false}, try_until_allowed);
+    const struct policy_place place = {.loopback_ports = (const uint16_t[]){host_port, 0}};
+    const struct lists lists = {.network = network};
+    struct policy *other = policy_of_place(&lists, &place), *first = stage_policy;
+    while (__atomic_load_n(&shared->numbers[0], __ATOMIC_RELAXED) == 0)
+        continue;
+    broker_set_policy(broker, other);
+    stage_policy = other;
+    end_stage();
+    TEST_CHECK(count_accepted(host) >= 1);
+    (void)policy_free(first);
 }
 
 /* --- Unix sockets ----------------------------------------------------------------------------- */
@@ -656,10 +699,7 @@ static int leaks_of_flips(bool naive)
     TEST_CHECK(shared->numbers[0] > 0 && shared->numbers[1] > 0);
     TEST_MSG("%d connected, %d refused, %d other", shared->numbers[0], shared->numbers[1],
              shared->numbers[2]);
-    child = fork(); /* end_stage() waits for one */
-    if (child == 0)
-        _exit(0);
-    end_stage();
+    end_waited_stage();
     return leaks;
 }
 
@@ -771,6 +811,7 @@ TEST_LIST = {
     T(a_port_beside_that_of_another_service_does_not_lead_there),
     T(a_port_that_was_closed_is_free_and_not_the_sandboxs),
     T(a_port_of_the_place_is_reached),
+    T(another_policy_holds_from_the_next_call_on),
     T(a_unix_socket_is_reached_by_its_canonical_name),
     T(a_socket_in_a_private_directory_has_the_name_that_it_was_given),
     T(without_any_listed_there_are_no_unix_sockets),
