@@ -401,6 +401,22 @@ static void on_reset(void *ctx, const struct err *why)
     reset_error = why ? *why : ERR_NONE;
 }
 
+static void a_budget_that_a_cell_met_is_noted_once(void)
+{
+    open_session();
+    fake_kernel_ready();
+    struct end first = {0}, next = {0};
+    (void)run("a", &first);
+    fake_kernel_limited("the limit of 7 tasks was reached");
+    fake_kernel_done(ok);
+    TEST_CHECK(first.status == CELL_OK && strstr(first.notice, "the limit of 7 tasks") != NULL);
+    turn();
+    (void)run("b", &next);
+    fake_kernel_done(ok);
+    TEST_CHECK(next.status == CELL_OK && strcmp(next.notice, "") == 0);
+    close_session();
+}
+
 static void a_reset_waits_for_its_turn_and_ends_with_the_new_kernel(void)
 {
     open_session();
@@ -677,6 +693,7 @@ static void what_an_abandoned_cell_wrote_comes_with_the_next(void)
 #define T(name) {#name, name}
 
 TEST_LIST = {
+    {"a_budget_that_a_cell_met_is_noted_once", a_budget_that_a_cell_met_is_noted_once},
     T(a_cell_waits_for_the_kernel_and_gets_its_output),
     T(cells_run_one_after_the_other_in_their_order),
     T(an_exception_is_told_with_its_traceback_and_the_output_before_it),
