@@ -693,7 +693,6 @@ static void what_an_abandoned_cell_wrote_comes_with_the_next(void)
 #define T(name) {#name, name}
 
 TEST_LIST = {
-    {"a_budget_that_a_cell_met_is_noted_once", a_budget_that_a_cell_met_is_noted_once},
     T(a_cell_waits_for_the_kernel_and_gets_its_output),
     T(cells_run_one_after_the_other_in_their_order),
     T(an_exception_is_told_with_its_traceback_and_the_output_before_it),
@@ -709,6 +708,7 @@ TEST_LIST = {
     T(output_between_cells_comes_with_the_next_one),
     T(exit_in_a_cell_replaces_the_kernel_before_the_next),
     T(pager_text_is_output),
+    T(a_budget_that_a_cell_met_is_noted_once),
     T(a_reset_waits_for_its_turn_and_ends_with_the_new_kernel),
     T(a_reset_whose_kernel_does_not_come_up_fails),
     T(a_forgotten_cell_tells_nobody),
