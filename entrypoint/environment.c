@@ -213,6 +213,15 @@ static void put_tool_plane(struct list *list, const struct environment_config *c
         put(list, "IPYBOX_REQUIRE_SHELL_ESCAPE", "1");
 }
 
+static void put_sandbox(struct list *list, const struct environment_config *config)
+{
+    for (size_t i = 0; i < config->n_sandbox; i++) {
+        const char *item = config->sandbox[i], *equals = strchr(item, '=');
+        drop_str char *name = xstrndup(item, (size_t)(equals - item));
+        put(list, name, equals + 1);
+    }
+}
+
 int environment_make(const struct environment_config *config, struct environment *ret,
                      struct err *e)
 {
@@ -231,6 +240,8 @@ int environment_make(const struct environment_config *config, struct environment
     for (size_t i = 0; i < sizeof for_code / sizeof *for_code; i++) {
         put_common(for_code[i], home, user_base, ca);
         put(for_code[i], "IPYTHONDIR", ipython);
+        if (for_code[i] == &kernel)
+            put_sandbox(&kernel, config);
         copy_prefixed(for_code[i], kernel_prefix, sizeof kernel_prefix - 1);
         put_tool_plane(for_code[i], config);
     }

@@ -12,6 +12,7 @@
 #define ENTRYPOINT_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -32,6 +33,9 @@ struct environment_config {
     const char *gateway_token; /* or NULL */
     const char *tool_socket;   /* where code in kernels finds the tool plane */
     bool approve_shell_cmds, require_shell_escape;
+    /* NAME=value of the sandbox that kernels run in, which KERNEL_ENV_X may overrule; n of them. */
+    char *const *sandbox;
+    size_t n_sandbox;
 };
 
 /* -ENOENT… when the bundle cannot be read. */

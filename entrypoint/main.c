@@ -11,10 +11,12 @@
 #include "entrypoint/apisocket.h"
 #include "entrypoint/audit.h"
 #include "entrypoint/cli.h"
+#include "entrypoint/doctor.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
 #include "entrypoint/options.h"
+#include "entrypoint/sandbox.h"
 #include "entrypoint/server.h"
 #include "sandbox/shim.h"
 
@@ -41,6 +43,12 @@ static void put_version(struct buf *out)
 static bool is_server(const char *word)
 {
     return strcmp(word, "server") == 0 || strcmp(word, "serve") == 0;
+}
+
+/* Commands that run programs, which is not for root to do. */
+static bool runs_others(const char *word)
+{
+    return strcmp(word, "sandbox") == 0 || strcmp(word, "doctor") == 0;
 }
 
 /* The server, apigen, or a command that talks to the running server. */
@@ -96,8 +104,9 @@ static int init(int argc, char **argv)
     bool named = argc > 0 && is_server(argv[0]);
     enum role role = named && strcmp(argv[0], "serve") == 0 ? ROLE_SERVE : ROLE_SERVER;
     int r = options_parse(role, server ? argc - named : 0, argv + (server && named), &options, &e);
-    bool needs_identity = r == 0 && options.want == OPTIONS_RUN && (server || !plan.self);
-    if (needs_identity) { /* a closed workspace is no reason to refuse --help or health */
+    bool works = server || !plan.self || runs_others(plan.argv[1]);
+    if (r == 0 && options.want == OPTIONS_RUN && works) {
+        /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
         r = identity_prepare(options.workspace, &identity, &e);
@@ -121,6 +130,8 @@ int main(int argc, char **argv)
     enum role role = ROLE_SERVER;
     int skip = 0;
     struct err e = ERR_NONE;
+    if (argc > 0 && sandbox_is_srt(argv[0]))
+        return sandbox_main(true, argc - 1, argv + 1);
     if (options_role(argc, argv, &role, &skip, &e) < 0)
         return fail(&e);
     argc -= skip;
@@ -138,6 +149,10 @@ int main(int argc, char **argv)
         return health_main();
     case ROLE_AUDIT:
         return audit_main(argc, argv);
+    case ROLE_SANDBOX:
+        return sandbox_main(false, argc, argv);
+    case ROLE_DOCTOR:
+        return doctor_main(argc, argv);
     case ROLE_EXEC:
     case ROLE_SESSIONS:
     case ROLE_APPROVE:

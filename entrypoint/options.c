@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sandbox/level.h"
+
 #ifndef IPYBOX_VERSION
 #include "entrypoint/version.h" /* made by the build */
 #endif
@@ -80,10 +82,23 @@ static const struct options_row rows[] = {
      "TOKEN", NULL, OPTION_SECRET, 0,
      "Token that clients of the Jupyter Kernel Gateway must present. Other processes can read "
      "command lines: prefer the variable or its _FILE form."},
-    {"sandbox", "IPYBOX_SANDBOX", OPTION_FLAG, AT(sandbox), NULL, NULL, OPTION_NOT_YET, 0,
-     "Run kernels in a sandbox."},
-    {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL,
-     OPTION_NOT_YET, 0, "Settings of the sandbox, a JSON file."},
+    {"sandbox", "IPYBOX_SANDBOX", OPTION_FLAG, AT(sandbox), NULL, NULL, 0, 0,
+     "Run kernels in a sandbox: without --sandbox-config they read all but .env, write the "
+     "workspace, and have no network but the tools."},
+    {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL, 0, 0,
+     "Settings of the sandbox, a JSON file in the form of srt; needs --sandbox."},
+    {"sandbox-min", "IPYBOX_SANDBOX_MIN", OPTION_TEXT, AT(sandbox_min), "LEVEL", NULL, 0, 0,
+     "Least isolation that this machine must grant, else nothing is started: full, landlock or "
+     "none. It is full with --sandbox, none without."},
+    {"kernel-tasks", "IPYBOX_KERNEL_TASKS", OPTION_NUMBER, AT(kernel_tasks), "N", NULL, 0, 0,
+     "Most processes and threads of a kernel together; without it there is no limit."},
+    {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE, AT(kernel_memory), "SIZE", NULL, 0, 0,
+     "Most memory of a kernel and its processes together: over it they are killed. K, M and G are "
+     "understood."},
+    {"kernel-open-files", "IPYBOX_KERNEL_OPEN_FILES", OPTION_NUMBER, AT(kernel_files), "N", NULL, 0,
+     0, "Most files that one process of a kernel may have open."},
+    {"kernel-file-size", "IPYBOX_KERNEL_FILE_SIZE", OPTION_SIZE, AT(kernel_file_size), "SIZE", NULL,
+     0, 0, "Most bytes of a file that a kernel writes."},
     {"log-level", "IPYBOX_LOG_LEVEL", OPTION_LEVEL, AT(log_level), "LEVEL", "INFO", 0, 0,
      "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
@@ -149,6 +164,13 @@ static const struct options_command commands[] = {
     {"audit", ROLE_AUDIT, false,
      "audit verify FILE [HASH]: check that an audit log is whole, and that a hash of it that was "
      "kept elsewhere is that of a record; status 0 if so."},
+    {"sandbox", ROLE_SANDBOX, false,
+     "sandbox [-d] [-s FILE] [--min LEVEL] -- COMMAND ARG…, or -c TEXT for bash: run a command "
+     "with the settings of a JSON file in the form of srt, without one as --sandbox has it. "
+     "--check-config FILE tells what one means here. Called srt it takes the words of srt."},
+    {"doctor", ROLE_DOCTOR, false,
+     "Tell what isolation this machine grants, and try to break out of it; status 1 if one of the "
+     "ways is open."},
     {"exec", ROLE_EXEC, false,
      "Run the CODE that follows, or with - the code on standard input, in a kernel of the running "
      "server, and print what it prints. Ctrl-C interrupts it."},
@@ -449,9 +471,6 @@ static int set(const struct options_row *row, const char *dashes, const char *or
         return err_set(e, -EINVAL, "%s%s: %s, not '%s'", dashes, origin, wrong, value);
     if (wrong)
         return err_set(e, -EINVAL, "%s%s: %s", dashes, origin, wrong);
-    bool off = row->kind == OPTION_FLAG && !*(bool *)((char *)ret + row->field);
-    if ((row->flags & OPTION_NOT_YET) && !off)
-        return err_set(e, -ENOTSUP, "%s%s: not available in this version yet", dashes, origin);
     return 0;
 }
 
@@ -543,6 +562,16 @@ static bool wants_text(const char *word, enum options_want *ret)
     return true;
 }
 
+static int check_sandbox(const struct options *o, struct err *e)
+{
+    if (o->sandbox_config && !o->sandbox)
+        return err_set(e, -EINVAL, "--sandbox-config needs --sandbox");
+    if (sandbox_level_of(o->sandbox_min) < 0)
+        return err_set(e, -EINVAL, "--sandbox-min: full, landlock or none is needed, not '%s'",
+                       o->sandbox_min);
+    return 0;
+}
+
 /* What only makes sense together. */
 static int check_together(const struct options *o, struct err *e)
 {
@@ -578,8 +607,12 @@ int options_parse(enum role role, int argc, char **argv, struct options *ret, st
         r = parse_option(role, argc - i, argv + i, &parsed, e);
     if (parsed.serve && !parsed.http)
         parsed.http = "8080";
+    if (!parsed.sandbox_min)
+        parsed.sandbox_min = parsed.sandbox ? "full" : "none";
     if (r >= 0)
         r = check_together(&parsed, e);
+    if (r >= 0)
+        r = check_sandbox(&parsed, e);
     if (r < 0)
         return r;
     *ret = parsed;

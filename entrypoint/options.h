@@ -51,7 +51,11 @@ struct options {
     int max_sessions;
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
-    const char *audit_log;      /* NULL: none */
+    const char *sandbox_min;    /* name of a level; never NULL */
+    int kernel_tasks;           /* 0: no limit, as of the next */
+    int kernel_files;
+    uint64_t kernel_file_size, kernel_memory; /* bytes */
+    const char *audit_log;                    /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
     int stop_grace;      /* seconds, as all that follow */
@@ -82,6 +86,8 @@ enum role {
     ROLE_SHIM,
     ROLE_HEALTH,
     ROLE_AUDIT,
+    ROLE_SANDBOX,
+    ROLE_DOCTOR,
     ROLE_EXEC,
     ROLE_SESSIONS,
     ROLE_APPROVE,
@@ -100,7 +106,7 @@ bool options_is_command(const char *word);
 
 /* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment;
  * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_APPROVE or ROLE_LOGS.
- * -EINVAL: unknown or bad; -ENOTSUP: given, but not available in this version. */
+ * -EINVAL: unknown or bad. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
 
@@ -134,7 +140,6 @@ enum options_kind {
 
 enum options_flag {
     OPTION_SECRET = 1,
-    OPTION_NOT_YET = 2,
     OPTION_HIDDEN = 4,
     /* of these commands alone; it has no variable */
     OPTION_APIGEN = 8,

@@ -74,8 +74,6 @@ static void wrap(struct buf *out, size_t indent, const char *text)
 static void describe(struct buf *text, const struct options_row *row)
 {
     (void)buf_adds(text, row->help);
-    if (row->flags & OPTION_NOT_YET)
-        (void)buf_adds(text, " Not available in this version yet.");
     if (row->flags & OPTION_SECRET)
         (void)buf_addf(text,
                        " That is %s_FILE: the path of a file that holds the value; one newline at "

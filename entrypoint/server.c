@@ -15,6 +15,7 @@
 #include "entrypoint/apisocket.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/identity.h"
+#include "entrypoint/server_sandbox.h"
 #include "entrypoint/server_tools.h"
 #include "entrypoint/version.h"
 #include "front/api.h"
@@ -44,6 +45,7 @@ struct server {
     struct zctx *zctx;
     char *workspace, *runtime_dir;
     struct environment env;
+    struct server_sandbox sandbox;
     struct tokens tokens; /* of kernels */
     struct server_tools *tools;
     struct template_config template_config;
@@ -250,6 +252,12 @@ static int open_runtime_dir(struct server *s, struct err *e)
     return r;
 }
 
+static int open_sandbox(struct server *s, struct err *e)
+{
+    drop_str char *tool_socket = server_tools_socket(s->runtime_dir);
+    return server_sandbox_open(s->options, s->workspace, tool_socket, &s->sandbox, e);
+}
+
 static int open_environment(struct server *s, struct err *e)
 {
     const struct options *o = s->options;
@@ -259,8 +267,17 @@ static int open_environment(struct server *s, struct err *e)
                                         .gateway_token = o->kernel_gateway_token,
                                         .tool_socket = tool_socket,
                                         .approve_shell_cmds = o->approve_shell_cmds,
-                                        .require_shell_escape = o->require_shell_escape};
+                                        .require_shell_escape = o->require_shell_escape,
+                                        .sandbox = s->sandbox.variables.items,
+                                        .n_sandbox = s->sandbox.variables.count};
     return environment_make(&config, &s->env, e);
+}
+
+static void on_refused(void *ctx, const char *text)
+{
+    struct server *s = ctx;
+    s->metrics.refusals++;
+    log_write(LOG_INFO, "sandbox", "refused %s", text);
 }
 
 static void open_template(struct server *s)
@@ -292,7 +309,8 @@ static int open_session(struct server *s, struct err *e)
                    .cwd = s->workspace,
                    .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000,
                    .template = s->template,
-                   .tokens = &s->tokens},
+                   .tokens = &s->tokens,
+                   .sandbox = s->sandbox.kernels},
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
@@ -441,6 +459,7 @@ static int open_tools(struct server *s, struct err *e)
         .workspace = s->workspace,
         .runtime_dir = s->runtime_dir,
         .envp = (const char *const *)s->env.pip,
+        .sandbox = s->sandbox.servers,
         .tokens = &s->tokens,
         .sessions = s->sessions,
         .metrics = &s->metrics,
@@ -501,6 +520,9 @@ static int open_api(struct server *s, struct err *e)
         .metrics = &s->metrics,
         .audit = s->audit,
         .packages = &s->packages,
+        .sandbox_level = s->sandbox.level,
+        .sandbox_detail = s->sandbox.detail,
+        .sandboxed = o->sandbox,
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
@@ -535,6 +557,8 @@ static int open_loop(struct server *s, struct err *e)
         r = spawner_new(s->loop, &s->spawner, e);
     if (r == 0)
         r = zctx_new(&s->zctx, e);
+    if (r == 0)
+        spawner_on_refused(s->spawner, on_refused, s);
     return r;
 }
 
@@ -543,6 +567,8 @@ static int open_all(struct server *s, struct err *e)
     int r = open_workspace(s, e);
     if (r == 0)
         r = open_runtime_dir(s, e);
+    if (r == 0)
+        r = open_sandbox(s, e);
     if (r == 0)
         r = open_environment(s, e);
     if (r == 0)
@@ -585,6 +611,7 @@ static void close_all(struct server *s)
     s->audit = audit_close(s->audit);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
+    server_sandbox_done(&s->sandbox);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }

@@ -159,6 +159,7 @@ static int open_plane(struct server_tools *t, struct err *e)
     struct tools_config tools = {.loop = c->loop,
                                  .spawner = c->spawner,
                                  .envp = c->envp,
+                                 .sandbox = c->sandbox,
                                  .workspace = c->workspace,
                                  .root = c->options->mcp_root,
                                  .version = IPYBOX_VERSION,

@@ -133,15 +133,27 @@ static bool has_started(struct api *api)
     return api->core->started |= ready;
 }
 
+static void put_sandbox(const struct api_config *config, struct jsonw *w)
+{
+    if (!config->sandbox_level)
+        return;
+    jsonw_set_object(w, "sandbox");
+    jsonw_set_text(w, "level", config->sandbox_level);
+    jsonw_set_bool(w, "kernels", config->sandboxed);
+    jsonw_set_text(w, "detail", config->sandbox_detail);
+    jsonw_end(w);
+}
+
 static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
 {
     static const struct http_header headers[] = {{"Content-Type", API_TYPE},
                                                  {"Cache-Control", "no-store"}};
-    drop_buf struct buf body = BUF_INIT(1024);
+    drop_buf struct buf body = BUF_INIT(4096);
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);
     jsonw_set_text(&w, "status", well ? "ok" : why);
     jsonw_set_text(&w, "version", api->config->version);
+    put_sandbox(api->config, &w);
     jsonw_end(&w);
     http_answer(r, well ? 200 : 503, headers, 2, buf_text(&body), body.len);
 }

@@ -161,6 +161,17 @@ static void put_build(struct buf *out, const char *version)
     (void)buf_addf(out, "ipybox_build_info{version=\"%s\"} 1\n", version);
 }
 
+static void put_sandbox(struct buf *out, const struct api_config *c)
+{
+    if (!c->sandbox_level)
+        return;
+    put_head(out, "ipybox_sandbox_level", "gauge", "The isolation that this machine grants.");
+    (void)buf_addf(out, "ipybox_sandbox_level{level=\"%s\"} 1\n", c->sandbox_level);
+    put_one(out, "ipybox_sandbox_kernels", "gauge", "1: kernels run in a sandbox.", c->sandboxed);
+    put_one(out, "ipybox_sandbox_refusals_total", "counter", "Calls that sandboxes refused.",
+            c->metrics->refusals);
+}
+
 void api_metrics_get(void *ctx, struct http_request *r)
 {
     static const struct http_header type = {"Content-Type",
@@ -174,5 +185,6 @@ void api_metrics_get(void *ctx, struct http_request *r)
     put_traffic(&out, api->http);
     put_gauges(&out, api);
     put_process(&out);
+    put_sandbox(&out, api->config);
     http_answer(r, 200, &type, 1, buf_text(&out), out.len);
 }

@@ -18,6 +18,7 @@ enum {
     DRAIN_MS = 20,        /* of silence on iopub, then a dead kernel has nothing more to say */
     DRAIN_MAX_MS = 2000,
     REQUEST_CODE_MAX = 64 << 20,
+    PRIVATE_DIRS_MAX = 16,
 };
 
 enum state { STARTING, IDLE, BUSY, RETIRING };
@@ -28,6 +29,9 @@ struct kernel {
     struct token token;
     const char **envp; /* the configured one and the token */
     char *token_variable;
+    char *dir; /* its own */
+    const char *private_dirs[PRIVATE_DIRS_MAX + 1];
+    struct sandbox_spec sandbox; /* the configured one with these */
     struct child *child;
     struct link *link;
     struct loop_timer nudge, deadline, drain;
@@ -61,6 +65,7 @@ static struct kernel *free_kernel(struct kernel *kernel)
     if (kernel->config->tokens)
         token_revoke(kernel->config->tokens, &kernel->token);
     xfree(kernel->token_variable);
+    xfree(kernel->dir);
     xfree(kernel->envp);
     xfree(kernel);
     if (gone)
@@ -89,6 +94,10 @@ static void end_with(struct kernel *kernel, const struct err *why)
 
 static void describe_end(const struct kernel *kernel, const struct child_exit *how, struct err *ret)
 {
+    if (how->limit) {
+        (void)err_set(ret, -ENOMEM, "the kernel's process was killed: %s", how->limit);
+        return;
+    }
     if (how->signal == 0) {
         (void)err_set(ret, -ECHILD, "the kernel's process exited with status %d", how->code);
         return;
@@ -147,7 +156,15 @@ static void on_output(void *ctx, const char *bytes, size_t n)
     (void)buf_add(&kernel->last_words, bytes, n);
 }
 
-static const struct child_events child_events = {.output = on_output, .ended = on_ended};
+static void on_limited(void *ctx, const char *text)
+{
+    struct kernel *kernel = ctx;
+    if (kernel->state != RETIRING && kernel->events->limited)
+        kernel->events->limited(kernel->ctx, text);
+}
+
+static const struct child_events child_events = {
+    .output = on_output, .limited = on_limited, .ended = on_ended};
 
 static int start_process(struct kernel *kernel, struct err *e)
 {
@@ -157,7 +174,10 @@ static int start_process(struct kernel *kernel, struct err *e)
                           "-f",
                           link_connection_file(kernel->link),
                           NULL};
-    struct child_spec spec = {.argv = argv, .envp = kernel->envp, .cwd = kernel->config->cwd};
+    struct child_spec spec = {.argv = argv,
+                              .envp = kernel->envp,
+                              .cwd = kernel->config->cwd,
+                              .sandbox = kernel->config->sandbox ? &kernel->sandbox : NULL};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 
@@ -176,13 +196,30 @@ static void make_environment(struct kernel *kernel)
     kernel->envp[n] = kernel->token_variable;
 }
 
+static void make_sandbox(struct kernel *kernel)
+{
+    const struct sandbox_spec *configured = kernel->config->sandbox;
+    if (!configured)
+        return;
+    size_t n = 0;
+    kernel->private_dirs[n++] = kernel->dir;
+    for (const char *const *dir = configured->private_dirs; dir && *dir && n < PRIVATE_DIRS_MAX;
+         dir++)
+        kernel->private_dirs[n++] = *dir;
+    kernel->sandbox = *configured;
+    kernel->sandbox.private_dirs = kernel->private_dirs;
+}
+
 /* Out of the template when there is one that can; a fork takes a tenth of a start. */
 static int start_or_fork(struct kernel *kernel, struct err *e)
 {
     const struct kernel_config *config = kernel->config;
+    const struct template_kernel fork = {.connection_file = link_connection_file(kernel->link),
+                                         .cwd = config->cwd,
+                                         .envp = kernel->envp,
+                                         .sandbox = config->sandbox ? &kernel->sandbox : NULL};
     if (config->template && template_usable(config->template) &&
-        template_fork(config->template, link_connection_file(kernel->link), kernel->envp,
-                      config->cwd, &child_events, kernel, &kernel->child, NULL) == 0) {
+        template_fork(config->template, &fork, &child_events, kernel, &kernel->child, NULL) == 0) {
         kernel->forked = true;
         return 0;
     }
@@ -326,8 +363,9 @@ static int start_all(struct kernel *kernel, struct err *e)
     const struct kernel_config *config = kernel->config;
     char name[17];
     random_hex(name, 8);
-    drop_str char *dir = xasprintf("%s/k%s", config->runtime_dir, name);
-    int r = link_open(config->loop, config->zctx, dir, &events, kernel, &kernel->link, e);
+    kernel->dir = xasprintf("%s/k%s", config->runtime_dir, name);
+    make_sandbox(kernel);
+    int r = link_open(config->loop, config->zctx, kernel->dir, &events, kernel, &kernel->link, e);
     if (r == 0)
         r = start_or_fork(kernel, e);
     if (r == 0)

@@ -32,6 +32,8 @@ struct kernel_config { /* borrowed, for as long as a kernel of it lives */
     int64_t start_timeout_ms;
     struct template *template; /* NULL: kernels start the ordinary way */
     struct tokens *tokens;     /* each kernel gets one of its own; NULL: none */
+    /* What kernels are put behind, each with its own directory as a private one; NULL: nothing. */
+    const struct sandbox_spec *sandbox;
 };
 
 struct kernel_events {
@@ -43,6 +45,7 @@ struct kernel_events {
     void (*foreign)(void *ctx, const struct jupyter_msg *m);
     void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
     void (*heartbeat)(void *ctx, bool alive);
+    void (*limited)(void *ctx, const char *text); /* a budget was met, in a sentence; may be NULL */
     /* The last event: the process ended or never came up. `last_words`: the end of what it wrote
      * to its own standard error, "" mostly. */
     void (*ended)(void *ctx, const struct err *why, const char *last_words);

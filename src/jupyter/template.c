@@ -24,6 +24,7 @@ enum {
 struct request { /* waits for the template to come up */
     struct request *next;
     struct child_ends ends;
+    int spec; /* of its sandbox; -1: none */
     struct buf text;
 };
 
@@ -52,6 +53,7 @@ static void free_request(struct request *request)
 {
     (void)fd_close(request->ends.control);
     (void)fd_close(request->ends.output);
+    (void)fd_close(request->spec);
     buf_done(&request->text);
     xfree(request);
 }
@@ -68,7 +70,8 @@ static void drop_waiting(struct template *t)
 
 static int send_request(struct template *t, const struct request *request)
 {
-    int fds[2] = {request->ends.control, request->ends.output};
+    int fds[3] = {request->ends.control, request->ends.output, request->spec};
+    size_t bytes = (request->spec < 0 ? 2 : 3) * sizeof *fds;
     union {
         char bytes[CMSG_SPACE(sizeof fds)];
         struct cmsghdr align;
@@ -77,12 +80,12 @@ static int send_request(struct template *t, const struct request *request)
     struct msghdr message = {.msg_iov = &text,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+                             .msg_controllen = CMSG_SPACE(bytes)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fds);
-    memcpy(CMSG_DATA(header), fds, sizeof fds);
+    header->cmsg_len = CMSG_LEN(bytes);
+    memcpy(CMSG_DATA(header), fds, bytes);
     return sendmsg(t->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
@@ -105,41 +108,52 @@ static void put_environment(struct jsonw *w, const char *const *envp)
     jsonw_end(w);
 }
 
-static int make_request(struct template *t, const char *connection_file, const char *const *envp,
-                        const char *cwd, struct buf *text)
+/* Descriptors are named by their index into what is sent along. */
+static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
 {
     static const char *const nothing[] = {NULL};
-    const char *const kernel[] = {"ipykernel_launcher.py", "-f", connection_file, NULL};
-    const char *const shim[] = {t->program, "shim", "3", "--adopt", "{pid}", NULL};
+    const char *const shim[] = {t->program,  "shim", "3",         "--adopt", "{pid}",
+                                "--sandbox", "4",    "--confine", "5",       NULL};
+    const char *const plain[] = {t->program, "shim", "3", "--adopt", "{pid}", NULL};
+    jsonw_set_object(w, "middle");
+    put_words(w, "argv", sandboxed ? shim : plain);
+    put_environment(w, nothing);
+    jsonw_set_raw(w, "fds", sandboxed ? "{\"3\":0,\"4\":2}" : "{\"3\":0}");
+    if (sandboxed)
+        jsonw_set_int(w, "confine", 5);
+    jsonw_end(w);
+}
+
+static int make_request(struct template *t, const struct template_kernel *kernel, struct buf *text)
+{
+    const char *const argv[] = {"ipykernel_launcher.py", "-f", kernel->connection_file, NULL};
     struct jsonw w = JSONW(text);
     jsonw_object(&w);
     jsonw_set_int(&w, "id", ++t->requests);
     jsonw_set_object(&w, "kernel");
-    put_words(&w, "argv", kernel);
-    jsonw_set_text(&w, "connection_file", connection_file);
-    jsonw_set_text(&w, "cwd", cwd);
-    put_environment(&w, envp);
-    jsonw_set_raw(&w, "fds", "{\"1\":1,\"2\":1}"); /* by index into what is sent along */
+    put_words(&w, "argv", argv);
+    jsonw_set_text(&w, "connection_file", kernel->connection_file);
+    jsonw_set_text(&w, "cwd", kernel->cwd);
+    put_environment(&w, kernel->envp);
+    jsonw_set_raw(&w, "fds", "{\"1\":1,\"2\":1}");
     jsonw_end(&w);
-    jsonw_set_object(&w, "middle");
-    put_words(&w, "argv", shim);
-    put_environment(&w, nothing);
-    jsonw_set_raw(&w, "fds", "{\"3\":0}");
-    jsonw_end(&w);
+    put_middle(t, kernel->sandbox != NULL, &w);
     jsonw_end(&w);
     return text->failed;
 }
 
-int template_fork(struct template *t, const char *connection_file, const char *const *envp,
-                  const char *cwd, const struct child_events *events, void *ctx, struct child **ret,
-                  struct err *e)
+int template_fork(struct template *t, const struct template_kernel *kernel,
+                  const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
     struct request *request = NEW(struct request);
     request->ends = (struct child_ends){-1, -1};
+    request->spec = -1;
     request->text = BUF_INIT(REQUEST_MAX);
-    int r = make_request(t, connection_file, envp, cwd, &request->text);
+    int r = make_request(t, kernel, &request->text);
     if (r < 0)
         (void)err_set(e, r, "the environment is too large for the kernel template");
+    if (r == 0 && kernel->sandbox)
+        r = sandbox_spec_write(kernel->sandbox, &request->spec, e);
     struct child *child = NULL;
     if (r == 0)
         r = child_adopt(t->config->spawner, events, ctx, &request->ends, &child, e);

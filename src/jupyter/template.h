@@ -41,9 +41,14 @@ bool template_usable(struct template *t);
 /* Packages were installed after it was started: what it has forked may be outdated too. */
 bool template_is_stale(struct template *t);
 
-/* A kernel with exactly this environment; the events are as those of child_start(). */
-MUST_CHECK int template_fork(struct template *t, const char *connection_file,
-                             const char *const *envp, const char *cwd,
+/* A kernel with exactly this environment, behind `sandbox` (NULL: nothing); the events are as those
+ * of child_start(). */
+struct template_kernel {
+    const char *connection_file, *cwd;
+    const char *const *envp;
+    const struct sandbox_spec *sandbox;
+};
+MUST_CHECK int template_fork(struct template *t, const struct template_kernel *kernel,
                              const struct child_events *events, void *ctx, struct child **ret,
                              struct err *e);
 

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "sandbox/floor.h"
+#include "sandbox/net.h"
 
 #define BROKER_THREADS 2
 #define BROKER_BLOCKED_MAX 256
@@ -28,20 +29,27 @@ struct refusal { /* borrowed for the call */
 };
 
 struct broker_config {
-    const struct policy *policy; /* outlives the broker */
-    const struct floor *floor;   /* outlives the broker */
-    int listener;                /* taken */
-    int tasks_max;               /* 0: no limit */
+    const struct policy *policy;       /* outlives the broker */
+    const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
+    int listener;                      /* taken */
+    int tasks_max;                     /* 0: no limit */
+    const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
     bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
     void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */
     void *ctx;
 };
 
 struct broker;
+/* -EPERM: the process is dumpable, has a umask or a capability. Whoever becomes a broker (`ipybox
+ * shim`, `ipybox sandbox`) drops these first, has forked the child before, and is a subreaper if
+ * tasks are counted. A child that does not exec after that has to become dumpable again itself:
+ * its memory is read. */
 MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
 /* From now on another policy; the files' half of it must be what it was. */
 void broker_set_policy(struct broker *broker, const struct policy *policy);
 /* How often the task limit was met; for the message of the cell that met it. */
 long broker_task_refusals(const struct broker *broker);
+/* Waits for the last process of the sandbox. For who goes on living after it; NULL in, NULL out. */
+struct broker *broker_free(struct broker *broker);
 
 #endif

@@ -45,7 +45,7 @@ struct scan {
     struct verdict verdicts[VERDICTS];
 };
 
-/* Too large for a stack, and the callers have one thread. */
+/* Too large for a stack, and there is one thread that calls. */
 static struct scan the_scan;
 
 static bool read_number(const char **at, pid_t *ret)
@@ -215,6 +215,19 @@ int proctree_signal(int sig)
     }
     scan_close(s);
     return n;
+}
+
+int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+    struct scan *s = &the_scan;
+    struct proctree_stat st;
+    int r = scan_open(s);
+    if (r < 0)
+        return r;
+    for (pid_t pid; (pid = scan_next(s, &st)) > 0;)
+        fn(ctx, pid);
+    scan_close(s);
+    return 0;
 }
 
 /* One STOP round. Returns how many were still on the run, or a negative errno. A process in state

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/proctree.h - signals, ends and reaps everything below the calling process.
- * Caller:  a single-threaded process that is PID 1 or has PR_SET_CHILD_SUBREAPER: an orphan comes
+ * Caller:  one thread of a process that is PID 1 or has PR_SET_CHILD_SUBREAPER: an orphan comes
  *          to it, so "waitpid says ECHILD" means that nothing is left below. The server itself
  *          never calls this: it blocks.
  * Finds:   descendants by walking up the parent links of /proc/PID/stat, whatever sessions or
@@ -25,6 +25,9 @@ struct proctree_stat { /* the first fields of /proc/PID/stat, see proc(5) */
 /* Parses the text of a /proc/PID/stat. The name in it may hold spaces, parentheses and newlines:
  * everything up to the last ')' is skipped. -EBADMSG: not such a text. */
 MUST_CHECK int proctree_parse(const char *text, struct proctree_stat *ret);
+
+/* Calls fn for every descendant that is no zombie. Returns 0 or as proctree_signal(). */
+int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 /* Sends `sig` once to every descendant that is no zombie. Returns how many were signalled, or a
  * negative errno: /proc cannot be read or shows another PID namespace. Children forked while it

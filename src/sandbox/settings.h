@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/settings.h - the settings of a sandbox as they were written: srt's JSON, plain data.
- * Source:  the configuration of Anthropic's sandbox-runtime; docs/sandbox.md has the table of keys.
+ * Source:  the configuration of Anthropic's sandbox-runtime; docs/sandbox-settings.md has the
+ *          table of keys.
  * Errors:  an unknown key, a value of another kind, settings that contradict each other or ask for
  *          something that is not enforced here: -EINVAL, and the message names the key. Nothing is
  *          ever replaced by a default.
@@ -32,7 +33,10 @@ struct sandbox_settings {
     bool allow_git_config;
     int mandatory_deny_search_depth;
 
-    struct words ignored_violations; /* what the log of refusals passes over */
+    /* What the log of refusals passes over, in pairs: a part of the command or "*", a part of the
+     * path. */
+    struct words ignored_violations;
+    struct words without_effect; /* keys that were set and mean nothing here */
 };
 
 /* The settings of the documents: read all but .env, write the workspace, no network. */

@@ -2,7 +2,8 @@
  *
  * Who is who: the server execs this process; it forks the child (or adopts one), then only polls
  * its control socket, a signalfd and, until the child has exec'ed, the pipe on which a failed start
- * is told. One thread, no allocation, so fork is safe and memory stays at a few pages. */
+ * is told. There is one thread and nothing was allocated when it forks. Where the child has a
+ * broker, its threads come after that; all that is here stays in the first one. */
 #include "sandbox/shim.h"
 
 #include <errno.h>
@@ -23,7 +24,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sandbox/budget.h"
+#include "sandbox/confine.h"
+#include "sandbox/guard.h"
 #include "sandbox/proctree.h"
+#include "sandbox/shim_tell.h"
 
 enum { USAGE_STATUS = 2, NO_DEADLINE = -1 };
 
@@ -37,29 +42,41 @@ struct shim {
     pid_t child;      /* 0: reaped or never made */
     int64_t deadline; /* when an outside TERM becomes a KILL; NO_DEADLINE */
     bool kill;        /* end everything */
+    int spec;         /* -1: the child has no walls */
+    int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
+    struct guard *guard;
+    struct sandbox_limits limits;
+    int64_t next_look; /* at its memory; NO_DEADLINE: there is no limit */
+    long task_refusals;
+    struct teller teller;
 };
 
 const char *shim_step_name(int step)
 {
     static const char *const names[SHIM_STEP__COUNT] = {
-        [SHIM_STEP_SETUP] = "setup",   [SHIM_STEP_FORK] = "fork",     [SHIM_STEP_SETSID] = "setsid",
-        [SHIM_STEP_PARENT] = "parent", [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
-        [SHIM_STEP_ADOPT] = "adopt",
+        [SHIM_STEP_SETUP] = "setup",   [SHIM_STEP_FORK] = "fork",
+        [SHIM_STEP_SETSID] = "setsid", [SHIM_STEP_PARENT] = "parent",
+        [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
+        [SHIM_STEP_ADOPT] = "adopt",   [SHIM_STEP_SANDBOX] = "sandbox",
     };
     return step > 0 && step < SHIM_STEP__COUNT ? names[step] : "unknown step";
 }
 
-/* The server may be gone; end of file tells us so in its turn. */
 static void report(const struct shim *s, enum shim_kind kind, int32_t a, int32_t b)
 {
-    const struct shim_report r = {.kind = kind, .a = a, .b = b};
-    (void)send(s->control, &r, sizeof r, MSG_NOSIGNAL | MSG_DONTWAIT);
+    teller_report(&s->teller, kind, a, b, NULL);
 }
 
 static int failed(const struct shim *s, int code, enum shim_step step)
 {
     report(s, SHIM_FAILED, code, (int32_t)step);
     return -code;
+}
+
+static int failed_sandbox(const struct shim *s, const struct err *why)
+{
+    teller_report(&s->teller, SHIM_FAILED, -why->code, SHIM_STEP_SANDBOX, why->msg);
+    return why->code;
 }
 
 /* All but those that a fault of our own raises: blocked they would kill anyway, only later. */
@@ -81,7 +98,9 @@ static int setup(struct shim *s)
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-        fcntl(s->control, F_SETFD, FD_CLOEXEC) < 0)
+        fcntl(s->control, F_SETFD, FD_CLOEXEC) < 0 ||
+        (s->spec >= 0 && fcntl(s->spec, F_SETFD, FD_CLOEXEC) < 0) ||
+        (s->confine >= 0 && fcntl(s->confine, F_SETFD, FD_CLOEXEC) < 0))
         return failed(s, errno, SHIM_STEP_SETUP);
     (void)setpgid(0, 0); /* a session leader already has a group of its own */
     return 0;
@@ -106,32 +125,47 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void become_child(pid_t shim, int pipe_fd, char **words)
+struct start { /* what the child needs */
+    pid_t shim;
+    int pipe_fd;
+    int confine; /* its end; -1: no walls */
+    char **words;
+};
+
+static void become_child(const struct start *start)
 {
+    int pipe_fd = start->pipe_fd, step;
     if (setsid() < 0)
         child_fail(pipe_fd, SHIM_STEP_SETSID);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != start->shim)
         child_fail(pipe_fd, SHIM_STEP_PARENT);
     const struct rlimit no_core = {0, 0};
     if (setrlimit(RLIMIT_CORE, &no_core) < 0)
         child_fail(pipe_fd, SHIM_STEP_LIMITS);
     reset_signals();
-    (void)execvp(words[0], words);
+    if (start->confine >= 0 && confine_self(start->confine, &step) < 0)
+        _exit(127); /* the shim was told */
+    (void)execvp(start->words[0], start->words);
     child_fail(pipe_fd, SHIM_STEP_EXEC);
 }
 
 static int start_child(struct shim *s, char **words)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    int ends[2], pair[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) < 0 ||
+        (s->spec >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0))
         return failed(s, errno, SHIM_STEP_SETUP);
-    pid_t self = getpid();
+    const struct start start = {getpid(), ends[1], pair[1], words};
     pid_t pid = fork();
-    if (pid == 0)
-        become_child(self, ends[1], words);
+    if (pid == 0) {
+        (void)fd_close(pair[0]); /* or it would not see that we have gone */
+        become_child(&start);
+    }
     int code = errno;
     (void)fd_close(ends[1]);
+    (void)fd_close(pair[1]);
     s->start = ends[0];
+    s->confine = pair[0];
     if (pid < 0)
         return failed(s, code, SHIM_STEP_FORK);
     s->child = pid;
@@ -144,7 +178,8 @@ static int adopt_child(struct shim *s, pid_t pid)
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
         return failed(s, errno, SHIM_STEP_ADOPT);
     s->child = pid;
-    report(s, SHIM_STARTED, pid, 0);
+    if (s->spec < 0)
+        report(s, SHIM_STARTED, pid, 0);
     return 0;
 }
 
@@ -161,7 +196,7 @@ static void close_between(int from, int to)
 /* The descriptors that were for the child only. */
 static void drop_descriptors(const struct shim *s)
 {
-    int keep[] = {s->control, s->signals, s->start};
+    int keep[] = {s->control, s->signals, s->start, s->spec, s->confine};
     int from = STDERR_FILENO + 1;
     for (;;) {
         int next = INT32_MAX;
@@ -181,6 +216,79 @@ static void drop_descriptors(const struct shim *s)
             (void)dup2(null, fd);
     }
 }
+
+/* --- walls ---------------------------------------------------------------------------------- */
+
+static int make_walls(struct shim *s, struct err *e)
+{
+    struct sandbox_spec *spec = NULL;
+    int r = guard_settle(e);
+    if (r == 0)
+        r = sandbox_spec_read(s->spec, &spec, e);
+    if (r < 0)
+        return r;
+    s->limits = spec->limits;
+    r = guard_open(spec, &s->guard, e);
+    (void)sandbox_spec_free(spec);
+    return r < 0 ? r : guard_offer(s->guard, s->confine, e);
+}
+
+static int offer_walls(struct shim *s)
+{
+    struct err e = ERR_NONE;
+    if (s->spec < 0)
+        return 0;
+    int r = make_walls(s, &e);
+    s->spec = fd_close(s->spec);
+    return r < 0 ? failed_sandbox(s, &e) : 0;
+}
+
+/* The child has answered, or has gone. */
+static int on_confined(struct shim *s)
+{
+    struct err e = ERR_NONE;
+    if (guard_accept(s->guard, s->confine, 0, teller_refused, &s->teller, &e) < 0)
+        return failed_sandbox(s, &e);
+    s->confine = fd_close(s->confine);
+    if (!guard_has_broker(s->guard))
+        s->guard = guard_free(s->guard);
+    if (s->limits.memory > 0 || s->limits.tasks > 0)
+        s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+    if (s->start < 0)
+        report(s, SHIM_STARTED, s->child, 0);
+    return 0;
+}
+
+/* Once, however often it was met since the last look. */
+static void tell_tasks(struct shim *s)
+{
+    char text[200];
+    long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
+    if (refusals <= s->task_refusals)
+        return;
+    (void)snprintf(text, sizeof text, "the limit of %d tasks (--kernel-tasks) was reached",
+                   s->limits.tasks);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
+    s->task_refusals = refusals;
+}
+
+/* A tree that is too large is ended. */
+static void look_at_budgets(struct shim *s)
+{
+    char text[200];
+    tell_tasks(s);
+    uint64_t most = s->limits.memory;
+    if (most > 0 && budget_exceeds(most)) {
+        (void)snprintf(text, sizeof text,
+                       "the limit of %llu MiB memory (--kernel-memory) was reached",
+                       (unsigned long long)(most >> 20));
+        teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_MEMORY, 0, text);
+        s->kill = true;
+    }
+    s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+}
+
+/* --- the child's life ----------------------------------------------------------------------- */
 
 /* The start pipe has a failure, or has ended because exec succeeded. */
 static int on_start(struct shim *s)
@@ -250,40 +358,69 @@ static bool reap(struct shim *s, int *ret_status)
     return ended;
 }
 
+static bool is_due(int64_t when)
+{
+    return when != NO_DEADLINE && clock_ms() >= when;
+}
+
 static int time_left(const struct shim *s)
 {
-    if (s->deadline == NO_DEADLINE)
+    int64_t next = s->deadline;
+    if (s->next_look != NO_DEADLINE && (next == NO_DEADLINE || s->next_look < next))
+        next = s->next_look;
+    if (next == NO_DEADLINE)
         return -1;
-    int64_t left = s->deadline - clock_ms();
+    int64_t left = next - clock_ms();
     return left > 0 ? (int)left : 0;
+}
+
+/* What has come up. Negative: the child never started. */
+static int act(struct shim *s, const struct pollfd *fds)
+{
+    int r = 0;
+    if (fds[3].revents)
+        r = on_confined(s);
+    else if (fds[2].revents)
+        r = on_start(s);
+    if (r < 0)
+        return r;
+    if (fds[0].revents)
+        on_control(s);
+    if (fds[1].revents)
+        on_signals(s);
+    if (is_due(s->next_look))
+        look_at_budgets(s);
+    if (is_due(s->deadline))
+        s->kill = true;
+    return 0;
+}
+
+static bool is_starting(const struct shim *s)
+{
+    return s->start >= 0 || s->confine >= 0;
 }
 
 /* Until the child has ended or must end. 0, or negative: it never started. */
 static int watch(struct shim *s, int *ret_status)
 {
-    while (!(s->start < 0 && reap(s, ret_status)) && !s->kill) {
+    while (!(!is_starting(s) && reap(s, ret_status)) && !s->kill) {
+        /* -1 is passed over. How the confinement ended decides before the pipe does. */
         struct pollfd fds[] = {{s->control, POLLIN, 0},
                                {s->signals, POLLIN, 0},
-                               {s->start, POLLIN, 0}}; /* -1 is passed over */
-        if (poll(fds, 3, time_left(s)) < 0 && errno != EINTR)
+                               {s->confine < 0 ? s->start : -1, POLLIN, 0},
+                               {s->confine, POLLIN, 0}};
+        if (poll(fds, 4, time_left(s)) < 0 && errno != EINTR)
             s->kill = true;
-        if (fds[2].revents) {
-            int r = on_start(s);
-            if (r < 0)
-                return r;
-        }
-        if (fds[0].revents)
-            on_control(s);
-        if (fds[1].revents)
-            on_signals(s);
-        if (s->deadline != NO_DEADLINE && time_left(s) == 0)
-            s->kill = true;
+        int r = s->kill ? 0 : act(s, fds);
+        if (r < 0)
+            return r;
     }
     return 0;
 }
 
-static void report_exit(const struct shim *s, int status)
+static void report_exit(struct shim *s, int status)
 {
+    tell_tasks(s);
     if (WIFEXITED(status))
         report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else
@@ -323,19 +460,53 @@ static bool is_control(int fd)
            type == SOCK_SEQPACKET;
 }
 
+/* The words behind CONTROL_FD. False: they are not of either form. */
+static bool parse_words(struct shim *s, int argc, char **argv, pid_t *ret_adopt, char ***ret_words)
+{
+    int at = 0;
+    if (argc >= 2 && strcmp(argv[0], "--adopt") == 0) {
+        *ret_adopt = parse_number(argv[1]);
+        at = 2;
+    }
+    if (argc - at >= 2 && strcmp(argv[at], "--sandbox") == 0) {
+        s->spec = parse_number(argv[at + 1]);
+        if (s->spec < 0)
+            return false;
+        at += 2;
+    }
+    if (*ret_adopt > 0 && s->spec >= 0 && argc - at == 2 && strcmp(argv[at], "--confine") == 0) {
+        s->confine = parse_number(argv[at + 1]);
+        return is_control(s->confine);
+    }
+    if (*ret_adopt != 0)
+        return *ret_adopt > 0 && s->spec < 0 && argc == at;
+    *ret_words = argv + at + 1;
+    return argc - at >= 2 && strcmp(argv[at], "--") == 0;
+}
+
 int shim_main(int argc, char **argv)
 {
-    struct shim s = {.signals = -1, .start = -1, .deadline = NO_DEADLINE};
-    bool adopt = argc == 4 && strcmp(argv[2], "--adopt") == 0;
-    bool start = argc >= 4 && strcmp(argv[2], "--") == 0;
+    static struct shim s; /* the broker's threads know it to the end */
+    s = (struct shim){.signals = -1,
+                      .start = -1,
+                      .deadline = NO_DEADLINE,
+                      .spec = -1,
+                      .confine = -1,
+                      .next_look = NO_DEADLINE};
+    char **words = NULL;
+    pid_t adopt = 0;
     s.control = argc >= 2 ? parse_number(argv[1]) : -1;
-    pid_t pid = adopt ? parse_number(argv[3]) : 0;
-    if ((!adopt && !start) || (adopt && pid <= 0) || !is_control(s.control)) {
+    if (!is_control(s.control) || !parse_words(&s, argc - 2, argv + 2, &adopt, &words)) {
         (void)dprintf(STDERR_FILENO, "ipybox shim: this role is started by the server only\n");
         return USAGE_STATUS;
     }
-    if (setup(&s) < 0 || (adopt ? adopt_child(&s, pid) : start_child(&s, argv + 3)) < 0)
+    teller_init(&s.teller, s.control);
+    if (setup(&s) < 0 || (adopt ? adopt_child(&s, adopt) : start_child(&s, words)) < 0)
         return 1;
     drop_descriptors(&s);
+    if (offer_walls(&s) < 0) {
+        (void)proctree_end(0);
+        return 1;
+    }
     return supervise(&s);
 }

@@ -7,8 +7,8 @@
  *           was killed. The shim holds no data, no capability and cannot be traced.
  * Start:    the server makes socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC), keeps one end,
  *           and runs one of
- *               ipybox shim CONTROL_FD -- PROGRAM ARG...
- *               ipybox shim CONTROL_FD --adopt PID
+ *               ipybox shim CONTROL_FD [--sandbox FD] -- PROGRAM ARG...
+ *               ipybox shim CONTROL_FD --adopt PID [--sandbox FD --confine SOCK]
  *           with the other end as CONTROL_FD (not close-on-exec), the child's 0, 1 and 2, its
  *           environment and working directory. Further descriptors that are not close-on-exec go
  *           to the child; the shim keeps none of them, so end-of-file on a pipe of the child means
@@ -16,11 +16,20 @@
  * --adopt:  the calling process forked PID and then execs the shim: exec keeps children. PID has
  *           already done setsid(); it should set PR_SET_PDEATHSIG itself, and must have been
  *           forked by the main thread (that signal follows the thread).
+ * Walls:    FD holds what spec.h describes. The child goes behind it before anything of it runs;
+ *           then the shim is its broker (broker.h). SOCK is the broker's end of a pair as in
+ *           confine.h, whose other end PID has. A child that cannot be confined is never run:
+ *           FAILED. When the shim is killed every call that the broker answers fails in whoever
+ *           is left.
  * To it:    one byte per message, enum shim_order. End of file, also after kill -9 of the server,
  *           is SHIM_KILL. What comes before STARTED was reported is lost, but for SHIM_KILL.
- * From it:  struct shim_report per message:
+ * From it:  struct shim_report per message, with a text behind it that may be empty:
  *             STARTED  once, when exec has succeeded. a = PID of the child, b = 0
- *             FAILED   instead of it. a = errno, b = enum shim_step. The last message.
+ *             FAILED   instead of it. a = errno, b = enum shim_step; text: of the sandbox's step.
+ *                      The last message.
+ *             REFUSED  the policy has refused a call. a = the caller, b = how many refusals were
+ *                      not told before (there are too many); text: "call=CALL path=PATH".
+ *             LIMIT    a budget was used up. a = enum shim_limit; text: which, and how much it is.
  *             EXITED   once after STARTED (with a SHIM_KILL before it, alone). a = exit
  *                      status or -1, b = signal or 0. Then the shim ends what the child left
  *                      behind, without grace, and goes; with SHIM_KILL the report comes when all
@@ -36,6 +45,10 @@
 #include <stdint.h>
 
 #define SHIM_TERM_GRACE_MS 2000
+#define SHIM_TEXT_MAX 1024       /* bytes behind a report */
+#define SHIM_REFUSALS_BURST 20   /* reports of refusals at once, */
+#define SHIM_REFUSALS_SECOND 10  /* and in each second after that */
+#define SHIM_MEMORY_CHECK_MS 200 /* between two looks at how much memory the tree has */
 
 enum shim_order {
     SHIM_INTERRUPT = 'I', /* SIGINT to the child's process group */
@@ -44,7 +57,9 @@ enum shim_order {
     SHIM_KILL = 'K',      /* end the whole tree at once */
 };
 
-enum shim_kind { SHIM_STARTED = 1, SHIM_FAILED, SHIM_EXITED };
+enum shim_kind { SHIM_STARTED = 1, SHIM_FAILED, SHIM_EXITED, SHIM_REFUSED, SHIM_LIMIT };
+
+enum shim_limit { SHIM_LIMIT_MEMORY = 1 /* the tree is killed */, SHIM_LIMIT_TASKS };
 
 enum shim_step {                      /* where a start failed */
                  SHIM_STEP_SETUP = 1, /* the shim's own: signalfd, prctl, pipe */
@@ -53,7 +68,8 @@ enum shim_step {                      /* where a start failed */
                  SHIM_STEP_PARENT, /* the shim had gone already */
                  SHIM_STEP_LIMITS,
                  SHIM_STEP_EXEC,
-                 SHIM_STEP_ADOPT, /* PID is no child of ours */
+                 SHIM_STEP_ADOPT,   /* PID is no child of ours */
+                 SHIM_STEP_SANDBOX, /* the walls; the text says which part of them */
                  SHIM_STEP__COUNT
 };
 

@@ -18,7 +18,8 @@
 #include "sandbox/shim.h"
 
 enum {
-    SHIM_FD = 3, /* where the shim finds its end of the socket */
+    SHIM_FD = 3, /* where the shim finds its end of the socket, */
+    SPEC_FD = 4, /* and what its child is put behind */
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
     FD_SCAN_MAX = 65536,
@@ -27,6 +28,8 @@ enum {
 struct spawner {
     struct loop *loop;
     struct child *children;
+    void (*refused)(void *ctx, const char *text); /* NULL: nobody wants to know */
+    void *refused_ctx;
 };
 
 struct stream { /* our end of one of the child's pipes */
@@ -43,12 +46,14 @@ struct child {
     struct stream input, output, errors; /* the first and the last of a piped child */
     struct loop_timer patience;          /* of a gentle end */
     int64_t grace_ms;
+    char *limit;                       /* the budget that ended it */
     const struct child_events *events; /* NULL once it was given up or has ended */
     void *ctx;
 };
 
 struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
     int control, input, output, errors;
+    int spec; /* -1: no walls */
 };
 
 static void close_stream(struct stream *stream)
@@ -63,6 +68,7 @@ static void close_ends(const struct ends *ends)
     (void)fd_close(ends->input);
     (void)fd_close(ends->output);
     (void)fd_close(ends->errors);
+    (void)fd_close(ends->spec);
 }
 
 /* What whoever started us left open is none of a child's business; what we open is close-on-exec
@@ -111,6 +117,7 @@ static void free_child(struct child *child)
     close_stream(&child->input);
     close_stream(&child->output);
     close_stream(&child->errors);
+    xfree(child->limit);
     xfree(child);
 }
 
@@ -177,7 +184,27 @@ static void on_input(void *ctx, unsigned events)
         child->events->writable(child->ctx);
 }
 
-static void on_report(struct child *child, const struct shim_report *report)
+static void on_refused(const struct spawner *spawner, const struct shim_report *report,
+                       const char *text)
+{
+    drop_str char *more =
+        report->b > 0 ? xasprintf(", and %d more before it", (int)report->b) : NULL;
+    drop_str char *line = xasprintf("pid=%d %s%s", (int)report->a, text, more ? more : "");
+    if (spawner->refused)
+        spawner->refused(spawner->refused_ctx, line);
+}
+
+static void on_limit(struct child *child, const struct shim_report *report, const char *text)
+{
+    if (report->a == SHIM_LIMIT_MEMORY) {
+        xfree(child->limit);
+        child->limit = xstrdup(text);
+    } else if (child->events && child->events->limited) {
+        child->events->limited(child->ctx, text);
+    }
+}
+
+static void on_report(struct child *child, const struct shim_report *report, const char *text)
 {
     struct err why = ERR_NONE;
     switch (report->kind) {
@@ -185,7 +212,7 @@ static void on_report(struct child *child, const struct shim_report *report)
         return;
     case SHIM_FAILED:
         (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
-                      strerror(report->a));
+                      *text ? text : strerror(report->a));
         tell_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
@@ -193,7 +220,16 @@ static void on_report(struct child *child, const struct shim_report *report)
             ;
         while (child->events && child->errors.io && read_stream(child, &child->errors))
             ;
-        tell_ended(child, &(struct child_exit){.code = report->a, .signal = report->b}, NULL);
+        tell_ended(
+            child,
+            &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
+            NULL);
+        return;
+    case SHIM_REFUSED:
+        on_refused(child->spawner, report, text);
+        return;
+    case SHIM_LIMIT:
+        on_limit(child, report, text);
         return;
     }
 }
@@ -204,13 +240,17 @@ static void on_control(void *ctx, unsigned events)
     struct child *child = ctx;
     for (;;) {
         struct shim_report report;
-        ssize_t n = recv(child->control, &report, sizeof report, MSG_DONTWAIT);
+        char text[SHIM_TEXT_MAX + 1];
+        struct iovec parts[] = {{&report, sizeof report}, {text, SHIM_TEXT_MAX}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        ssize_t n = recvmsg(child->control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
             return;
-        if (n == (ssize_t)sizeof report) {
-            on_report(child, &report);
+        if (n >= (ssize_t)sizeof report) {
+            text[(size_t)n - sizeof report] = '\0';
+            on_report(child, &report, text);
             continue;
         }
         struct err why = ERR_NONE;
@@ -233,6 +273,8 @@ static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd,
                                              ends->errors < 0 ? ends->output : ends->errors, 2);
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(actions, ends->control, SHIM_FD);
+    if (r == 0 && ends->spec >= 0)
+        r = posix_spawn_file_actions_adddup2(actions, ends->spec, SPEC_FD);
     if (r == 0 && cwd)
         r = posix_spawn_file_actions_addchdir_np(actions, cwd);
     return r;
@@ -261,12 +303,17 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
     size_t n = 0;
     while (spec->argv[n])
         n++;
-    const char **argv = xcalloc(n + 5, sizeof *argv);
-    argv[0] = "ipybox";
-    argv[1] = "shim";
-    argv[2] = "3";
-    argv[3] = "--";
-    memcpy(&argv[4], spec->argv, n * sizeof *argv);
+    const char **argv = xcalloc(n + 7, sizeof *argv);
+    size_t at = 0;
+    argv[at++] = "ipybox";
+    argv[at++] = "shim";
+    argv[at++] = "3";
+    if (ends->spec >= 0) {
+        argv[at++] = "--sandbox";
+        argv[at++] = "4";
+    }
+    argv[at++] = "--";
+    memcpy(&argv[at], spec->argv, n * sizeof *argv);
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
@@ -282,8 +329,8 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
                  struct err *e)
 {
     (void)spawner;
-    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_FD + 1);
-    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1};
+    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
+    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
@@ -293,6 +340,13 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
                   ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
     return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
+}
+
+void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
+                        void *ctx)
+{
+    spawner->refused = refused;
+    spawner->refused_ctx = ctx;
 }
 
 void spawner_reap(struct spawner *spawner)
@@ -306,12 +360,13 @@ void spawner_reap(struct spawner *spawner)
     }
 }
 
-/* A descriptor that is already 3 would keep its close-on-exec flag through dup2(3, 3). */
+/* A descriptor that is already 3 would keep its close-on-exec flag through dup2(3, 3), and one that
+ * is 4 would be written over. */
 static int move_up(int fd)
 {
-    if (fd < 0 || fd > SHIM_FD)
+    if (fd < 0 || fd > SPEC_FD)
         return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_FD + 1);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
     (void)fd_close(fd);
     return moved;
 }
@@ -353,7 +408,8 @@ static struct child *open_child(struct spawner *spawner, bool piped, struct ends
         return NULL;
     }
     struct child *child = new_child(spawner, sockets[0]);
-    *ret = (struct ends){.control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1};
+    *ret = (struct ends){
+        .control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1, .spec = -1};
     int r = open_pipe(0, &child->output, &ret->output, e);
     if (r == 0 && piped)
         r = open_pipe(1, &child->input, &ret->input, e);
@@ -400,13 +456,18 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     struct child *child = open_child(spawner, spec->piped, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
-    int r = spawn_shim(spec, &ends, &child->shim);
+    int r = spec->sandbox ? sandbox_spec_write(spec->sandbox, &ends.spec, e) : 0;
+    bool wrote = r == 0;
+    ends.spec = move_up(ends.spec);
+    if (wrote)
+        r = spawn_shim(spec, &ends, &child->shim);
     close_ends(&ends);
     if (r < 0) {
         child->shim = 0;
         reap(child);
-        return err_set(e, r, "start %s in %s: %s", spec->argv[0], spec->cwd ? spec->cwd : ".",
-                       strerror(-r));
+        return !wrote ? r
+                      : err_set(e, r, "start %s in %s: %s", spec->argv[0],
+                                spec->cwd ? spec->cwd : ".", strerror(-r));
     }
     r = watch(child, events, ctx, e);
     if (r == 0)

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "loop/loop.h"
+#include "sandbox/spec.h"
 
 struct spawner;
 MUST_CHECK int spawner_new(struct loop *loop, struct spawner **ret, struct err *e);
@@ -25,16 +26,22 @@ MUST_CHECK int spawner_new(struct loop *loop, struct spawner **ret, struct err *
 /* Kills what still runs and waits for it, at most wait_ms. NULL in, NULL out. */
 struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms);
 
+/* What the policies of sandboxed children refused: "pid=17 call=openat path=/x". */
+void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
+                        void *ctx);
+
 struct child_spec {
     const char *const *argv; /* argv[0] is looked up in the environment's PATH */
     const char *const *envp;
     const char *cwd;
     bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
+    const struct sandbox_spec *sandbox; /* what it is put behind; NULL: nothing */
 };
 
 struct child_exit {
-    int code;   /* exit status, -1 when a signal ended it */
-    int signal; /* 0, or the signal that ended it */
+    int code;          /* exit status, -1 when a signal ended it */
+    int signal;        /* 0, or the signal that ended it */
+    const char *limit; /* why the shim ended it: a budget that was used up; NULL; borrowed */
 };
 
 struct child_events {
@@ -43,6 +50,8 @@ struct child_events {
     /* Piped: bytes that it wrote to 2, and: child_write() takes bytes again, or has failed. */
     void (*errors)(void *ctx, const char *bytes, size_t n);
     void (*writable)(void *ctx);
+    /* It met a limit that does not end it, in a sentence; may be NULL. */
+    void (*limited)(void *ctx, const char *text);
     /* The last event: the child ended, or (how == NULL) it never ran, for this reason. */
     void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
 };

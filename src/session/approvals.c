@@ -156,16 +156,16 @@ void approvals_watch(struct approvals *all,
 int approvals_check_policy(const struct json *policy, struct err *e)
 {
     struct policy *parsed = NULL;
-    int r = policy_new(&(struct approvals_config){.policy = policy}, &parsed, e);
+    int r = policy_open(&(struct approvals_config){.policy = policy}, &parsed, e);
     if (r == 0)
-        (void)policy_free(parsed);
+        (void)policy_close(parsed);
     return r;
 }
 
 int approvals_open(const struct approvals_config *config, struct approvals **ret, struct err *e)
 {
     struct policy *policy = NULL;
-    int r = policy_new(config, &policy, e);
+    int r = policy_open(config, &policy, e);
     if (r < 0)
         return r;
     struct approvals *approvals = NEW(struct approvals);
@@ -247,7 +247,7 @@ struct approvals *approvals_close(struct approvals *all)
     while (all->restricted)
         drop_restricted(&all->restricted);
     loop_defer_stop(all->config.loop, &all->tell);
-    (void)policy_free(all->policy);
+    (void)policy_close(all->policy);
     xfree(all);
     return NULL;
 }

@@ -24,6 +24,7 @@ struct metrics {
     uint64_t output_bytes; /* text that cells printed */
     uint64_t verdicts[METRICS_VERDICTS];
     uint64_t calls[METRICS_OUTCOMES];
+    uint64_t refusals; /* calls that sandboxes refused, as far as they were told */
 };
 
 /* Upper bounds of the buckets in ms; what is longer is in the last, unbounded one. */

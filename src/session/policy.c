@@ -168,7 +168,7 @@ static int read_policy(struct policy *policy, const struct json *json, struct er
     return 0;
 }
 
-int policy_new(const struct approvals_config *config, struct policy **ret, struct err *e)
+int policy_open(const struct approvals_config *config, struct policy **ret, struct err *e)
 {
     const struct json *json = config->policy;
     struct policy *policy = NEW(struct policy);
@@ -176,7 +176,7 @@ int policy_new(const struct approvals_config *config, struct policy **ret, struc
     policy->ask_for = config->ask_for;
     int r = json ? read_policy(policy, json, e) : 0;
     if (r < 0)
-        policy = policy_free(policy);
+        policy = policy_close(policy);
     else
         *ret = policy;
     return r;
@@ -208,7 +208,7 @@ static void drop_pins(struct policy *policy)
     }
 }
 
-struct policy *policy_free(struct policy *policy)
+struct policy *policy_close(struct policy *policy)
 {
     if (!policy)
         return NULL;

@@ -18,9 +18,9 @@
 #define POLICY_PINS_MAX 16384
 
 struct policy;
-MUST_CHECK int policy_new(const struct approvals_config *config, struct policy **ret,
-                          struct err *e);
-struct policy *policy_free(struct policy *policy); /* NULL in, NULL out */
+MUST_CHECK int policy_open(const struct approvals_config *config, struct policy **ret,
+                           struct err *e);
+struct policy *policy_close(struct policy *policy); /* NULL in, NULL out */
 
 enum policy_action { POLICY_ALLOW, POLICY_ASK, POLICY_DENY };
 

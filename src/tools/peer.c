@@ -379,6 +379,7 @@ static int open_transport(struct peer *peer, struct err *e)
             .argv = (const char *const *)params->argv,
             .envp = (const char *const *)params->envp,
             .cwd = params->cwd,
+            .sandbox = tools->sandbox,
             .close_grace_ms = CLOSE_GRACE_MS,
             .log = on_stderr,
             .log_ctx = peer,

@@ -78,6 +78,7 @@ struct transport_stdio_config { /* copied */
     const char *const *argv;
     const char *const *envp;
     const char *cwd;
+    const struct sandbox_spec *sandbox; /* NULL: none */
     int64_t close_grace_ms; /* from the end of its input to TERM, and from TERM to KILL */
     /* Each line of its standard error, and what is no message on its standard output; at most 4 KiB
      * at once, unescaped. It must not close the transport. NULL: nobody wants them. */

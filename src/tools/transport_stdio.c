@@ -350,8 +350,11 @@ int transport_stdio_open(const struct transport_stdio_config *config,
     s->out = BUF_INIT(2 * TRANSPORT_BACKLOG_MAX); /* the part that was written included */
     s->err_line = BUF_INIT(LOG_LINE_MAX);
     s->words = BUF_INIT(2 * TRANSPORT_STDERR_KEPT);
-    struct child_spec spec = {
-        .argv = config->argv, .envp = config->envp, .cwd = config->cwd, .piped = true};
+    struct child_spec spec = {.argv = config->argv,
+                              .envp = config->envp,
+                              .cwd = config->cwd,
+                              .piped = true,
+                              .sandbox = config->sandbox};
     int r = child_start(config->spawner, &spec, &child_events, s, &s->child, e);
     if (r < 0) {
         free_it(s);

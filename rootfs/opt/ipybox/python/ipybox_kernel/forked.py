@@ -15,6 +15,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel import launch, shell_approval
 from ipybox_kernel.app import App, plain_output
+from ipybox_kernel.confine import confine
 from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel
 
 
@@ -44,6 +45,8 @@ class ForkedApp(App):
         try:
             become_kernel(request, channel)
             self.open_crash_report()
+            if request.confine is not None:
+                confine(request.confine)
             self._set_environment()
             self.shell_runner = shell_approval.prepare()
             self._connect(request.connection_file)

@@ -69,6 +69,8 @@ class Request:
         self.executed: int | None = None  # in the kernel: a pipe, at its end when `middle` executed
         middle = fields.get("middle")
         self.middle = None if middle is None else Part(middle, fds)
+        self.confine_at: int | None = None if middle is None else middle.get("confine")
+        self.confine: int | None = None  # in the kernel: its end of the pair with its broker
 
 
 class Part:
@@ -106,7 +108,7 @@ def become_kernel(request: Request, channel: Channel) -> None:
     if os.getppid() != request.parent:
         os._exit(1)
     place(request.kernel.fds)
-    close_private({channel.socket.fileno(), request.executed})
+    close_private({channel.socket.fileno(), request.executed, request.confine})
     os.environ.clear()
     os.environ.update(request.kernel.env)
     time.tzset()
@@ -116,6 +118,10 @@ def become_kernel(request: Request, channel: Channel) -> None:
         if place_in_path:
             sys.path.insert(0, place_in_path)
     new_secrets()
+    if "tempfile" in sys.modules:
+        import tempfile
+
+        tempfile.tempdir = None  # chosen in another environment
 
 
 def await_middle(request: Request) -> None:

@@ -18,12 +18,14 @@ Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by ind
                 "cwd": "/...",
                 "env": {...},         all of its environment
                 "fds": {"1": 0}},     its descriptors; 0, 1 and 2 are else the template's own
-     "middle": {"argv": [...], "env": {...}, "fds": {...}}}
+     "middle": {"argv": [...], "env": {...}, "fds": {...}, "confine": 5}}
 
 Without "middle" (or null) the kernel is a child of the template. With it, the kernel's parent is a
 process of its own, a child subreaper, which then executes "argv", where "{pid}" stands for the
-kernel's process id. SIGINT, SIGPIPE and SIGXFSZ have their defaults there. A kernel leads its own
-session; it is killed (SIGKILL) when its parent ends.
+kernel's process id. SIGINT, SIGPIPE and SIGXFSZ have their defaults there. With "confine" it finds
+the broker's end of a pair at that descriptor, and the kernel lets itself be confined over the other
+one before it opens anything (confine.py). A kernel leads its own session; it is killed (SIGKILL)
+when its parent ends.
 
 Answers, in this order; "id" tells them apart:
 
@@ -44,6 +46,7 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -208,6 +211,10 @@ def _fork_kernel(channel: Channel, request: Request) -> int:
     request.parent = os.getpid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     reader, writer = (move_away(fd) for fd in os.pipe())
+    ours = theirs = None
+    if request.confine_at is not None:
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = (move_away(end.detach()) for end in ends)
     try:
         kernel = os.fork()
     except OSError as error:
@@ -215,7 +222,10 @@ def _fork_kernel(channel: Channel, request: Request) -> int:
         os._exit(127)
     if not kernel:
         request.executed = reader
+        request.confine = theirs
         os.close(writer)
+    elif request.middle is not None and request.confine_at is not None and ours is not None:
+        request.middle.fds[request.confine_at] = ours
     return kernel
 
 

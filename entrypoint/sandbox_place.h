@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/sandbox_place.h - what sandboxed commands find around them besides their settings. */
+#ifndef ENTRYPOINT_SANDBOX_PLACE_H
+#define ENTRYPOINT_SANDBOX_PLACE_H
+
+#include "sandbox/policy.h"
+
+#define SANDBOX_TMP "/tmp/claude" /* where srt has temporary files; settings name it */
+
+/* Their variables as NAME=value: SANDBOX_RUNTIME, TMPDIR (which is made here, open to all), what
+ * has the C library ask for names over TCP, and where proxies are. The caller's: words_done(). */
+void sandbox_variables(const struct policy *policy, struct words *ret);
+
+/* $HOME, or a directory that is there. Borrowed. */
+const char *sandbox_home(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/guard.h"
+
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "sandbox/confine.h"
+
+enum { SCOPES_ABI = 6 }; /* of Landlock: signals stop at the edge */
+
+struct guard {
+    struct policy *policy; /* NULL: the walls alone */
+    struct floor *floor;
+    struct sock_filter *filter;
+    unsigned short filter_count;
+    bool listener;
+    struct sandbox_limits limits;
+    struct broker *broker; /* NULL until it was started, or for ever without a listener */
+};
+
+/* --- making --------------------------------------------------------------------------------- */
+
+static int make_policy(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
+{
+    struct sandbox_settings *settings = NULL;
+    const struct policy_place place = {.cwd = spec->cwd,
+                                       .home = spec->home,
+                                       .private_dirs = spec->private_dirs,
+                                       .unix_sockets = spec->unix_sockets,
+                                       .loopback_ports = spec->ports};
+    int r = sandbox_settings_parse(spec->settings, strlen(spec->settings), &settings, e);
+    if (r == 0)
+        r = policy_new(settings, &place, &guard->policy, e);
+    (void)sandbox_settings_free(settings);
+    return r;
+}
+
+static bool wants_network(const struct sandbox_spec *spec, const struct policy *policy)
+{
+    uint16_t http = 0, socks = 0;
+    policy_proxy_ports(policy, &http, &socks);
+    return policy_has_network(policy) || policy_may_bind(policy) || http || socks ||
+           (spec->ports && *spec->ports);
+}
+
+static int make_filter(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
+{
+    const struct policy *policy = guard->policy;
+    struct filter_wants wants = {.open_network = true, .tasks = spec->limits.tasks > 0};
+    wants.listener = wants.tasks;
+    if (policy) {
+        bool full = spec->level == SANDBOX_FULL;
+        bool network = full && wants_network(spec, policy);
+        wants = (struct filter_wants){
+            .listener = full,
+            .reads = full && (policy_denies_reads(policy) || network),
+            .writes = full,
+            .network = network,
+            .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
+                            (spec->private_dirs && *spec->private_dirs),
+            .tasks = full && spec->limits.tasks > 0,
+            .signals = full && landlock_abi() < SCOPES_ABI,
+        };
+    }
+    guard->listener = wants.listener;
+    return filter_build(&wants, &guard->filter, &guard->filter_count, e);
+}
+
+int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *e)
+{
+    struct guard *guard = NEW(struct guard);
+    guard->limits = spec->limits;
+    int r = spec->settings ? make_policy(spec, guard, e) : 0;
+    if (r == 0 && !guard->policy)
+        r = floor_build_walls(&guard->floor, e);
+    else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
+        r = floor_build(guard->policy, &guard->floor, e);
+    if (r == 0)
+        r = make_filter(spec, guard, e);
+    if (r < 0)
+        (void)guard_free(guard);
+    else
+        *ret = guard;
+    return r;
+}
+
+struct guard *guard_free(struct guard *guard)
+{
+    if (!guard)
+        return NULL;
+    xfree(guard->filter);
+    (void)floor_free(guard->floor);
+    (void)policy_free(guard->policy);
+    xfree(guard);
+    return NULL;
+}
+
+/* --- the parent of the child ---------------------------------------------------------------- */
+
+/* The broker acts for the child: with a capability it would get past what the child may not. */
+static int drop_capabilities(struct err *e)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capset, &head, none) < 0)
+        return err_set(e, -errno, "give up capabilities: %s", strerror(errno));
+    return 0;
+}
+
+int guard_settle(struct err *e)
+{
+    (void)umask(0);
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return err_set(e, -errno, "prctl: %s", strerror(errno));
+    return drop_capabilities(e);
+}
+
+static void add_limit(struct confine_offer *offer, int resource, uint64_t most)
+{
+    if (most == 0)
+        return;
+    offer->limits[offer->limit_count].resource = (uint32_t)resource;
+    offer->limits[offer->limit_count++].most = most;
+}
+
+int guard_offer(struct guard *guard, int sock, struct err *e)
+{
+    struct confine_offer limits = {.version = CONFINE_VERSION};
+    add_limit(&limits, RLIMIT_NOFILE, (uint64_t)guard->limits.files);
+    add_limit(&limits, RLIMIT_FSIZE, guard->limits.file_size);
+    add_limit(&limits, RLIMIT_CPU, (uint64_t)guard->limits.cpu);
+    int ruleset = guard->floor ? floor_ruleset(guard->floor) : -1;
+    return confine_send(sock, ruleset, guard->filter, guard->filter_count, guard->listener, &limits,
+                        e);
+}
+
+static int start_broker(struct guard *guard, int listener,
+                        void (*refused)(void *ctx, const struct refusal *refusal), void *ctx,
+                        struct err *e)
+{
+    const struct broker_config config = {.policy = guard->policy,
+                                         .floor = guard->floor,
+                                         .listener = listener,
+                                         .tasks_max = guard->limits.tasks,
+                                         .refused = refused,
+                                         .ctx = ctx};
+    return broker_start(&config, &guard->broker, e);
+}
+
+int guard_accept(struct guard *guard, int sock, int wait_ms,
+                 void (*refused)(void *ctx, const struct refusal *refusal), void *ctx,
+                 struct err *e)
+{
+    int listener = -1;
+    int r = confine_receive(sock, wait_ms, &listener, e);
+    if (r == 0 && guard->listener)
+        r = start_broker(guard, listener, refused, ctx, e);
+    if (r == 0)
+        r = confine_release(sock, e);
+    return r;
+}
+
+bool guard_has_broker(const struct guard *guard)
+{
+    return guard->broker != NULL;
+}
+
+long guard_task_refusals(const struct guard *guard)
+{
+    return guard->broker ? broker_task_refusals(guard->broker) : 0;
+}
+
+const struct policy *guard_policy(const struct guard *guard)
+{
+    return guard->policy;
+}

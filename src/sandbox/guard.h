@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/guard.h - the walls of one child, put together from its spec: policy, floor, filter, and
+ * the broker behind them.
+ * Who:     a process that is the parent of the child: a shim, or `ipybox sandbox`. It has no
+ *          capability, is not dumpable, and its umask is 0 (guard_settle()).
+ * Order:   guard_open(); guard_offer() on our end of the pair that confine.h describes; when that
+ *          can be read, guard_accept(): the broker's threads are there, and the child goes on. An
+ *          error of either must end the child, whose end of the pair does it when ours is closed.
+ * Threads: one until guard_accept(); then the broker's too, which call `refused`. */
+#ifndef SANDBOX_GUARD_H
+#define SANDBOX_GUARD_H
+
+#include "sandbox/broker.h"
+#include "sandbox/spec.h"
+
+struct guard;
+MUST_CHECK int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *e);
+/* Before the broker was started; after that it lives as long as the process. NULL in, NULL out. */
+struct guard *guard_free(struct guard *guard);
+
+/* Gives up what a broker must not have, as the child was forked already. */
+MUST_CHECK int guard_settle(struct err *e);
+
+MUST_CHECK int guard_offer(struct guard *guard, int sock, struct err *e);
+/* At most wait_ms for the child's answer. `refused` may be NULL. */
+MUST_CHECK int guard_accept(struct guard *guard, int sock, int wait_ms,
+                            void (*refused)(void *ctx, const struct refusal *refusal), void *ctx,
+                            struct err *e);
+
+bool guard_has_broker(const struct guard *guard);
+/* How often the limit of tasks was met. */
+long guard_task_refusals(const struct guard *guard);
+
+/* NULL: the walls alone. */
+const struct policy *guard_policy(const struct guard *guard);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/policy_parts.h - what a policy is made of. Private to policy*.c. */
+#ifndef SANDBOX_POLICY_PARTS_H
+#define SANDBOX_POLICY_PARTS_H
+
+#include "sandbox/domains.h"
+#include "sandbox/policy.h"
+#include "sandbox/rules.h"
+
+enum policy_list {
+    LIST_DENY_READ,
+    LIST_ALLOW_READ,
+    LIST_ALLOW_WRITE,
+    LIST_DENY_WRITE,
+    LIST_UNIX,
+    LIST__COUNT
+};
+
+struct policy_entry { /* of a list, for people */
+    char *written;
+    char *path; /* what it became: canonical, maybe a pattern */
+    bool glob;
+    bool doubtful; /* a link that sandboxed code may have made: it is not followed */
+};
+
+struct policy {
+    struct rules lists[LIST__COUNT];
+    struct rules mandatory; /* no setting allows it to be written; in any case */
+    struct rules own;       /* private directories */
+    struct rules named;     /* what entries allow to be written, also as they were written */
+    struct pathset pinned;  /* the working directory, links that entries go through, and above */
+
+    struct policy_entry *entries[LIST__COUNT];
+    size_t entry_counts[LIST__COUNT];
+    struct words write_roots, domains, denied_domains, without_effect, ignored;
+
+    struct domain *allowed, *denied;
+    size_t allowed_count, denied_count;
+    uint16_t *loopback_ports; /* ends with 0; NULL: none */
+    uint16_t http_port, socks_port;
+    bool all_unix, may_bind, allow_git_config;
+    char *cwd, *home;
+};
+
+/* policy_net.c: everything of `network` but the sockets that the settings list. */
+MUST_CHECK int policy_add_network(struct policy *policy, const struct sandbox_settings *settings,
+                                  const struct policy_place *place, struct err *e);
+
+#endif

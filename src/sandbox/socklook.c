@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/socklook.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+enum { LINK_MAX_LEN = 64, PATH_LEN = 64, LINE_LEN = 512, STATE_COLUMN = 3, INODE_COLUMN = 9 };
+
+uint64_t socket_inode(const char *link)
+{
+    static const char head[] = "socket:[";
+    char *end;
+    if (strncmp(link, head, sizeof head - 1) != 0)
+        return 0;
+    uint64_t inode = strtoull(link + sizeof head - 1, &end, 10);
+    return *end == ']' ? inode : 0;
+}
+
+static bool leads_to(int dir, const char *name, uint64_t inode)
+{
+    char link[LINK_MAX_LEN];
+    ssize_t n = readlinkat(dir, name, link, sizeof link - 1);
+    if (n <= 0)
+        return false;
+    link[n] = '\0';
+    return socket_inode(link) == inode;
+}
+
+/* A number that is the whole of a name in /proc; -1: it is none. */
+static int number_of(const char *name)
+{
+    char *end;
+    if (!isdigit((unsigned char)*name))
+        return -1;
+    long number = strtol(name, &end, 10);
+    return *end == '\0' && number <= INT32_MAX ? (int)number : -1;
+}
+
+static bool find_in_process(pid_t pid, uint64_t inode, struct socket_holder *holder)
+{
+    char path[PATH_LEN];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    bool found = false;
+    const struct dirent *entry;
+    while (!found && (entry = readdir(dir)) != NULL) {
+        int fd = number_of(entry->d_name);
+        found = fd >= 0 && leads_to(dirfd(dir), entry->d_name, inode);
+        if (found)
+            *holder = (struct socket_holder){.pid = pid, .fd = fd};
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+bool socket_held(uint64_t inode, struct socket_holder *holder)
+{
+    char path[PATH_LEN];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holder->pid, holder->fd);
+    if (holder->pid > 0 && leads_to(AT_FDCWD, path, inode))
+        return true;
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return true; /* nothing is known: nothing is given up */
+    bool found = false;
+    const struct dirent *entry;
+    while (!found && (entry = readdir(proc)) != NULL) {
+        pid_t pid = number_of(entry->d_name);
+        found = pid > 0 && pid != getpid() && find_in_process(pid, inode, holder);
+    }
+    (void)closedir(proc);
+    return found;
+}
+
+/* Column `want` of a line, from 0; "" when there are fewer. */
+static const char *column(const char *line, int want)
+{
+    line += strspn(line, " ");
+    for (int i = 0; i < want; i++) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return line;
+}
+
+static int state_in(const char *path, uint64_t inode)
+{
+    FILE *file = fopen(path, "re");
+    char line[LINE_LEN];
+    int state = 0;
+    while (file && state == 0 && fgets(line, sizeof line, file)) {
+        char *end;
+        if (strtoull(column(line, INODE_COLUMN), &end, 10) == inode)
+            state = (int)strtoul(column(line, STATE_COLUMN), &end, 16);
+    }
+    if (file)
+        (void)fclose(file);
+    return state;
+}
+
+int socket_tcp_state(uint64_t inode)
+{
+    int state = state_in("/proc/self/net/tcp", inode);
+    return state ? state : state_in("/proc/self/net/tcp6", inode);
+}
+
+int socket_flags(pid_t pid, int fd, struct socket_flags *ret)
+{
+    char path[PATH_LEN], line[LINE_LEN];
+    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, fd);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    int r = -ENOENT;
+    while (r < 0 && fgets(line, sizeof line, file)) {
+        char *end;
+        if (strncmp(line, "flags:", 6) != 0)
+            continue;
+        unsigned long flags = strtoul(line + 6, &end, 8);
+        *ret = (struct socket_flags){.nonblock = (flags & O_NONBLOCK) != 0,
+                                     .cloexec = (flags & O_CLOEXEC) != 0};
+        r = 0;
+    }
+    (void)fclose(file);
+    return r;
+}

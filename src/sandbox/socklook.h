@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/socklook.h - what /proc tells of a socket that we do not hold: who has it open, and the
+ * state of its connection.
+ * Cost:    socket_held() one link when nothing has changed, else all descriptors of all processes
+ *          of this user; socket_tcp_state() a table of all connections. Both are rare. */
+#ifndef SANDBOX_SOCKLOOK_H
+#define SANDBOX_SOCKLOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct socket_holder { /* where a socket was seen: descriptor `fd` of `pid` */
+    pid_t pid;
+    int fd;
+};
+
+/* "socket:[17]" -> 17; 0: not a socket. */
+uint64_t socket_inode(const char *link);
+/* Does another process hold the socket? Looks at *holder first and keeps what was found there. */
+bool socket_held(uint64_t inode, struct socket_holder *holder);
+/* TCP_ESTABLISHED and so on of netinet/tcp.h; 0: no connection of that socket is known. */
+int socket_tcp_state(uint64_t inode);
+
+struct socket_flags {
+    bool nonblock, cloexec;
+};
+/* Of descriptor fd of a process; -errno. */
+int socket_flags(pid_t pid, int fd, struct socket_flags *ret);
+
+#endif
