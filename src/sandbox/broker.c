@@ -53,9 +53,20 @@ void notice_answer(struct notice *notice)
     notice->answered = true;
 }
 
+/* A thread that is about to answer waits for nobody but the kernel. If SIGURG cut that short, the
+ * caller would get an answer without a descriptor. */
+static void end_interrupts(const struct notice *notice)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    if (notice->deferred)
+        (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
 void notice_give(struct notice *notice, int fd, bool cloexec)
 {
     drop_fd int mine = fd;
+    end_interrupts(notice);
     struct broker *broker = notice->broker;
     struct seccomp_notif_addfd add = {
         .id = notice->id, .srcfd = (uint32_t)mine, .newfd_flags = cloexec ? O_CLOEXEC : 0};

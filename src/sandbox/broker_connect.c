@@ -2,7 +2,8 @@
  *
  * connect(). A call that may take its time runs on a thread of its own, and reads its arguments
  * anew there: what is judged is what is connected to, whenever that was read. A signal for the
- * caller ends the waiting with EINTR; the connection goes on by itself then, as always. */
+ * caller ends the waiting; the connection goes on by itself, and the call, if it starts over, waits
+ * for it again. */
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static int connect_to(struct wish *wish, const struct address *to)
     return r < 0 ? r : connect_fd(wish, &fit.any, fit.len);
 }
 
-static bool is_over(int r) /* it stands, is on its way, or nobody waits any more */
+/* It stands, or is on its way. */
+static bool is_begun(int r)
 {
     return r == 0 || r == -EINPROGRESS || r == -EINTR;
 }
@@ -51,7 +53,7 @@ static int connect_name(struct wish *wish, const char *name, uint16_t port)
     int r = -EHOSTUNREACH;
     for (int i = 0; i < n; i++) {
         r = connect_to(wish, &found[i]);
-        if (is_over(r))
+        if (is_begun(r))
             break;
     }
     return r;
@@ -95,9 +97,10 @@ static int connect_unix(struct wish *wish, const struct sockaddr_storage *raw, i
 static int take_again(struct wish *wish, bool disconnect)
 {
     enum socket_state state = wish->seen.state;
-    if (state == SOCKET_LISTENING || (state == SOCKET_STARTED && wish->seen.kind.domain == AF_UNIX))
+    bool begun = state == SOCKET_STARTED || state == SOCKET_WAITING;
+    if (state == SOCKET_LISTENING || (begun && wish->seen.kind.domain == AF_UNIX))
         return -EISCONN;
-    int tcp = state == SOCKET_STARTED ? socket_tcp_state(wish->seen.inode) : 0;
+    int tcp = begun ? socket_tcp_state(wish->seen.inode) : 0;
     if (tcp == TCP_SYN_SENT && !disconnect)
         return -EALREADY;
     if (tcp != 0 && !disconnect)
@@ -120,6 +123,18 @@ static int go(struct wish *wish, const struct sockaddr_storage *raw, int len)
     if (r == 0 && to.any.sa_family == AF_INET6 && wish->seen.kind.domain == AF_INET)
         r = -EAFNOSUPPORT;
     return r < 0 ? r : connect_inet(wish, &to);
+}
+
+static void tell_begun(const struct wish *wish, int r)
+{
+    struct net *net = wish->net;
+    struct socket_holder holder = {.pid = wish->notice->pid, .fd = (int)wish->notice->args[0]};
+    if (r != -EINTR) {
+        sockets_started(net->sockets, wish->seen.inode);
+        return;
+    }
+    sockets_waiting(net->sockets, wish->seen.inode, &holder);
+    net_sweep_soon(net);
 }
 
 /* --- the call --------------------------------------------------------------------------------- */
@@ -161,9 +176,9 @@ static void run(struct notice *notice, bool patient)
     }
     r = go(&wish, &raw, len);
     (void)fd_close(wish.seen.fd);
-    notice->error = -r;
-    if (is_over(r) && raw.ss_family != AF_UNSPEC && !notice->go_on)
-        sockets_started(wish.net->sockets, wish.seen.inode);
+    notice->error = r == -EINTR ? NOTICE_RESTART : -r;
+    if (is_begun(r) && raw.ss_family != AF_UNSPEC && !notice->go_on)
+        tell_begun(&wish, r);
 }
 
 void net_connect(struct notice *notice)

@@ -124,9 +124,7 @@ static void tell_bound(const struct notice *notice, const struct socket_seen *se
     struct net *net = notice->broker->net;
     struct socket_holder holder = {.pid = notice->pid, .fd = (int)notice->args[0]};
     sockets_bound(net->sockets, seen->inode, &holder);
-    const uint64_t one = 1;
-    if (net_run(net) == 0)
-        (void)!write(net->bell, &one, sizeof one);
+    net_sweep_soon(net);
 }
 
 /* A port that we alone still hold open is free. */

@@ -84,7 +84,7 @@ static bool give_virtual(struct notice *notice, const struct wish *wish, const c
 static bool open_by_text(struct notice *notice, const struct wish *wish)
 {
     char path[PATH_MAX];
-    if (wish->flags & O_PATH && !wish->in_memory) {
+    if (wish->flags & O_PATH) {
         notice->go_on = true; /* such a descriptor reads nothing; opening through it asks again */
         return true;
     }
@@ -160,10 +160,6 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
     int nameless = path_canonical(object, path);
     if (nameless < 0 || fstat(object, &st) < 0) {
         notice->error = nameless < 0 ? -nameless : errno;
-        return;
-    }
-    if (wish->flags & O_PATH) { /* of openat2 */
-        notice_give(notice, fcntl(object, F_DUPFD_CLOEXEC, 0), (wish->flags & O_CLOEXEC) != 0);
         return;
     }
     if (!nameless && give_virtual(notice, wish, path))
@@ -287,7 +283,7 @@ static void open_wish(struct notice *notice, const struct wish *wish)
             return;
         }
     }
-    if (creates(wish) && !(wish->flags & O_PATH)) {
+    if (creates(wish)) {
         open_creating(notice, wish, base);
         return;
     }
@@ -345,6 +341,8 @@ static int read_wish(const struct notice *notice, struct wish *wish)
     wish->mode = (mode_t)args[3];
     if (notice->call == SYS_openat2)
         r = read_how(notice, wish);
+    if (r == 0 && wish->in_memory && wish->flags & O_PATH)
+        r = -ENOSYS; /* such a descriptor cannot be handed over; openat() does as well */
 #ifdef SYS_open
     if (notice->call == SYS_open || notice->call == SYS_creat) {
         bool creat = notice->call == SYS_creat;

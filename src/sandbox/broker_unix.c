@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "sandbox/net_parts.h"
 
-enum { LINKS_MAX = 8, SOCKET_MODE = 0777, NAME_AT = offsetof(struct sockaddr_un, sun_path) };
+enum { SOCKET_MODE = 0777, NAME_AT = offsetof(struct sockaddr_un, sun_path) };
 
 #define ABSTRACT "an abstract Unix socket"
 
@@ -37,48 +37,6 @@ static int abstract_allowed(struct notice *notice, const struct sockaddr_storage
     return -EPERM;
 }
 
-/* Where the link in `place` leads, as a path from the top. */
-static int follow(const struct place *place, char path[static PATH_MAX])
-{
-    char link[PATH_MAX];
-    ssize_t n = readlinkat(place->dir, place->name, link, sizeof link - 1);
-    if (n < 0)
-        return -errno;
-    link[n] = '\0';
-    int above = link[0] == '/' ? 0 : (int)(strrchr(place->full, '/') + 1 - place->full);
-    int length = snprintf(path, PATH_MAX, "%.*s%s", above, place->full, link);
-    return length < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-/* One step on the way to the file: 0 with *ret_fd, 1 when `path` now says where a link leads. */
-static int step(struct notice *notice, char path[static PATH_MAX], int *ret_fd)
-{
-    struct place place;
-    struct stat st;
-    int r = place_find(notice, AT_FDCWD, path, &place);
-    if (r < 0)
-        return r;
-    drop_fd int fd = openat(place.dir, place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        r = -errno;
-    } else if (S_ISLNK(st.st_mode)) {
-        r = follow(&place, path);
-        r = r < 0 ? r : 1;
-    } else {
-        *ret_fd = fd_take(&fd);
-    }
-    place_done(&place);
-    return r;
-}
-
-static int open_socket(struct notice *notice, char path[static PATH_MAX], int *ret_fd)
-{
-    int r = 1;
-    for (int i = 0; i < LINKS_MAX && r == 1; i++)
-        r = step(notice, path, ret_fd);
-    return r == 1 ? -ELOOP : r;
-}
-
 int unix_find(struct notice *notice, const struct sockaddr_storage *to, int len,
               struct unix_peer *ret)
 {
@@ -93,17 +51,16 @@ int unix_find(struct notice *notice, const struct sockaddr_storage *to, int len,
         }
         return r;
     }
-    drop_fd int fd = -1;
-    r = open_socket(notice, path, &fd);
-    r = r < 0 ? r : path_canonical(fd, full);
-    if (r < 0)
-        return r;
+    drop_fd int fd = path_look_at(notice, AT_FDCWD, path, 0);
+    r = fd < 0 ? fd : path_canonical(fd, full);
+    if (r != 0)
+        return r < 0 ? r : -ECONNREFUSED; /* nothing that has a name */
     if (!policy_may_connect_unix(notice_policy(notice), full)) {
         notice_refuse(notice, full);
         return -EPERM;
     }
     peer.address.sun_family = AF_UNIX;
-    (void)snprintf(peer.address.sun_path, sizeof peer.address.sun_path, "/proc/self/fd/%d", fd);
+    (void)snprintf(peer.address.sun_path, sizeof peer.address.sun_path, "%s", fd_path(fd).text);
     peer.len = sizeof peer.address;
     peer.fd = fd_take(&fd);
     *ret = peer;
@@ -117,7 +74,7 @@ static int bind_in(struct notice *notice, int fd, const struct place *place)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     int n =
-        snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/%s", place->dir, place->name);
+        snprintf(to.sun_path, sizeof to.sun_path, "%s/%s", fd_path(place->dir).text, place->name);
     if (n >= (int)sizeof to.sun_path)
         return -ENAMETOOLONG;
     if (fchmod(fd, SOCKET_MODE & ~target_umask(notice)) < 0)

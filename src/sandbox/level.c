@@ -177,7 +177,7 @@ static int give(int listener, uint64_t id)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return errno;
     struct seccomp_notif_addfd gift = {.id = id, .flags = SEND_ALSO, .srcfd = (unsigned)ends[1]};
-    int r = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift) < 0 ? errno : 0;
+    int r = syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift) < 0 ? errno : 0;
     (void)close(ends[0]);
     (void)close(ends[1]);
     return r;
@@ -191,7 +191,7 @@ static void serve(int listener, struct tried *tried)
         tried->listener = ETIMEDOUT;
         return;
     }
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0) {
+    if (syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0) {
         tried->listener = errno;
         return;
     }

@@ -51,16 +51,16 @@ static void step_back(struct walk *walk, size_t len)
         walk->path[0] = '/';
 }
 
-static void tell(struct walk *walk)
+static void tell(struct walk *walk, bool link)
 {
-    walk->what->found(walk->what->ctx, walk->path);
+    walk->what->found(walk->what->ctx, walk->path, link);
 }
 
 static void tell_inside(struct walk *walk, const char *name)
 {
     size_t len = strlen(walk->path);
     if (step(walk, name))
-        tell(walk);
+        tell(walk, true);
     step_back(walk, len);
 }
 
@@ -109,7 +109,7 @@ static int look_into(struct walk *walk, int dir, const char *name, int depth, st
 static int look_at(struct walk *walk, int dir, const struct dirent *entry, int depth, struct err *e)
 {
     if (is_listed(entry->d_name)) {
-        tell(walk);
+        tell(walk, entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
         return 0;
     }
     bool own = tell_insides(walk, entry->d_name); /* a link to a directory too */
@@ -130,7 +130,7 @@ static int look_into(struct walk *walk, int dir, const char *name, int depth, st
         return err_set(e, -errno, "%s: %s", walk->path, strerror(errno));
     if (fd < 0) { /* nobody knows what is in it */
         if (errno != ENOENT)
-            tell(walk);
+            tell(walk, false);
         return 0;
     }
     DIR *list = fdopendir(fd);
@@ -142,11 +142,11 @@ static int look_into(struct walk *walk, int dir, const char *name, int depth, st
     for (struct dirent *entry = readdir(list); entry && r == 0; entry = readdir(list)) {
         if (is_dots(entry->d_name))
             continue;
-        if (++walk->names > MANDATORY_NAMES_MAX)
+        if (++walk->names > walk->what->names_max)
             r = err_set(e, -E2BIG,
-                        "more than %d names to look at down to %d levels below %s: a lower "
+                        "more than %ld names to look at down to %d levels below %s: a lower "
                         "mandatoryDenySearchDepth or a smaller working directory is needed",
-                        MANDATORY_NAMES_MAX, walk->what->depth, walk->what->cwd);
+                        walk->what->names_max, walk->what->depth, walk->what->cwd);
         else if (step(walk, entry->d_name))
             r = look_at(walk, dirfd(list), entry, depth, e);
         step_back(walk, len);

@@ -8,7 +8,7 @@
  * Where:   what is there at the time, in directories down to `depth` levels; not in node_modules.
  *          Directly in the working directory also what is missing; of .git only when it is a
  *          directory, for there would be no `git init` otherwise.
- * Limits:  MANDATORY_NAMES_MAX names are looked at; more are -E2BIG. */
+ * Limits:  `names_max` names are looked at; more are -E2BIG. */
 #ifndef SANDBOX_MANDATORY_H
 #define SANDBOX_MANDATORY_H
 
@@ -22,7 +22,9 @@ struct mandatory {
     const char *cwd; /* canonical */
     int depth;       /* 1: the working directory alone */
     bool allow_git_config;
-    void (*found)(void *ctx, const char *path); /* below cwd; may be a link */
+    long names_max; /* MANDATORY_NAMES_MAX, but for tests */
+    /* Below cwd. `link`: it may be one, or there may be one on the way to it. */
+    void (*found)(void *ctx, const char *path, bool link);
     void *ctx;
 };
 

@@ -210,6 +210,13 @@ int net_run(struct net *net)
     return -r;
 }
 
+void net_sweep_soon(struct net *net)
+{
+    const uint64_t one = 1;
+    if (net_run(net) == 0)
+        (void)!write(net->bell, &one, sizeof one);
+}
+
 /* The machine's own resolver: of a container what its engine set up. */
 static int resolve(const char *name, int family, struct address *ret, int max)
 {

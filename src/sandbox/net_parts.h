@@ -43,6 +43,7 @@ enum net_verdict { NET_REFUSED, NET_ADDRESS, NET_NAME, NET_STUB };
 
 /* net.c. Starts the thread; -errno. */
 MUST_CHECK int net_run(struct net *net);
+void net_sweep_soon(struct net *net);
 
 /* net_rules.c: what a policy says. */
 const struct policy *net_policy(const struct net *net);

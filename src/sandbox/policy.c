@@ -230,25 +230,14 @@ static int add_own(struct policy *policy, const char *const *dirs, struct err *e
     return 0;
 }
 
-static int add_unix(struct policy *policy, const char *const *sockets, struct err *e)
-{
-    for (; sockets && *sockets; sockets++) {
-        char path[PATH_MAX];
-        int r = path_clean(policy->cwd, *sockets, path);
-        r = r < 0 ? r : path_resolve(path, path, NULL);
-        if (r < 0)
-            return err_set(e, r, "%s: %s", *sockets, strerror(-r));
-        rules_add(&policy->lists[LIST_UNIX], path);
-    }
-    return 0;
-}
-
 /* The path that was found, and what it leads to. */
-static void on_mandatory(void *ctx, const char *path)
+static void on_mandatory(void *ctx, const char *path, bool link)
 {
     struct making *making = ctx;
     char target[PATH_MAX];
     rules_add(&making->policy->mandatory, path);
+    if (!link)
+        return;
     int r = path_resolve(path, target, NULL);
     if (r == 0)
         rules_add(&making->policy->mandatory, target);
@@ -263,6 +252,7 @@ static int add_mandatory(struct policy *policy, const struct sandbox_settings *s
     struct mandatory what = {.cwd = policy->cwd,
                              .depth = settings->mandatory_deny_search_depth,
                              .allow_git_config = settings->allow_git_config,
+                             .names_max = MANDATORY_NAMES_MAX,
                              .found = on_mandatory,
                              .ctx = &making};
     policy->mandatory.at.fold = policy->mandatory.above.fold = true;
@@ -274,42 +264,6 @@ static void copy_words(struct words *to, const struct words *from)
 {
     for (size_t i = 0; i < from->count; i++)
         words_add(to, from->items[i]);
-}
-
-static int add_domains(const struct words *words, bool denies, const char *name,
-                       struct domain **ret, size_t *ret_count, struct err *e)
-{
-    *ret = xcalloc(words->count + 1, sizeof **ret);
-    *ret_count = words->count;
-    for (size_t i = 0; i < words->count; i++) {
-        const char *wrong = domain_parse(words->items[i], denies, &(*ret)[i]);
-        if (wrong)
-            return err_set(e, -EINVAL, "%s[%zu]: %s", name, i, wrong);
-    }
-    return 0;
-}
-
-static int add_network(struct policy *policy, const struct sandbox_settings *settings,
-                       const struct policy_place *place, struct err *e)
-{
-    policy->http_port = (uint16_t)settings->http_proxy_port;
-    policy->socks_port = (uint16_t)settings->socks_proxy_port;
-    policy->all_unix = settings->allow_all_unix_sockets;
-    policy->may_bind = settings->allow_local_binding;
-    copy_words(&policy->domains, &settings->allowed_domains);
-    copy_words(&policy->denied_domains, &settings->denied_domains);
-    size_t n = 0;
-    while (place->loopback_ports && place->loopback_ports[n] != 0)
-        n++;
-    policy->loopback_ports = xcalloc(n + 1, sizeof *policy->loopback_ports);
-    for (size_t i = 0; i < n; i++)
-        policy->loopback_ports[i] = place->loopback_ports[i];
-    int r = add_domains(&settings->allowed_domains, false, "network.allowedDomains",
-                        &policy->allowed, &policy->allowed_count, e);
-    if (r == 0)
-        r = add_domains(&settings->denied_domains, true, "network.deniedDomains", &policy->denied,
-                        &policy->denied_count, e);
-    return r < 0 ? r : add_unix(policy, place->unix_sockets, e);
 }
 
 static int add_place(struct policy *policy, const struct policy_place *place, struct err *e)
@@ -354,7 +308,7 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
     if (r == 0)
         r = add_always_written(policy, e);
     if (r == 0)
-        r = add_network(policy, settings, place, e);
+        r = policy_add_network(policy, settings, place, e);
     return r < 0 ? r : add_mandatory(policy, settings, e);
 }
 

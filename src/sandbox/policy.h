@@ -35,7 +35,9 @@ struct policy *policy_free(struct policy *policy); /* NULL in, NULL out */
 
 bool policy_may_read(const struct policy *policy, const char *path);
 bool policy_may_write(const struct policy *policy, const char *path); /* and may be read */
-/* A path above one that is protected, or the working directory: it must not be moved or removed. */
+/* A path above one that is protected, a link that a denying entry goes through, or the working
+ * directory: it must not be moved or removed. Of a pattern that denies: a directory in which it
+ * matches something now; only then the disk is looked at, at most GLOBSEARCH_NAMES_MAX names. */
 bool policy_pins(const struct policy *policy, const char *path);
 
 /* How a rule covers a directory and everything that is or will be below it. */
@@ -43,7 +45,9 @@ enum policy_cover { COVER_ALL, COVER_SOME, COVER_NONE };
 enum policy_cover policy_readable(const struct policy *policy, const char *dir);
 enum policy_cover policy_writable(const struct policy *policy, const char *dir);
 bool policy_denies_reads(const struct policy *policy); /* false: everything may be read */
-const struct words *policy_write_roots(const struct policy *policy); /* allowWrite without globs */
+/* allowWrite without globs, what is always writable (devices too), private directories: canonical,
+ * by no link at the time of policy_new(); directories, files, or not there yet. */
+const struct words *policy_write_roots(const struct policy *policy);
 
 /* --- network ---------------------------------------------------------------------------------- */
 
@@ -53,9 +57,9 @@ bool policy_may_connect(const struct policy *policy, const char *host, uint16_t 
 const struct words *policy_domains(const struct policy *policy); /* allowed, as written */
 bool policy_may_connect_unix(const struct policy *policy, const char *path);
 bool policy_has_unix(const struct policy *policy); /* at least one path */
-bool policy_all_unix(const struct policy *policy); /* any path, abstract names too */
+bool policy_all_unix(const struct policy *policy); /* any that may be read, abstract names too */
 bool policy_may_bind(const struct policy *policy); /* loopback addresses */
-bool policy_loopback_port(const struct policy *policy, uint16_t port);
+bool policy_loopback_port(const struct policy *policy, uint16_t port); /* the proxies' too */
 void policy_proxy_ports(const struct policy *policy, uint16_t *ret_http, uint16_t *ret_socks);
 
 /* --- people ----------------------------------------------------------------------------------- */

@@ -1,7 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "sandbox/pathname.h"
 #include "sandbox/policy_parts.h"
+
+/* --- making one ------------------------------------------------------------------------------- */
+
+static int add_unix(struct policy *policy, const char *const *sockets, struct err *e)
+{
+    for (; sockets && *sockets; sockets++) {
+        char path[PATH_MAX];
+        int r = path_clean(policy->cwd, *sockets, path);
+        r = r < 0 ? r : path_resolve(path, path, NULL);
+        if (r < 0)
+            return err_set(e, r, "%s: %s", *sockets, strerror(-r));
+        rules_add(&policy->lists[LIST_UNIX], path);
+    }
+    return 0;
+}
+
+static int add_domains(const struct words *words, bool denies, const char *name,
+                       struct domain **ret, size_t *ret_count, struct words *ret_written,
+                       struct err *e)
+{
+    *ret = xcalloc(words->count + 1, sizeof **ret);
+    *ret_count = words->count;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *wrong = domain_parse(words->items[i], denies, &(*ret)[i]);
+        if (wrong)
+            return err_set(e, -EINVAL, "%s[%zu]: %s", name, i, wrong);
+        words_add(ret_written, words->items[i]);
+    }
+    return 0;
+}
+
+int policy_add_network(struct policy *policy, const struct sandbox_settings *settings,
+                       const struct policy_place *place, struct err *e)
+{
+    policy->http_port = (uint16_t)settings->http_proxy_port;
+    policy->socks_port = (uint16_t)settings->socks_proxy_port;
+    policy->all_unix = settings->allow_all_unix_sockets;
+    policy->may_bind = settings->allow_local_binding;
+    size_t n = 0;
+    while (place->loopback_ports && place->loopback_ports[n] != 0)
+        n++;
+    policy->loopback_ports = xcalloc(n + 1, sizeof *policy->loopback_ports);
+    for (size_t i = 0; i < n; i++)
+        policy->loopback_ports[i] = place->loopback_ports[i];
+    int r = add_domains(&settings->allowed_domains, false, "network.allowedDomains",
+                        &policy->allowed, &policy->allowed_count, &policy->domains, e);
+    if (r == 0)
+        r = add_domains(&settings->denied_domains, true, "network.deniedDomains", &policy->denied,
+                        &policy->denied_count, &policy->denied_domains, e);
+    return r < 0 ? r : add_unix(policy, place->unix_sockets, e);
+}
+
+/* --- being asked ------------------------------------------------------------------------------ */
 
 bool policy_has_network(const struct policy *policy)
 {

@@ -43,4 +43,8 @@ struct policy {
     char *cwd, *home;
 };
 
+/* policy_net.c: everything of `network` but the sockets that the settings list. */
+MUST_CHECK int policy_add_network(struct policy *policy, const struct sandbox_settings *settings,
+                                  const struct policy_place *place, struct err *e);
+
 #endif

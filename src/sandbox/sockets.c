@@ -2,6 +2,7 @@
 #include "sandbox/sockets.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -145,15 +146,26 @@ void sockets_started(struct sockets *sockets, uint64_t inode)
     (void)pthread_mutex_unlock(&sockets->lock);
 }
 
-void sockets_bound(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder)
+static void set_held(struct sockets *sockets, uint64_t inode, enum socket_state state,
+                     const struct socket_holder *holder)
 {
     (void)pthread_mutex_lock(&sockets->lock);
     struct entry *entry = find(sockets, inode);
     if (entry) {
-        entry->state = SOCKET_BOUND;
+        entry->state = state;
         entry->holder = *holder;
     }
     (void)pthread_mutex_unlock(&sockets->lock);
+}
+
+void sockets_bound(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder)
+{
+    set_held(sockets, inode, SOCKET_BOUND, holder);
+}
+
+void sockets_waiting(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder)
+{
+    set_held(sockets, inode, SOCKET_WAITING, holder);
 }
 
 void sockets_listening(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder,
@@ -190,19 +202,33 @@ bool sockets_listens(struct sockets *sockets, const struct address *address)
     return listens;
 }
 
+static bool is_on_its_way(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+           info.tcpi_state == TCP_SYN_SENT;
+}
+
+/* True: it stays. */
+static bool sweep_one(struct sockets *sockets, struct entry *entry, uint64_t inode)
+{
+    bool waits = entry->state == SOCKET_WAITING;
+    if (!entry->held || (!waits && entry->state != SOCKET_BOUND))
+        return false;
+    if (socket_held(inode, &entry->holder) && (!waits || is_on_its_way(entry->fd)))
+        return true;
+    entry->state = waits ? SOCKET_STARTED : entry->state;
+    give_up(sockets, entry);
+    return false;
+}
+
 bool sockets_sweep(struct sockets *sockets)
 {
     bool left = false;
     (void)pthread_mutex_lock(&sockets->lock);
-    for (size_t i = 0; i < SOCKETS_MAX; i++) {
-        struct entry *entry = &sockets->entry[i];
-        if (!entry->held || entry->state != SOCKET_BOUND)
-            continue;
-        if (socket_held(sockets->inode[i], &entry->holder))
-            left = true;
-        else
-            give_up(sockets, entry);
-    }
+    for (size_t i = 0; i < SOCKETS_MAX; i++)
+        left |= sweep_one(sockets, &sockets->entry[i], sockets->inode[i]);
     (void)pthread_mutex_unlock(&sockets->lock);
     return left;
 }

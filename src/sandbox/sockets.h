@@ -21,6 +21,7 @@
 enum socket_state {
     SOCKET_NEW,
     SOCKET_BOUND,     /* to a port, which is taken as long as somebody holds the socket */
+    SOCKET_WAITING,   /* a signal ended connect(), which may be called again at once */
     SOCKET_STARTED,   /* connected, or about to be: nothing is held */
     SOCKET_LISTENING, /* nothing is held */
 };
@@ -45,6 +46,8 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
 bool sockets_find(struct sockets *sockets, uint64_t inode, struct socket_seen *ret);
 
 void sockets_started(struct sockets *sockets, uint64_t inode);
+/* To be swept. */
+void sockets_waiting(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder);
 void sockets_bound(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder);
 /* address: NULL for a Unix socket. */
 void sockets_listening(struct sockets *sockets, uint64_t inode, const struct socket_holder *holder,
@@ -52,7 +55,8 @@ void sockets_listening(struct sockets *sockets, uint64_t inode, const struct soc
 
 /* Does a socket of the sandbox listen at exactly this address now? */
 bool sockets_listens(struct sockets *sockets, const struct address *address);
-/* Gives up what is bound and was closed by all others; true: a bound one is left. */
+/* Gives up what is bound and was closed by all others, and what waits for nothing any more; true:
+ * some are left. */
 bool sockets_sweep(struct sockets *sockets);
 
 #endif

@@ -31,7 +31,7 @@ static const char *full(const char *name)
         (void)snprintf(text, sizeof full_names[0], "%s", name);
     else
         (void)snprintf(text, sizeof full_names[0], "%s%s%s", top,
-                       name[1] == 'w'   ? "/work"
+                       name[1] == 'w'   ? "/place"
                        : name[1] == 'h' ? "/home"
                                         : "",
                        name + 1 + (name[1] == 'w' || name[1] == 'h'));
@@ -51,14 +51,14 @@ static void make_dir(const char *name)
     TEST_ASSERT(mkdir(path, 0755) == 0 || errno == EEXIST);
 }
 
-static void make_file(const char *name)
+static inline void make_file(const char *name)
 {
     int fd = open(full(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     TEST_ASSERT(fd >= 0);
     (void)close(fd);
 }
 
-static void make_link(const char *name, const char *target)
+static inline void make_link(const char *name, const char *target)
 {
     TEST_ASSERT(symlink(full(target), full(name)) == 0);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policytest.h"
 
+#include "sandbox/mandatory.h"
+
 static void what_is_not_denied_is_read_and_what_is_not_allowed_is_not_written(void)
 {
     make_place();
@@ -12,7 +14,7 @@ static void what_is_not_denied_is_read_and_what_is_not_allowed_is_not_written(vo
     READS(policy, "@w/.env2");
     READS(policy, "@w/sub/.env");
     WRITES(policy, "@w/a/b");
-    WRITES_NOT(policy, "@/work2/a");
+    WRITES_NOT(policy, "@/place2/a");
     WRITES_NOT(policy, "/etc/passwd");
     TEST_CHECK(policy_denies_reads(policy));
     (void)policy_free(policy);
@@ -161,9 +163,9 @@ static void entries_are_made_absolute_and_clean(void)
     make_place();
     make_dir("@/else");
     make_link("@/link", "@/else");
-    struct policy *policy = POLICY(
-        .deny_read = "[\"./a/../b//c/\",\"~\",\"../else/x\",\"d/**\"]", .allow_read = "[\"~/in\"]",
-        .deny_write = "[\"../link/y\",\"../../../../../../../..\"]");
+    struct policy *policy = POLICY(.deny_read = "[\"./a/../b//c/\",\"~\",\"../else/x\",\"d/**\"]",
+                                   .allow_read = "[\"~/in\"]",
+                                   .deny_write = "[\"../link/y\",\"../../../../../../../..\"]");
     READS_NOT(policy, "@w/b/c");
     READS(policy, "@w/a");
     READS_NOT(policy, "@h/x");
@@ -203,6 +205,8 @@ static void a_link_that_sandboxed_code_could_make_allows_nothing_behind_it(void)
     make_place();
     make_dir("@/else");
     make_dir("@/safe");
+    make_dir("@h/.claude");
+    make_link("@h/.claude/debug", "@/else");
     make_link("@h/.ipython", "@/else");
     make_link("@w/out", "@/else");
     make_link("@h/safe", "@/safe");
@@ -215,7 +219,8 @@ static void a_link_that_sandboxed_code_could_make_allows_nothing_behind_it(void)
     READS_NOT(policy, "@/else/y");
     const struct words *roots = policy_write_roots(policy);
     for (size_t i = 0; i < roots->count; i++)
-        TEST_CHECK_(!strstr(roots->items[i], ".ipython"), "%s", roots->items[i]);
+        TEST_CHECK_(!strstr(roots->items[i], ".ipython") && !strstr(roots->items[i], "debug"), "%s",
+                    roots->items[i]);
     (void)policy_free(policy);
     policy = POLICY(.allow_write = "[\"~/safe/a\",\".\"]");
     WRITES(policy, "@/safe/a/b"); /* the home is not written, so nobody there made the link */
@@ -250,8 +255,8 @@ static void private_directories_are_open_whatever_the_rules_say(void)
     const uint16_t ports[] = {8900, 0};
     struct policy *policy = policy_of_place(
         &(struct lists){.deny_read = "[\"..\"]", .deny_write = "[\"/\"]"},
-        &(struct policy_place){.private_dirs = dirs, .unix_sockets = sockets,
-                               .loopback_ports = ports});
+        &(struct policy_place){
+            .private_dirs = dirs, .unix_sockets = sockets, .loopback_ports = ports});
     READS(policy, "@/own/x");
     WRITES(policy, "@/own/x");
     READS_NOT(policy, "@/own2");
@@ -305,6 +310,26 @@ static void mandatory_names_are_looked_for_down_to_a_depth(void)
     (void)policy_free(policy);
 }
 
+static void count(void *ctx, const char *path, bool link)
+{
+    (void)path, (void)link;
+    ++*(int *)ctx;
+}
+
+static void a_working_directory_with_too_many_names_is_an_error(void)
+{
+    make_place();
+    make_dir("@w/a/b");
+    int found = 0;
+    struct err e = ERR_NONE;
+    struct mandatory what = {
+        .cwd = full("@w"), .depth = 3, .names_max = 2, .found = count, .ctx = &found};
+    TEST_CHECK(mandatory_find(&what, &e) == 0 && found == 13);
+    make_file("@w/a/b/c");
+    TEST_CHECK(mandatory_find(&what, &e) == -E2BIG);
+    TEST_CHECK_(strstr(e.msg, "mandatoryDenySearchDepth") != NULL, "%s", e.msg);
+}
+
 static void a_directory_in_which_a_pattern_matches_is_pinned(void)
 {
     make_place();
@@ -312,8 +337,7 @@ static void a_directory_in_which_a_pattern_matches_is_pinned(void)
     make_dir("@w/c");
     make_dir("@w/shut");
     make_file("@w/a/b/.env");
-    struct policy *policy =
-        POLICY(.deny_read = "[\"**/.env\"]", .deny_write = "[\"x/y/*.lock\"]");
+    struct policy *policy = POLICY(.deny_read = "[\"**/.env\"]", .deny_write = "[\"x/y/*.lock\"]");
     PINS(policy, "@w/a");
     PINS(policy, "@w/a/b");
     PINS_NOT(policy, "@w/a/b/.env");
@@ -338,21 +362,22 @@ struct cover {
 static void a_cover_says_what_holds_for_all_that_is_below(void)
 {
     make_place();
-    struct policy *policy = POLICY(
-        .deny_read = "[\".env\",\"p\",\"g/**/k\"]", .allow_read = "[\"p/open\"]",
-        .allow_write = "[\".\",\"../else/deep\",\"../glob-*/x\"]", .deny_write = "[\"d/e\"]");
+    struct policy *policy =
+        POLICY(.deny_read = "[\".env\",\"p\",\"g/**/k\"]", .allow_read = "[\"p/open\"]",
+               .allow_write = "[\".\",\"../else/deep\",\"../glob-*/x\"]",
+               .deny_write = "[\"d/e\"]");
     const struct cover covers[] = {
-        {"/", COVER_SOME, COVER_SOME},          {"/usr", COVER_ALL, COVER_NONE},
-        {"@w", COVER_SOME, COVER_SOME},         {"@w/src", COVER_ALL, COVER_ALL},
-        {"@w/.env", COVER_NONE, COVER_NONE},    {"@w/p", COVER_SOME, COVER_SOME},
-        {"@w/p/shut", COVER_NONE, COVER_NONE},  {"@w/p/open", COVER_ALL, COVER_ALL},
-        {"@w/d", COVER_ALL, COVER_SOME},        {"@w/d/e", COVER_ALL, COVER_NONE},
-        {"@w/d/e/f", COVER_ALL, COVER_NONE},    {"@/else", COVER_ALL, COVER_SOME},
-        {"@/else/deep", COVER_ALL, COVER_ALL},  {"@w/g", COVER_SOME, COVER_SOME},
-        {"@w/g/a", COVER_SOME, COVER_SOME},     {"@w/g/k", COVER_NONE, COVER_NONE},
-        {"@w/.claude", COVER_ALL, COVER_SOME},  {"@w/.vscode", COVER_ALL, COVER_NONE},
-        {"@/glob-1", COVER_ALL, COVER_SOME},    {"@/glob-1/x", COVER_ALL, COVER_ALL},
-        {"@/glob-1/y", COVER_ALL, COVER_NONE},  {"@/glob", COVER_ALL, COVER_NONE},
+        {"/", COVER_SOME, COVER_SOME},         {"/usr", COVER_ALL, COVER_NONE},
+        {"@w", COVER_SOME, COVER_SOME},        {"@w/src", COVER_ALL, COVER_ALL},
+        {"@w/.env", COVER_NONE, COVER_NONE},   {"@w/p", COVER_SOME, COVER_SOME},
+        {"@w/p/shut", COVER_NONE, COVER_NONE}, {"@w/p/open", COVER_ALL, COVER_ALL},
+        {"@w/d", COVER_ALL, COVER_SOME},       {"@w/d/e", COVER_ALL, COVER_NONE},
+        {"@w/d/e/f", COVER_ALL, COVER_NONE},   {"@/else", COVER_ALL, COVER_SOME},
+        {"@/else/deep", COVER_ALL, COVER_ALL}, {"@w/g", COVER_SOME, COVER_SOME},
+        {"@w/g/a", COVER_SOME, COVER_SOME},    {"@w/g/k", COVER_NONE, COVER_NONE},
+        {"@w/.claude", COVER_ALL, COVER_SOME}, {"@w/.vscode", COVER_ALL, COVER_NONE},
+        {"@/glob-1", COVER_ALL, COVER_SOME},   {"@/glob-1/x", COVER_ALL, COVER_ALL},
+        {"@/glob-1/y", COVER_ALL, COVER_NONE}, {"@/glob", COVER_ALL, COVER_NONE},
     };
     for (size_t i = 0; i < sizeof covers / sizeof *covers; i++) {
         const char *dir = full(covers[i].dir);
@@ -377,27 +402,45 @@ static void hosts_are_judged_by_name_deny_first(void)
 {
     make_place();
     struct policy *policy = POLICY(
-        .network = "\"allowedDomains\":[\"Example.com\",\"*.x.org\",\"api.y.org:443\",\"192.0.2.1\","
-                   "\"localhost\",\"[2001:db8::1]:80\",\"*.0.1\"],"
-                   "\"deniedDomains\":[\"bad.x.org\",\"*:22\",\"*.deep.x.org\"]");
+            .network =
+                "\"allowedDomains\":[\"Example.com\",\"*.x.org\",\"api.y.org:443\",\"192.0.2.1\","
+                "\"localhost\",\"[2001:db8::1]:80\",\"*.0.1\"],"
+                "\"deniedDomains\":[\"bad.x.org\",\"*:22\",\"*.deep.x.org\"]");
     const struct target targets[] = {
-        {"example.com", 443, true},      {"EXAMPLE.com.", 80, true},
-        {"a.example.com", 443, false},   {"example.com..", 443, false},
-        {"a.x.org", 1, true},            {"a.b.X.org", 1, true},
-        {"x.org", 1, false},             {"ax.org", 1, false},
-        {".x.org", 1, false},            {"bad.x.org", 1, false},
-        {"BAD.x.org.", 1, false},        {"worse.bad.x.org", 1, true},
-        {"deep.x.org", 1, true},         {"a.deep.x.org", 1, false},
-        {"example.com", 22, false},      {"api.y.org", 443, true},
-        {"api.y.org", 80, false},        {"192.0.2.1", 80, true},
-        {"192.0.2.2", 80, false},        {"::ffff:192.0.2.1", 80, true},
-        {"0xC0000201", 80, true},        {"localhost", 80, true},
-        {"127.0.0.1", 80, false},        {"127.1", 80, false},
-        {"198.51.100.1", 80, false},         {"[2001:DB8:0::1]", 80, true},
-        {"2001:db8::1", 81, false},      {"2001:db8::2", 80, false},
-        {"", 80, false},                 {".", 80, false},
-        {"example.com/x", 80, false},    {"user@example.com", 80, false},
-        {"fe80::1%eth0", 80, false},     {"example.com\n", 80, false},
+        {"example.com", 443, true},
+        {"EXAMPLE.com.", 80, true},
+        {"a.example.com", 443, false},
+        {"example.com..", 443, false},
+        {"a.x.org", 1, true},
+        {"a.b.X.org", 1, true},
+        {"x.org", 1, false},
+        {"ax.org", 1, false},
+        {".x.org", 1, false},
+        {"bad.x.org", 1, false},
+        {"BAD.x.org.", 1, false},
+        {"worse.bad.x.org", 1, true},
+        {"deep.x.org", 1, true},
+        {"a.deep.x.org", 1, false},
+        {"example.com", 22, false},
+        {"api.y.org", 443, true},
+        {"api.y.org", 80, false},
+        {"192.0.2.1", 80, true},
+        {"192.0.2.2", 80, false},
+        {"::ffff:192.0.2.1", 80, true},
+        {"0xC0000201", 80, true},
+        {"localhost", 80, true},
+        {"127.0.0.1", 80, false},
+        {"127.1", 80, false},
+        {"198.51.100.1", 80, false},
+        {"[2001:DB8:0::1]", 80, true},
+        {"2001:db8::1", 81, false},
+        {"2001:db8::2", 80, false},
+        {"", 80, false},
+        {".", 80, false},
+        {"example.com/x", 80, false},
+        {"user@example.com", 80, false},
+        {"fe80::1%eth0", 80, false},
+        {"example.com\n", 80, false},
     };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         TEST_CHECK_(policy_may_connect(policy, targets[i].host, targets[i].port) ==
@@ -419,7 +462,8 @@ static void hosts_are_judged_by_name_deny_first(void)
 static void sockets_and_ports_are_what_the_settings_say(void)
 {
     make_place();
-    struct policy *policy = POLICY(.network = NO_HOSTS "\"allowUnixSockets\":[\"run/*.sock\",\"s\"]");
+    struct policy *policy =
+        POLICY(.network = NO_HOSTS "\"allowUnixSockets\":[\"run/*.sock\",\"s\"]");
     TEST_CHECK(policy_may_connect_unix(policy, full("@w/run/a.sock")));
     TEST_CHECK(!policy_may_connect_unix(policy, full("@w/run/a")));
     TEST_CHECK(policy_may_connect_unix(policy, full("@w/s")));
@@ -443,8 +487,8 @@ static void sockets_and_ports_are_what_the_settings_say(void)
 static void violations_are_ignored_by_parts_of_command_and_path(void)
 {
     make_place();
-    struct policy *policy = POLICY(
-        .top = ",\"ignoreViolations\":{\"*\":[\"/etc/x\"],\"git push\":[\"/a\",\"/b\"]}");
+    struct policy *policy =
+        POLICY(.top = ",\"ignoreViolations\":{\"*\":[\"/etc/x\"],\"git push\":[\"/a\",\"/b\"]}");
     TEST_CHECK(policy_ignores(policy, "anything", "/etc/x/y"));
     TEST_CHECK(policy_ignores(policy, NULL, "/etc/x"));
     TEST_CHECK(!policy_ignores(policy, "anything", "/a"));
@@ -463,22 +507,22 @@ static void a_policy_is_explained_to_people(void)
     make_place();
     make_file("@w/key");
     make_link("@h/.ipython", "@/else");
-    struct policy *policy = POLICY(
-        .deny_read = "[\".env\",\"key\",\"*.pem\"]", .allow_write = "[\".\",\"~/.ipython\"]",
-        .deny_write = "[\"conf\"]",
-        .network = "\"allowedDomains\":[\"a.b\",\"c.d\"],\"deniedDomains\":[\"A.B\"]",
-        .top = ",\"allowPty\":true,\"ignoreViolations\":{\"*\":[\"/etc/x\"]}");
+    struct policy *policy =
+        POLICY(.deny_read = "[\".env\",\"key\",\"*.pem\"]", .allow_write = "[\".\",\"~/.ipython\"]",
+               .deny_write = "[\"conf\"]",
+               .network = "\"allowedDomains\":[\"a.b\",\"c.d\"],\"deniedDomains\":[\"A.B\"]",
+               .top = ",\"allowPty\":true,\"ignoreViolations\":{\"*\":[\"/etc/x\"]}");
     drop_buf struct buf text = BUF_INIT(1 << 16);
     policy_explain(policy, &text);
     TEST_CHECK(text.failed == 0);
     has_line(&text, "except (nor may these be written):\n  .env = ");
-    has_line(&text, "/work/.env (nothing there now; it holds for what comes)\n  key = ");
-    has_line(&text, "/work/key\n  *.pem = ");
-    has_line(&text, "/work/*.pem (nothing there now; it holds for what comes)\n");
+    has_line(&text, "/place/.env (nothing there now; it holds for what comes)\n  key = ");
+    has_line(&text, "/place/key\n  *.pem = ");
+    has_line(&text, "/place/*.pem (nothing there now; it holds for what comes)\n");
     has_line(&text, "~/.ipython = ");
     has_line(&text, "(a link that sandboxed code may have made is not followed");
     has_line(&text, "Not to be written even there:\n  conf = ");
-    has_line(&text, "/work/.bashrc\n");
+    has_line(&text, "/place/.bashrc\n");
     has_line(&text, "except:\n  a.b\n  c.d\n");
     has_line(&text, "  a.b is never reached: A.B is denied\n");
     has_line(&text, "Servers may not listen.\n");
@@ -506,6 +550,7 @@ TEST_LIST = {
     T(private_directories_are_open_whatever_the_rules_say),
     T(what_lies_in_a_working_directory_and_runs_code_is_never_written),
     T(mandatory_names_are_looked_for_down_to_a_depth),
+    T(a_working_directory_with_too_many_names_is_an_error),
     T(a_directory_in_which_a_pattern_matches_is_pinned),
     T(a_cover_says_what_holds_for_all_that_is_below),
     T(hosts_are_judged_by_name_deny_first),

@@ -63,8 +63,8 @@ static void bad_domain(const char *domain, bool denied, const char *why)
                                     "\"deniedDomains\":[\"a.b\"%s%s%s]}," FILES "}",
                                     denied ? "" : ",\"", denied ? "" : domain, denied ? "" : "\"",
                                     denied ? ",\"" : "", denied ? domain : "", denied ? "\"" : "");
-    drop_str char *message = xasprintf(
-        "network.%sDomains[1]: \"%s\": %s", denied ? "denied" : "allowed", domain, why);
+    drop_str char *message =
+        xasprintf("network.%sDomains[1]: \"%s\": %s", denied ? "denied" : "allowed", domain, why);
     bad(text, message);
 }
 
@@ -88,14 +88,14 @@ static void the_default_reads_all_but_env_and_writes_the_workspace(void)
 
 static void every_key_that_is_enforced_is_read(void)
 {
-    struct sandbox_settings *settings = good(
-        "{\"network\":{\"allowedDomains\":[\"Example.com\",\"*.x.org:443\",\"localhost\","
-        "\"[::1]:80\"],\"deniedDomains\":[\"*:22\",\"*\"],\"allowUnixSockets\":[\"/run/a\"],"
-        "\"allowAllUnixSockets\":true,\"allowLocalBinding\":true,\"httpProxyPort\":1,"
-        "\"socksProxyPort\":65535},\"filesystem\":{\"denyRead\":[\"r\"],\"allowRead\":[\"a\"],"
-        "\"allowWrite\":[\"w\"],\"denyWrite\":[\"d\"],\"allowGitConfig\":true},"
-        "\"ignoreViolations\":{\"*\":[\"/a\"],\"git\":[\"/b\",\"/c\"]},"
-        "\"mandatoryDenySearchDepth\":10}");
+    struct sandbox_settings *settings =
+        good("{\"network\":{\"allowedDomains\":[\"Example.com\",\"*.x.org:443\",\"localhost\","
+             "\"[::1]:80\"],\"deniedDomains\":[\"*:22\",\"*\"],\"allowUnixSockets\":[\"/run/a\"],"
+             "\"allowAllUnixSockets\":true,\"allowLocalBinding\":true,\"httpProxyPort\":1,"
+             "\"socksProxyPort\":65535},\"filesystem\":{\"denyRead\":[\"r\"],\"allowRead\":[\"a\"],"
+             "\"allowWrite\":[\"w\"],\"denyWrite\":[\"d\"],\"allowGitConfig\":true},"
+             "\"ignoreViolations\":{\"*\":[\"/a\"],\"git\":[\"/b\",\"/c\"]},"
+             "\"mandatoryDenySearchDepth\":10}");
     TEST_CHECK(settings->allowed_domains.count == 4 && settings->denied_domains.count == 2);
     TEST_CHECK(is(&settings->allowed_domains, 0, "Example.com"));
     TEST_CHECK(is(&settings->allow_unix_sockets, 0, "/run/a"));
@@ -183,12 +183,9 @@ static void a_value_of_the_wrong_kind_is_named_with_its_place(void)
     bad_files("\"allowRead\":[\"x\",\"\"]", "filesystem.allowRead[1]: is empty");
     bad_files("\"allowRead\":[\"a\\u0000b\"]", "filesystem.allowRead[0]: has a control character");
     bad_files("\"allowRead\":[\"a\\nb\"]", "filesystem.allowRead[0]: has a control character");
-    bad_files("\"allowGitConfig\":\"yes\"",
-              "filesystem.allowGitConfig: true or false is needed");
-    bad_network("\"allowUnixSockets\":{}",
-                "network.allowUnixSockets: a list of strings is needed");
-    bad_network("\"allowLocalBinding\":null",
-                "network.allowLocalBinding: true or false is needed");
+    bad_files("\"allowGitConfig\":\"yes\"", "filesystem.allowGitConfig: true or false is needed");
+    bad_network("\"allowUnixSockets\":{}", "network.allowUnixSockets: a list of strings is needed");
+    bad_network("\"allowLocalBinding\":null", "network.allowLocalBinding: true or false is needed");
     bad_top("\"ignoreViolations\":[]", "ignoreViolations: an object of lists is needed");
     bad_top("\"ignoreViolations\":{\"git\":\"x\"}",
             "ignoreViolations.git: a list of strings is needed");
