@@ -118,6 +118,8 @@ def become_kernel(request: Request, channel: Channel) -> None:
         if place_in_path:
             sys.path.insert(0, place_in_path)
     new_secrets()
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = None  # chosen by another environment
 
 
 def await_middle(request: Request) -> None:

@@ -1,0 +1,239 @@
+# Kernels and commands in a sandbox, and the walls that are there without one (docs/sandbox.md).
+load helpers
+
+tools=(-v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro"
+       -v "$BATS_TEST_DIRNAME/file_server.py:/tools/file_server.py:ro")
+
+# settings TEXT - writes a file of settings, for -v "$settings:/settings.json:ro"; sets settings.
+settings()
+{
+    settings=$BATS_TEST_TMPDIR/settings-$RANDOM.json
+    echo "$1" > "$settings"
+    chmod 0644 "$settings"
+}
+
+# Python that puts a seccomp listener above itself, as another sandbox would, and executes its words.
+listener='
+import ctypes, os, platform, struct, sys
+allow = struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000)
+class Program(ctypes.Structure):
+    _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+libc = ctypes.CDLL(None, use_errno=True)
+number = 317 if platform.machine() == "x86_64" else 277
+if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(number, 1, 8, ctypes.byref(Program(1, allow))) < 0:
+    sys.exit("no listener")
+os.execvp(sys.argv[1], sys.argv[1:])
+'
+
+inside='{"network": {"allowedDomains": [], "deniedDomains": []},
+         "filesystem": {"denyRead": [".env"], "allowWrite": ["."], "denyWrite": []}}'
+
+@test "--sandbox: the workspace and the tools, but neither .env nor the network nor other directories" {
+    workspace 1000 0755
+    echo SECRET=1 | as_root tee "$workspace/.env" > /dev/null
+    drive "${tools[@]}" -v "$workspace:/app/workspace" -- --sandbox <<'PY'
+        prints("open('note.txt', 'w').write('x'); print(open('note.txt').read())", "x")
+        prints("import os; os.makedirs('a/b'); os.rename('note.txt', 'a/b/c'); print(os.listdir('a/b'))", "['c']")
+        fails("open('.env').read()", r"PermissionError: \[Errno 1\] Operation not permitted: '.env'")
+        fails("import os; os.link('.env', 'hard')", "Operation not permitted")
+        fails("import os; os.rename('.env', 'moved')", "Operation not permitted")
+        fails("open('/home/ipybox/x', 'w')", "Operation not permitted")
+        fails("import requests; requests.get('https://example.org')", "Failed to resolve 'example.org'")
+        fails("import urllib.request as u; u.urlopen('http://93.184.215.14')", "URLError")
+        prints("!cat .env 2>&1; touch /tmp/x 2>&1", "cat: .env: Operation not permitted\n"
+               "touch: cannot touch '/tmp/x': Operation not permitted")
+        registers("demo")
+        prints("from mcptools.demo import echo; print(echo.run(echo.Params(text='through the socket')))",
+               "through the socket")
+        wait_for("the refusals", lambda: box.log().count("sandbox: refused pid=") > 3)
+        matches(box.log(), r"sandbox: refused pid=\d+ call=open(at)? path=/app/workspace/.env")
+        matches(box.log(), "sandbox: level full")
+PY
+}
+
+@test "every way to a kernel leads into the sandbox" {
+    for way in "--spare-kernels 2" "--spare-kernels 0" --no-kernel-template; do
+        # shellcheck disable=SC2086  # words
+        drive -- --sandbox $way <<'PY'
+            def check():
+                prints("import os; print(os.environ['SANDBOX_RUNTIME'], os.environ['TMPDIR'])", "1 /tmp/claude")
+                fails("open('.env', 'w')", "Operation not permitted")
+            check()
+            tool("reset")
+            check()
+            matches(cell("import os; os._exit(3)").text, "KernelDied")
+            check()
+            prints("import tempfile; print(tempfile.TemporaryFile('w').write('x'))", 1)
+            answer = cell("import time; print('up', flush=True); time.sleep(60)", timeout=1)
+            equal(answer.error, True)
+            check()
+            equal(box.zombies(), [])
+PY
+    done
+}
+
+@test "settings of one's own: what they name holds, and what they do not say is not guessed" {
+    settings '{"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem":
+               {"denyRead": ["**/*.key"], "allowWrite": ["out", "~/kept"], "denyWrite": ["out/fixed"]}}'
+    drive -v "$settings:/settings.json:ro" -- --sandbox --sandbox-config /settings.json <<'PY'
+        runs("import os; os.mkdir('out'); os.makedirs('/home/ipybox/kept/x')")
+        fails("open('x', 'w')", "Operation not permitted")
+        prints("print(open('out/x', 'w').write('abc'))", 3)
+        fails("open('out/fixed', 'w')", "Operation not permitted")
+        fails("open('out/a.key', 'w')", "Operation not permitted")
+PY
+}
+
+@test "settings that cannot be used end the start, with the reason" {
+    for text in '{"filesystem": {"allowWrites": []}}' '{' '{"network": {"allowedDomains": ["http://x"]}}'; do
+        settings "$text"
+        run_box -v "$settings:/settings.json:ro" -- --sandbox --sandbox-config /settings.json </dev/null
+        assert_equal "$status" 2
+        assert_match "$errors" "/settings.json"
+    done
+    assert_match "$errors" "allowedDomains"
+    run_box -- --sandbox --sandbox-config /nowhere.json </dev/null
+    assert_equal "$status" 2
+    assert_match "$errors" "/nowhere.json.*No such file"
+}
+
+@test "without --sandbox the walls keep a kernel from the server and from other kernels" {
+    drive "${tools[@]}" <<'PY'
+        fails("import os; os.kill(os.getppid(), 9)", "PermissionError.*Operation not permitted")
+        fails("import os; os.kill(1, 0)", "Operation not permitted")
+        prints("""
+            import os
+            def readable(pid):
+                try:
+                    return bool(open(f'/proc/{pid}/environ').read())
+                except OSError:
+                    return False
+            print([p for p in map(int, filter(str.isdigit, os.listdir('/proc'))) if readable(p)] == [os.getpid()])""",
+               True)
+        prints("import subprocess; print(subprocess.run('kill -0 $$ && echo own', shell=True, text=True, "
+               "capture_output=True).stdout)", "own")
+        fails("import ctypes, os; ctypes.CDLL(None, use_errno=True).unshare(0x10000000) == 0 or "
+              "(_ for _ in ()).throw(OSError(ctypes.get_errno(), 'unshare'))", "unshare")
+        prints("import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); "
+               "c = socket.create_connection(s.getsockname()); print(c.getpeername() == s.getsockname())", True)
+        runs("open('/home/ipybox/x', 'w').write('x'); open('/tmp/x', 'w').write('x')")
+        registers("demo")
+        server = runs("from mcptools.demo import pid; print(pid.run(pid.Params()))").text
+        fails(f"import os; os.kill({server}, 9)", "Operation not permitted")
+PY
+}
+
+@test "an MCP server below srt: the settings of its own, in the middle of everything else" {
+    settings "$inside"
+    workspace 1000 0755
+    echo SECRET=1 | as_root tee "$workspace/.env" "$workspace/plain.txt" > /dev/null
+    for way in "" --sandbox; do
+        # shellcheck disable=SC2086  # a word or none
+        drive "${tools[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- $way <<'PY'
+            registers("files", command="srt",
+                      args=["--settings", "/settings.json", "python3", "/tools/file_server.py"])
+            prints("from mcptools.files import read_file; print(read_file.run(read_file.Params(path='plain.txt')))",
+                   "SECRET=1")
+            fails("read_file.run(read_file.Params(path='.env'))", "operation not permitted")
+PY
+    done
+}
+
+@test "below another sandbox it says what is missing, and does not start" {
+    run_box -- python3 -c "$listener" ipybox server --sandbox </dev/null
+    assert_equal "$status" 2
+    assert_match "$errors" "level full is needed .*seccomp listener.*another sandbox has one above this process"
+    run_box -- python3 -c "$listener" ipybox sandbox -- echo inner
+    assert_equal "$status" 1
+    assert_match "$errors" "another sandbox has one above"
+    run_box -- python3 -c "$listener" ipybox sandbox --min landlock -- sh -c 'cat .env 2>&1; echo inner; touch x'
+    assert_equal "$output" $'cat: .env: No such file or directory\ninner'
+    assert_match "$errors" "touch: cannot touch 'x': Permission denied"
+}
+
+@test "ipybox doctor finds every way out closed" {
+    run_box -- doctor
+    assert_equal "$status" 0
+    assert_match "$output" "level full"
+    assert_match "$output" "ok     read a denied file: Operation not permitted"
+    if grep -q FAILED <<< "$output"; then fail "$output"; fi
+    run_box --user 1234:1234 --cap-drop ALL --security-opt no-new-privileges --read-only --tmpfs /tmp -- doctor
+    assert_equal "$status" 0
+}
+
+@test "one command: its words, its status, its signals, and the end of all that it started" {
+    settings "$inside"
+    run_box -v "$settings:/s.json:ro" -- sandbox --settings /s.json -- sh -c 'echo "$0" "$@"; exit 7' a 'b  c'
+    assert_equal "$status" 7
+    assert_equal "$output" "a b  c"
+    run_box -v "$settings:/s.json:ro" -- sandbox -d -s /s.json -c 'id -u; cat .env /etc/hostname; echo x > .env'
+    assert_equal "$status" 1
+    assert_match "$output" "^1000"
+    assert_match "$errors" "refused pid=[0-9]+ call=open(at)? path=/app/workspace/.env"
+    run_box -- sandbox -- sh -c 'kill -TERM $$'
+    assert_equal "$status" 143
+    run_box -- srt 'kill -TERM $$'
+    assert_equal "$status" 1
+    run_box -- srt echo one two '&&' echo three
+    assert_equal "$output" $'one two\nthree'
+    run_box -- srt 'touch x'
+    assert_match "$errors" "Operation not permitted"
+    run_box -- sandbox -- /no/such/program
+    assert_equal "$status" 127
+    run_box -- sh -c '(sleep 0.3; kill -TERM $(pgrep -f "sandbox --") 2>&- || kill -TERM 0) & exec ipybox sandbox -- sh -c "
+        trap \"echo got it; exit 5\" TERM; while :; do sleep 0.05; done"'
+    assert_match "$output" "got it"
+    run_box -- sh -c 'ipybox sandbox -- sh -c "setsid sleep 600 & exit 0"; grep -lx sleep /proc/[0-9]*/comm || echo none'
+    assert_equal "$output" none
+}
+
+@test "settings are explained, and what is wrong with them" {
+    settings "$inside"
+    run_box -v "$settings:/s.json:ro" -- sandbox --check-config /s.json
+    assert_equal "$status" 0
+    assert_match "$output" "/app/workspace/.env"
+    assert_match "$output" "level full"
+    settings '{"filesystem": {"allowWrites": []}}'
+    run_box -v "$settings:/s.json:ro" -- sandbox --check-config /s.json
+    assert_equal "$status" 1
+    assert_match "$errors" "allowWrites"
+}
+
+@test "a kernel whose broker was killed does not go on without it" {
+    drive -- --sandbox <<'PY'
+        call = begin_cell("import time; print('up', flush=True); time.sleep(60)")
+        shims = [p.pid for p in box.processes() if "--adopt" in p.words]
+        inside("sh", "-c", "kill -9 " + " ".join(map(str, shims)))
+        matches(finish(call).text, "KernelDied|its shim was killed")
+        prints("print(1 + 1)", 2)
+        fails("open('.env', 'w')", "Operation not permitted")
+PY
+}
+
+@test "budgets: the error of a cell names the one that it has used up" {
+    drive -- --kernel-memory 300M --kernel-tasks 60 --kernel-open-files 200 --kernel-file-size 1M <<'PY'
+        prints("print(len(bytearray(50 << 20)))", 50 << 20)
+        fails("x = bytearray(1 << 30); import time; time.sleep(30)", "KernelDied: .*300 MiB memory .--kernel-memory.")
+        prints("print(len(bytearray(50 << 20)))", 50 << 20)
+        fails("files = [open('/dev/null') for _ in range(300)]", "Too many open files")
+        fails("f = open('large', 'wb', 0)\nfor _ in range(3): f.write(bytes(1 << 20))", "File too large")
+        fails("import subprocess; children = [subprocess.Popen(['sleep', '60']) for _ in range(100)]",
+              "Resource temporarily unavailable")
+PY
+}
+
+@test "the level stands in readyz and in the metrics" {
+    start_box -- serve --sandbox
+    wait_for 30 box exec "$id" ipybox health
+    box exec "$id" python3 -c '
+import json, time, urllib.request as u
+while True:
+    try:
+        print(u.urlopen("http://localhost:8080/readyz").read().decode()); break
+    except OSError:
+        time.sleep(0.05)
+print(u.urlopen("http://localhost:8080/metrics").read().decode())'
+    assert_match "$output" '"sandbox":\{"level":"full","kernels":true,"detail":"level full;'
+    assert_match "$output" 'ipybox_sandbox_level\{level="full"\} 1'
+    box rm -f "$id"
+}
