@@ -89,8 +89,8 @@ static int make_node(const struct notice *notice, const struct place *place)
 }
 
 static const struct change changes[] = {
-    {SYS_mkdirat, 0, 1, true, make_directory},  {SYS_unlinkat, 0, 1, false, remove_name},
-    {SYS_symlinkat, 1, 2, true, make_symlink},  {SYS_mknodat, 0, 1, true, make_node},
+    {SYS_mkdirat, 0, 1, true, make_directory},    {SYS_unlinkat, 0, 1, false, remove_name},
+    {SYS_symlinkat, 1, 2, true, make_symlink},    {SYS_mknodat, 0, 1, true, make_node},
 #ifdef SYS_mkdir
     {SYS_mkdir, NO_ARG, 0, true, make_directory}, {SYS_rmdir, NO_ARG, 0, false, remove_name},
     {SYS_unlink, NO_ARG, 0, false, remove_name},  {SYS_symlink, NO_ARG, 1, true, make_symlink},
@@ -133,7 +133,7 @@ static int change_place(struct notice *notice, const struct change *change,
     if (r < 0)
         return r;
     if (!place->special && !may_change(notice, change, place->full)) {
-        notice_refuse(notice, place->full);
+        notice_refuse_write(notice, place->full);
         return 0;
     }
     if (notice->broker->config.naive) {
@@ -214,7 +214,7 @@ static int move_place(struct notice *notice, const struct place *from, const str
         for (int i = 0; i < 2; i++) {
             const char *full = ends[i]->full;
             if (!policy_may_write(policy, full) || policy_pins(policy, full)) {
-                notice_refuse(notice, full);
+                notice_refuse_write(notice, full);
                 return 0;
             }
         }
@@ -264,15 +264,14 @@ static int link_object(struct notice *notice, int object, const struct place *to
         return -EEXIST;
     bool from = nameless || policy_may_write(policy, full);
     if (!from || !policy_may_write(policy, to->full)) {
-        notice_refuse(notice, from ? to->full : full);
+        notice_refuse_write(notice, from ? to->full : full);
         return 0;
     }
     if (notice->broker->config.naive) {
         notice->go_on = true;
         return 0;
     }
-    return result(
-        linkat(AT_FDCWD, fd_path(object).text, to->dir, to->name, AT_SYMLINK_FOLLOW));
+    return result(linkat(AT_FDCWD, fd_path(object).text, to->dir, to->name, AT_SYMLINK_FOLLOW));
 }
 
 static void link_name(struct notice *notice)
