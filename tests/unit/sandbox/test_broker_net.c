@@ -726,8 +726,7 @@ static void with_proxies_of_others_nothing_else_is_reached(void)
     drop_str char *variable = xasprintf("https_proxy=http://localhost:%u", host_port);
     net_environment(stage_policy, NULL, &words);
     TEST_CHECK(has_word(&words, variable));
-    TEST_CHECK(has_word(&words, "NO_PROXY=localhost,127.0.0.1,::1,*.local,.local,169.254.0.0/16,"
-                                "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16"));
+    TEST_CHECK(has_word(&words, "NO_PROXY=localhost,127.0.0.1,::1,*.local,.local"));
     words_done(&words);
     end_stage();
     TEST_CHECK(count_accepted(host) == 1 && count_accepted(secret) == 0);
