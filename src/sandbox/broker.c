@@ -109,8 +109,8 @@ void notice_refuse_write(struct notice *notice, const char *what)
 
 static notice_fn room_of(int call)
 {
-    notice_fn (*const rooms[])(int) = {broker_open_call, broker_change_call, broker_attr_call,
-                                       broker_tasks_call, broker_net_call};
+    notice_fn (*const rooms[])(int) = {broker_open_call,  broker_change_call,  broker_attr_call,
+                                       broker_tasks_call, broker_signals_call, broker_net_call};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
         notice_fn fn = rooms[i](call);
         if (fn)
@@ -131,7 +131,7 @@ static void handle(struct broker *broker, const struct seccomp_notif *received)
     if (fn)
         fn(&notice);
     else
-        notice_refuse(&notice, "a call that nobody answers");
+        notice_refuse(&notice, "not possible in this sandbox");
     notice_answer(&notice);
 }
 

@@ -41,8 +41,10 @@ struct broker_config {
 };
 
 struct broker;
-/* -EPERM: the process is dumpable, has a umask or a capability: whoever becomes a broker has to drop
- * these first. It also has to be a subreaper if tasks are counted. */
+/* -EPERM: the process is dumpable, has a umask or a capability. Whoever becomes a broker (`ipybox
+ * shim`, `ipybox sandbox`) drops these first, has forked the child before, and is a subreaper if
+ * tasks are counted. A child that does not exec after that has to become dumpable again itself:
+ * its memory is read. */
 MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
 /* From now on another policy; the files' half of it must be what it was. */
 void broker_set_policy(struct broker *broker, const struct policy *policy);

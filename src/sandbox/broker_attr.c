@@ -36,13 +36,13 @@ static void done(struct notice *notice, long r)
 /* A lease of somebody's makes this wait: found out without waiting, as in broker_open.c. */
 static void set_length(struct notice *notice, int object, const uint64_t *args)
 {
-    struct stat st;
+    struct stat st = {0};
     if (fstat(object, &st) < 0 || !S_ISREG(st.st_mode)) {
         notice->error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         return;
     }
-    int flags = O_WRONLY | O_CLOEXEC | (notice->deferred ? 0 : O_NONBLOCK);
-    drop_fd int fd = open(fd_path(object).text, flags);
+    int wait = notice->deferred ? 0 : O_NONBLOCK;
+    drop_fd int fd = open(fd_path(object).text, O_WRONLY | O_CLOEXEC | wait);
     if (fd < 0 && errno == EAGAIN && !notice->deferred)
         notice_defer(notice, attr_asked);
     else if (fd < 0)

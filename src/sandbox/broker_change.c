@@ -106,7 +106,7 @@ static const struct change *find_change(int call)
     return NULL;
 }
 
-/* What the kernel would say before it asks who may write here: mkdir -p and the like count on it. */
+/* What the kernel would say before it asks who may write here: mkdir -p and its like need it. */
 static int check_presence(const struct change *change, const struct place *place)
 {
     struct stat st;

@@ -77,6 +77,9 @@ static int connect_inet(struct wish *wish, const struct address *to)
     case NET_REFUSED:
         break;
     }
+    struct address other;
+    if (net_other_loopback(wish->net, to, &other))
+        return connect_to(wish, &other);
     net_text(to, name, text);
     net_refuse(wish->notice, text);
     return -EACCES;

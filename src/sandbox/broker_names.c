@@ -42,6 +42,9 @@ static const struct call_name names[] = {
     {SYS_kill, "kill"},
     {SYS_tkill, "tkill"},
     {SYS_tgkill, "tgkill"},
+    {SYS_rt_sigqueueinfo, "rt_sigqueueinfo"},
+    {SYS_rt_tgsigqueueinfo, "rt_tgsigqueueinfo"},
+    {SYS_pidfd_send_signal, "pidfd_send_signal"},
 #ifdef SYS_open /* the calls that younger architectures do without */
     {SYS_open, "open"},
     {SYS_creat, "creat"},

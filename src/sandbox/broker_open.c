@@ -124,12 +124,12 @@ static void open_asked(struct notice *notice);
  * and costs one call more. */
 static void open_file(struct notice *notice, const struct wish *wish, int object)
 {
-    int flags = (wish->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
+    int flags = (wish->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY;
     if (is_tmpfile(wish))
         flags |= wish->flags & O_EXCL;
     bool hurry = !notice->deferred && !(flags & O_NONBLOCK);
     mode_t mode = is_tmpfile(wish) ? mode_of(notice, wish) : 0;
-    drop_fd int fd = open(fd_path(object).text, flags | (hurry ? O_NONBLOCK : 0), mode);
+    drop_fd int fd = open(fd_path(object).text, flags | O_CLOEXEC | (hurry ? O_NONBLOCK : 0), mode);
     if (fd < 0 && errno == EAGAIN && hurry)
         notice_defer(notice, open_asked);
     else if (fd < 0)
@@ -193,8 +193,8 @@ static int create(struct notice *notice, const struct wish *wish, const struct p
         return 0;
     }
     /* O_EXCL: a FIFO or another's file that comes to the name meanwhile is not opened here. */
-    int flags = wish->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-    drop_fd int fd = openat(place->dir, place->name, flags, mode_of(notice, wish));
+    int flags = wish->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY;
+    drop_fd int fd = openat(place->dir, place->name, flags | O_CLOEXEC, mode_of(notice, wish));
     if (fd < 0 && errno == EEXIST && !(wish->flags & O_EXCL))
         return -EAGAIN;
     if (fd < 0)
@@ -221,7 +221,7 @@ static int open_symlink(struct notice *notice, const struct wish *wish, struct p
 {
     if (wish->flags & O_NOFOLLOW || wish->resolve & RESOLVE_NO_SYMLINKS)
         return -ELOOP;
-    drop_fd int object = path_look(notice, place->dir, place->name, 0, wish->resolve);
+    drop_fd int object = path_look(notice, *base, path, 0, wish->resolve);
     if (object == -ENOENT) /* what it names is what is to be made */
         return wish->resolve ? -ELOOP : through_link(place, base, path);
     if (object < 0)
@@ -298,7 +298,7 @@ static void open_wish(struct notice *notice, const struct wish *wish)
         open_object(notice, wish, object);
 }
 
-/* As the kernel reads them: O_PATH lets nothing else stand, and what it does not know is nothing. */
+/* As the kernel reads them: O_PATH lets nothing else stand, and an unknown one is nothing. */
 static int flags_of(uint64_t flags)
 {
     int known = O_ACCMODE | O_APPEND | O_CLOEXEC | O_CREAT | O_DIRECT | O_DIRECTORY | O_DSYNC |

@@ -132,12 +132,14 @@ notice_fn broker_change_call(int call); /* names */
 notice_fn broker_attr_call(int call);   /* what a file says of itself */
 notice_fn broker_net_call(int call);
 notice_fn broker_tasks_call(int call);
+notice_fn broker_signals_call(int call);
 const char *broker_call_name(int call); /* "openat"; broker_names.c */
 
 /* broker_tasks.c */
 struct tasks *tasks_new(int most);
 struct tasks *tasks_free(struct tasks *tasks);
 long tasks_refusals(const struct tasks *tasks);
+bool tasks_are_ours(pid_t pid); /* a process or thread of the sandbox, below us */
 
 /* broker_net.c. Virtual files: a descriptor for /etc/hosts and the like, or -1. */
 MUST_CHECK int net_open(struct broker *broker, struct net **ret, struct err *e);

@@ -171,6 +171,20 @@ static int count_below(void)
     return count;
 }
 
+bool tasks_are_ours(pid_t pid)
+{
+    struct process process = {.pid = pid};
+    pid_t top = getpid();
+    for (int depth = 0; depth < DEPTH_MAX && process.pid > 0 && process.pid != top; depth++) {
+        if (!read_process(process.pid, &process))
+            return false;
+        if (process.parent == top)
+            return true;
+        process.pid = process.parent;
+    }
+    return false;
+}
+
 /* --- what is under way ------------------------------------------------------------------------ */
 
 static bool is_cloning(long call)
@@ -182,7 +196,7 @@ static bool is_cloning(long call)
     return call == SYS_clone;
 }
 
-/* Has the thread come out of the clone that it was granted? A thread on a processor does not say. */
+/* Has the thread come out of the clone that it was granted? One on a processor does not say. */
 static bool is_under_way(const struct grant *grant)
 {
     char path[48], text[256], *end;

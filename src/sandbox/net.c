@@ -108,7 +108,7 @@ static void write_hosts(struct net *net, struct buf *text)
     const struct policy *policy = net_policy(net);
     const struct words *domains = policy_domains(policy);
     (void)gethostname(host, sizeof host - 1);
-    (void)buf_addf(text, "127.0.0.1 localhost %s\n::1 localhost\n", host);
+    (void)buf_addf(text, "127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n", host);
     for (size_t i = 0; i < domains->count; i++) {
         char name[DNS_NAME_MAX + 1] = "";
         const char *entry = domains->items[i];

@@ -55,6 +55,9 @@ bool net_may_some_port(const struct policy *policy, const char *name);
  * but our own DNS. The name is filled in for a refusal, too, if there is one; else "". */
 enum net_verdict net_judge(struct net *net, const struct policy *policy, const struct address *to,
                            char name[static DNS_NAME_MAX + 1]);
+/* A socket of both families listens at 127.0.0.1 when it asked for all addresses (broker_net.c);
+ * whoever looks for it at ::1 finds it there. */
+bool net_other_loopback(struct net *net, const struct address *to, struct address *ret);
 /* The addresses of an allowed name that may be connected to, with the port; how many, or -errno:
  * -EACCES when it has none but those of the inner network. May block. */
 int net_resolve(struct net *net, const char *name, uint16_t port, int family, struct address *ret);

@@ -82,6 +82,17 @@ static struct address without_any(const struct address *to)
     return loopback;
 }
 
+bool net_other_loopback(struct net *net, const struct address *to, struct address *ret)
+{
+    struct address four = address_of_v4(INADDR_LOOPBACK, address_port(to)), place = without_any(to);
+    uint32_t v4;
+    if (address_v4(&place, &v4) || !address_is_loopback(&place) ||
+        !sockets_listens(net->sockets, &four))
+        return false;
+    *ret = four;
+    return true;
+}
+
 enum net_verdict net_judge(struct net *net, const struct policy *policy, const struct address *to,
                            char name[static DNS_NAME_MAX + 1])
 {

@@ -248,10 +248,10 @@ int path_look(const struct notice *notice, int base, const char *path, unsigned 
 {
     if (!*path)
         return -ENOENT;
-    struct open_how open_how = {
-        .flags = (unsigned)(O_PATH | O_CLOEXEC | (how & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
-                            (how & LOOK_DIRECTORY ? O_DIRECTORY : 0)),
-        .resolve = resolve | RESOLVE_NO_MAGICLINKS};
+    struct open_how open_how = {.flags = (unsigned)(O_PATH | O_CLOEXEC |
+                                                    (how & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
+                                                    (how & LOOK_DIRECTORY ? O_DIRECTORY : 0)),
+                                .resolve = resolve | RESOLVE_NO_MAGICLINKS};
     drop_fd int fd = (int)syscall(SYS_openat2, base, path, &open_how, sizeof open_how);
     int r = fd < 0 ? -errno : 0;
     if (fd >= 0 && !is_on_proc(fd))

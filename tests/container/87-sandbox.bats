@@ -20,8 +20,9 @@ class Program(ctypes.Structure):
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 libc = ctypes.CDLL(None, use_errno=True)
 number = 317 if platform.machine() == "x86_64" else 277
-if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(number, 1, 8, ctypes.byref(Program(1, allow))) < 0:
+if libc.prctl(38, 1, 0, 0, 0) or (fd := libc.syscall(number, 1, 8, ctypes.byref(Program(1, allow)))) < 0:
     sys.exit("no listener")
+os.set_inheritable(fd, True)  # it is one as long as somebody has it
 os.execvp(sys.argv[1], sys.argv[1:])
 '
 
@@ -68,6 +69,25 @@ PY
             equal(answer.error, True)
             check()
             equal(box.zombies(), [])
+PY
+    done
+}
+
+@test "the process that runs approved commands cannot be traced by the kernel, sandboxed or not" {
+    for way in "" --sandbox; do
+        # shellcheck disable=SC2086  # a word or none
+        drive -- --approve-shell-cmds --require-shell-escape $way <<'PY'
+            prints("""
+                import ctypes, os
+                libc = ctypes.CDLL(None, use_errno=True)
+                own = os.fork() or os.read(os.pipe()[0], 1)
+                print(libc.ptrace(0x4206, own, 0, 0), end=' ')
+                names = {}
+                for pid in filter(str.isdigit, os.listdir('/proc')):
+                    name = open(f'/proc/{pid}/comm').read().strip()
+                    if name == 'ipybox-shell' or int(pid) == os.getpid():
+                        names[name] = libc.ptrace(0x4206, int(pid), 0, 0), os.access(f'/proc/{pid}/mem', os.W_OK)
+                print(len(names), names['ipybox-shell'][0])""", "0 2 -1")
 PY
     done
 }

@@ -42,6 +42,7 @@ struct stage {
     const struct policy_place *place;
     const struct net_proxies *proxies;
     void (*ready)(void); /* the broker is there, the child not yet let go */
+    bool signals;        /* are the broker's */
     void (*child)(void);
 };
 
@@ -154,7 +155,8 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
                                  .writes = true,
                                  .network = stage->network,
                                  .unix_sockets = stage->network,
-                                 .tasks = stage->tasks_max > 0};
+                                 .tasks = stage->tasks_max > 0,
+                                 .signals = stage->signals};
     struct confine_offer offer = {0};
     struct sock_filter *filter = NULL;
     unsigned short count = 0;

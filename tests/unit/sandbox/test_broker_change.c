@@ -168,7 +168,7 @@ static void move_above(void)
     GETS(rename(".git/hooks", ".git/h2"), EPERM);
     GETS(rename2("deep", "sub", RENAME_EXCHANGE), EPERM);
     GETS(rename2("sub", ".git", RENAME_EXCHANGE), EPERM);
-    GETS(rename("../work", "../work2"), EPERM);
+    GETS(rename(full("@w"), full("@/other")), EPERM);
     GETS(opens(".git/hooks/pre-commit", O_WRONLY | O_CREAT), EPERM);
     GETS(opens(".git/HEAD", O_WRONLY | O_CREAT), 0);
     GETS(opens("deep/er/other", O_WRONLY | O_CREAT), 0);

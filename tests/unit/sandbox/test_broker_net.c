@@ -414,6 +414,13 @@ static void serve_itself(void)
     any = name_of(both);
     HOLDS(address_is_loopback(&any));
     GETS(reaches(INADDR_LOOPBACK, address_port(&any)), 0);
+    drop_fd int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct address one = {.in6.sin6_family = AF_INET6, .len = sizeof one.in6};
+    one.in6.sin6_addr = (struct in6_addr)IN6ADDR_LOOPBACK_INIT;
+    address_set_port(&one, secret_port);
+    GETS(connect(six, &one.any, one.len), EACCES);
+    address_set_port(&one, address_port(&any));
+    GETS(connect(six, &one.any, one.len), 0);
 }
 
 static void a_server_of_the_sandbox_is_reached_by_itself(void)

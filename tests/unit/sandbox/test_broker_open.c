@@ -453,6 +453,39 @@ static void who_dies_waiting_leaves_no_thread_behind(void)
     (void)prctl(PR_SET_DUMPABLE, 1);
 }
 
+/* The holder of a lease is asked, by SIGIO, to give it back, and has 45 seconds for it. */
+static void hold_a_lease(void)
+{
+    sigset_t io;
+    (void)sigemptyset(&io);
+    (void)sigaddset(&io, SIGIO);
+    (void)sigprocmask(SIG_BLOCK, &io, NULL);
+    int fd = open("a.txt", O_RDWR | O_CLOEXEC);
+    GETS(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    enum { OTHERS = 4 }; /* more than the broker has threads */
+    for (int i = 0; i < OTHERS; i++)
+        if (fork() == 0) {
+            if (i % 2)
+                GETS(opens("a.txt", O_RDONLY), 0);
+            else
+                GETS(truncate("a.txt", 3), 0);
+            _exit(0);
+        }
+    struct timespec most = {.tv_sec = 20};
+    GETS(sigtimedwait(&io, NULL, &most), 0); /* the first of them waits */
+    GETS(opens("sub/b.txt", O_RDONLY), 0);
+    GETS(opens("a.txt", O_RDONLY | O_NONBLOCK), EAGAIN);
+    GETS(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    for (int i = 0; i < OTHERS; i++)
+        HOLDS(wait(NULL) > 0);
+}
+
+static void a_lease_makes_nobody_wait_but_who_opens_that_file(void)
+{
+    make_workspace();
+    act(&env_denied, hold_a_lease);
+}
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static void read_hosts(void)
@@ -553,6 +586,8 @@ TEST_LIST = {
     {"a signal ends a blocking open as it would without a broker",
      a_signal_ends_a_blocking_open_as_it_would_without_a_broker},
     {"who dies waiting leaves no thread behind", who_dies_waiting_leaves_no_thread_behind},
+    {"a lease makes nobody wait but who opens that file",
+     a_lease_makes_nobody_wait_but_who_opens_that_file},
     {"virtual files stand in for those of their names",
      virtual_files_stand_in_for_those_of_their_names},
     {"a directory that was made again works like the old one",

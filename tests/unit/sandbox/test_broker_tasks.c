@@ -208,6 +208,40 @@ static void vfork_works(void)
     end_stage();
 }
 
+static void send_signals(void)
+{
+    int gate[2];
+    GETS(pipe2(gate, O_CLOEXEC), 0);
+    pid_t pid = linger(gate);
+    GETS(kill(pid, 0), 0);
+    GETS(kill(getppid(), 0), EPERM);
+    GETS(kill(getppid(), SIGKILL), EPERM);
+    GETS((int)syscall(SYS_tkill, getppid(), SIGKILL), EPERM);
+    GETS((int)syscall(SYS_tgkill, getppid(), getppid(), SIGKILL), EPERM);
+    GETS(kill(1, 0), EPERM);
+    GETS(kill(-1, 0), EPERM);
+    GETS(kill(0, 0), EPERM); /* the test's own group */
+    GETS(kill(-getpgrp(), 0), EPERM);
+    GETS(kill(4000000, 0), ESRCH);
+    GETS(setpgid(0, 0), 0);
+    GETS(kill(0, 0), 0);
+    GETS(kill(-getpid(), 0), 0);
+    GETS(kill(getpid(), 0), 0);
+    GETS(raise(0), 0);
+    GETS(kill(pid, SIGKILL), 0);
+    HOLDS(waitpid(pid, NULL, 0) == pid);
+}
+
+static void signals_reach_the_sandbox_alone_where_landlock_has_no_scope_for_them(void)
+{
+    make_place();
+    struct stage stage = {
+        .lists = &plain, .signals = true, .no_floor = true, .child = send_signals};
+    start_stage(&stage);
+    end_stage();
+    TEST_CHECK(refusals.count == 8 && strncmp(refusals.whats[0], "process ", 8) == 0);
+}
+
 TEST_LIST = {
     {"as many processes as allowed can be, and not one more",
      as_many_processes_as_allowed_can_be_and_not_one_more},
@@ -217,5 +251,7 @@ TEST_LIST = {
     {"who forks at the same time does not get past the limit",
      who_forks_at_the_same_time_does_not_get_past_the_limit},
     {"vfork works", vfork_works},
+    {"signals reach the sandbox alone, where Landlock has no scope for them",
+     signals_reach_the_sandbox_alone_where_landlock_has_no_scope_for_them},
     {NULL, NULL},
 };

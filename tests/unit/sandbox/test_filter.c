@@ -5,6 +5,7 @@
 #include "wallstest.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -141,12 +142,68 @@ static const struct one_call absent[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
+/* What the program answers, by the instructions it is made of: a call that is forbidden to us
+ * without a filter too does not show it. */
+static uint32_t judge(const struct sock_filter *at, const struct seccomp_data *data)
+{
+    uint32_t a = 0;
+    for (;; at++) {
+        bool yes = false;
+        switch (at->code) {
+        case BPF_LD | BPF_W | BPF_ABS:
+            memcpy(&a, (const char *)data + at->k, sizeof a);
+            continue;
+        case BPF_ALU | BPF_AND | BPF_K:
+            a &= at->k;
+            continue;
+        case BPF_RET | BPF_K:
+            return at->k;
+        case BPF_JMP | BPF_JEQ | BPF_K:
+            yes = a == at->k;
+            break;
+        case BPF_JMP | BPF_JGT | BPF_K:
+            yes = a > at->k;
+            break;
+        case BPF_JMP | BPF_JSET | BPF_K:
+            yes = (a & at->k) != 0;
+            break;
+        default:
+            TEST_ASSERT_(false, "instruction %#x", at->code);
+        }
+        at += yes ? at->jt : at->jf;
+    }
+}
+
+static void check_answers(const struct one_call *calls, size_t n, uint32_t expected)
+{
+    struct sock_filter *filter = NULL;
+    unsigned short count = 0;
+    TEST_ASSERT(filter_build(&walls_alone, &filter, &count, NULL) == 0);
+    TEST_ASSERT(filter[1].code == (BPF_JMP | BPF_JEQ | BPF_K));
+    for (size_t i = 0; i < n; i++) {
+        struct seccomp_data data = {.nr = (int)calls[i].number, .arch = filter[1].k};
+        for (size_t k = 0; k < COUNT(data.args); k++)
+            data.args[k] = (uint64_t)calls[i].args[k];
+        TEST_CHECK_(judge(filter, &data) == expected, "%s", calls[i].name);
+        data.arch++;
+        TEST_CHECK(judge(filter, &data) == SECCOMP_RET_KILL_PROCESS);
+    }
+    xfree(filter);
+}
+
+static const struct one_call usual_calls[] = {
+    CALL(read, 0), CALL(execve, 0), CALL(exit_group, 0), CALL(ptrace, 0), CALL(kill, 1, SIGKILL),
+};
+
 static void what_no_sandbox_needs_is_refused_to_all(void)
 {
     for (size_t i = 0; i < COUNT(never); i++)
         check_pair(&never[i], &walls_alone, EPERM);
     for (size_t i = 0; i < COUNT(absent); i++)
         check_pair(&absent[i], &walls_alone, ENOSYS);
+    check_answers(never, COUNT(never), SECCOMP_RET_ERRNO | EPERM);
+    check_answers(absent, COUNT(absent), SECCOMP_RET_ERRNO | ENOSYS);
+    check_answers(usual_calls, COUNT(usual_calls), SECCOMP_RET_ALLOW);
 }
 
 /* --- notified calls --------------------------------------------------------------------------- */

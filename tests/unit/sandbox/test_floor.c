@@ -402,7 +402,7 @@ static void ten_thousand_directories_beside_a_denied_file_take_no_long_time(void
     int64_t took = clock_ms() - start;
     TEST_CHECK(floor_grants_read(ground, at("@/w/9999/x")));
     TEST_CHECK(floor_grants_write(ground, at("@/w/9999/x")));
-    TEST_CHECK(took < 2000); /* a loaded machine, every check of the compiler on */
+    TEST_CHECK(took < 5000); /* a loaded machine, every check of the compiler on */
     (void)fprintf(stderr, "# 10000 directories: %d ms\n", (int)took);
     end();
 }
@@ -412,7 +412,7 @@ static void a_glob_through_everything_ends(void)
     make_readables();
     int64_t start = clock_ms();
     build("/**/.env ", "/**/out ", "");
-    TEST_CHECK(clock_ms() - start < 5000);
+    TEST_CHECK(clock_ms() - start < 20000);
     (void)fprintf(stderr, "# glob: %d ms\n", (int)(clock_ms() - start));
     CANNOT(do_read, "@/w/.env");
     end();

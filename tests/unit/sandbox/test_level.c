@@ -20,8 +20,7 @@ struct lack {
 };
 
 static const struct lack lacks[] = {
-    {"no Landlock", LANDLOCK_CALL_CREATE, ENOSYS, SANDBOX_NONE,
-     "no Landlock: Function not implemented (the kernel was built without it"},
+    {"no Landlock", LANDLOCK_CALL_CREATE, ENOSYS, SANDBOX_NONE, "(the kernel was built without it"},
     {"Landlock switched off", LANDLOCK_CALL_CREATE, EOPNOTSUPP, SANDBOX_NONE,
      "it is not among the security modules"},
     {"Landlock not to be entered", LANDLOCK_CALL_RESTRICT, EPERM, SANDBOX_NONE,
@@ -85,7 +84,7 @@ static int probe_inside(void)
     const struct filter_wants wants = {.listener = true, .open_network = true};
     if (enter_wall(&(struct wall){&wants, -1}) <= 0)
         return NO_WALL;
-    return says(SANDBOX_LANDLOCK, "no seccomp listener: Device or resource busy (another sandbox");
+    return says(SANDBOX_LANDLOCK, "(another sandbox has one above this process)");
 }
 
 static void this_machine_has_everything(void)

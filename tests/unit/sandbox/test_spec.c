@@ -71,8 +71,8 @@ static void what_is_not_whole_is_refused(void)
         "{\"walls\": true, \"level\": \"most\", \"limits\": {}}",
         "{\"walls\": true, \"level\": \"full\"}",
         "{\"settings\": \"{}\", \"cwd\": \"/\", \"level\": \"full\", \"limits\": {}}",
-        "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [1], \"sockets\": [], "
-        "\"ports\": [], \"level\": \"full\", \"limits\": {}}",
+        "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [1], "
+        "\"sockets\": [], \"ports\": [], \"level\": \"full\", \"limits\": {}}",
         "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [], \"sockets\": [], "
         "\"ports\": [70000], \"level\": \"full\", \"limits\": {}}",
     };

@@ -15,7 +15,7 @@ import os
 import sys
 from typing import Any, NoReturn, Protocol
 
-from ipybox_kernel.exec_filter import forbid_programs
+from ipybox_kernel.exec_filter import forbid_programs, leave_runner
 from ipybox_kernel.shell_runner import SHELL, Runner, magic_text
 
 APPROVE = "IPYBOX_APPROVE_SHELL_CMDS"
@@ -28,6 +28,7 @@ def prepare() -> Runner | None:
     if os.environ.get(APPROVE) != "1" or os.environ.get(REQUIRE) != "1":
         return None
     runner = Runner()
+    leave_runner()
     forbid_programs()
     return runner
 
