@@ -16,7 +16,7 @@
 #include "sandbox/net_parts.h"
 #include "sandbox/proxy.h"
 
-/* Reached without a proxy. srt has the inner networks here, too; a proxy says why they are refused. */
+/* Reached without a proxy; to srt inner networks, too, but a proxy says why these are refused. */
 #define NO_PROXY "localhost,127.0.0.1,::1,*.local,.local"
 
 enum { SWEEP_MS = 1000, DIAL_S = 30, TEXT_MAX = 1 << 20, HOST_MAX = 256 };
