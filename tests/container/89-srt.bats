@@ -28,15 +28,19 @@ with_web()
         -v "$client:/client.py:ro" "${options[@]}" -- "${words[@]}"
 }
 
-# client - writes a program that asks through a proxy of the environment: "client.py http|connect|socks|direct HOST".
+# client - writes a program that gets a page: "client.py http|connect|socks|direct|program HOST", by one of the proxies of the
+# environment, past them, or as any program does it; sets client.
 client()
 {
     client=$BATS_TEST_TMPDIR/client.py
     cat > "$client" <<'PY'
-import os, socket, sys
+import os, socket, sys, urllib.request
 from urllib.parse import urlsplit
 
 way, host = sys.argv[1:]
+if way == "program":
+    print(urllib.request.urlopen(f"http://{host}").read().decode().strip())
+    sys.exit()
 proxy = urlsplit(os.environ["ALL_PROXY" if way == "socks" else "HTTP_PROXY"])
 request = f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
 
@@ -154,9 +158,8 @@ PY
     with_web -- "srt -s /settings.json python3 /client.py http 192.0.2.1"
     assert_equal "$output" "Connection blocked by network allowlist"
     # As any program sees it; without the name no proxy is there.
-    with_web -- "srt -s /settings.json python3 -c 'import urllib.request as u; print(u.urlopen(\"http://example.com\").read())'"
-    assert_match "$output" "Example Domain"
-    with_web -- "srt -s /settings.json python3 -c 'import urllib.request as u; u.urlopen(\"http://example.org\")'"
+    with_web -- "srt -s /settings.json python3 /client.py program example.com; srt -s /settings.json python3 /client.py program example.org"
+    assert_equal "$output" "Example Domain"
     assert_match "$errors" "HTTP Error 403"
     with_web -- "ipybox sandbox -s /settings.json -c 'env | grep -ci _proxy'"
     assert_equal "$output" 0
@@ -194,17 +197,14 @@ h.HTTPServer(("127.0.0.1", 3128), Proxy).serve_forever()'
     echo SECRET=1 | as_root tee "$workspace/.env" "$workspace/plain.txt" > /dev/null
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro"); fi
     drive_timeout=240
-    for way in "" --sandbox; do
-        # shellcheck disable=SC2086  # a word or none
-        drive "${ca[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- $way <<PY
-            answer = tool("register_mcp_server", 120, server_name="files", server_params={
-                "command": "srt", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
-                "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
-            equal((answer.error, answer.texts), (False, answer.texts))
-            matches(runs("from mcptools.files import list_directory as d; print(d.run(d.Params(path='.')))").text, "plain.txt")
-            matches(runs("from mcptools.files import read_file as f; print(f.run(f.Params(path='plain.txt')))").text, "SECRET=1")
-            fails("f.run(f.Params(path='.env'))", "operation not permitted")
-            runs("from mcptools.files import write_file as w; w.run(w.Params(path='new.txt', content='x'))")
+    drive "${ca[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- --sandbox --connect-timeout 150 <<PY
+        answer = tool("register_mcp_server", 180, server_name="files", server_params={
+            "command": "srt", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
+            "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
+        equal(answer.error and answer.texts, False)
+        matches(runs("from mcptools.files import list_directory as d; print(d.run(d.Params(path='.')))").text, "plain.txt")
+        matches(runs("from mcptools.files import read_file as f; print(f.run(f.Params(path='plain.txt')))").text, "SECRET=1")
+        fails("f.run(f.Params(path='.env'))", "operation not permitted")
+        runs("from mcptools.files import write_file as w; w.run(w.Params(path='new.txt', content='x'))")
 PY
-    done
 }
