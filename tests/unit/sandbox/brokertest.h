@@ -38,11 +38,11 @@ struct stage {
     int write_error;
     bool naive;    /* and without Landlock, which would refuse what naive lets go on */
     bool no_floor; /* the broker alone */
+    bool signals;  /* are the broker's */
     bool network;  /* sockets are the broker's */
     const struct policy_place *place;
     const struct net_proxies *proxies;
     void (*ready)(void); /* the broker is there, the child not yet let go */
-    bool signals;        /* are the broker's */
     void (*child)(void);
 };
 
@@ -72,6 +72,14 @@ static inline void check_result(int line, const char *what, long got, int want)
     if (code != want)
         complain("line %d: %s: %s, not %s", line, what, strerrorname_np(code),
                  strerrorname_np(want));
+}
+
+/* The one before, if there was one, goes. */
+static inline void make_place_anew(void)
+{
+    if (*top)
+        remove_place();
+    make_place();
 }
 
 /* A call that answers -1 and errno; want is 0 or an errno. */
