@@ -39,21 +39,36 @@ struct request {
     char *settings, cwd[PATH_MAX];
     struct sandbox_spec spec;
     struct guard *guard;
+    struct net_proxies proxies;
     struct words variables;
     sigset_t mask;
     int signals;
     pid_t pid;
 };
 
-static void say(const char *fmt, ...) PRINTF(1, 2);
-static void say(const char *fmt, ...)
+#define SAYS "ipybox sandbox: "
+#define SRT_ERROR "Error: "
+#define SRT_DEBUG "[SandboxDebug] "
+
+static void say(const char *who, const char *fmt, ...) PRINTF(2, 3);
+static void say(const char *who, const char *fmt, ...)
 {
     char line[1200];
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    (void)dprintf(STDERR_FILENO, "ipybox sandbox: %s\n", line);
+    (void)dprintf(STDERR_FILENO, "%s%s\n", who, line);
+}
+
+static const char *for_errors(const struct request *q)
+{
+    return q->as_srt ? SRT_ERROR : SAYS;
+}
+
+static const char *for_debugging(const struct request *q)
+{
+    return q->as_srt ? SRT_DEBUG : SAYS;
 }
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -133,14 +148,21 @@ static int parse(struct request *q, int argc, char **argv)
         at++;
     q->words = argv + at;
     bool words = at < argc;
-    return q->check ? 0 : words != (q->text != NULL) ? 0 : -EINVAL;
+    if (q->check || words != (q->text != NULL))
+        return 0;
+    return !words ? -ENODATA : q->as_srt ? 0 : -EINVAL; /* to srt, -c goes before words */
 }
 
 /* srt hands its words to a shell as one text. */
 static int join_words(struct request *q, struct err *e)
 {
-    if (!q->as_srt || q->text || q->check)
+    if (!q->as_srt || q->check)
         return 0;
+    if (q->text) {
+        if (q->debug)
+            say(SRT_DEBUG, "Command string mode (-c): %s", q->text);
+        return 0;
+    }
     q->joined = BUF_INIT(COMMAND_MAX);
     for (char **word = q->words; *word; word++) {
         if (word != q->words)
@@ -148,6 +170,8 @@ static int join_words(struct request *q, struct err *e)
         (void)buf_adds(&q->joined, *word);
     }
     q->text = buf_text(&q->joined);
+    if (q->debug)
+        say(SRT_DEBUG, "Original command: %s", q->text);
     return q->joined.failed ? err_set(e, -E2BIG, "the command is too long") : 0;
 }
 
@@ -182,6 +206,22 @@ static int find_level(struct request *q, struct buf *text, struct err *e)
     return 0;
 }
 
+/* Programs under srt know it by how changes of files are refused, and by its proxies. Where the
+ * settings name proxies there are no others. */
+static int prepare_srt(struct request *q, struct err *e)
+{
+    const struct policy *policy = guard_policy(q->guard);
+    uint16_t http = 0, socks = 0;
+    guard_set_write_error(q->guard, EROFS);
+    policy_proxy_ports(policy, &http, &socks);
+    if (q->spec.level < SANDBOX_FULL || !policy_has_network(policy) || http || socks)
+        return 0;
+    int r = net_proxies_listen(&q->proxies, e);
+    if (r == 0)
+        guard_set_proxies(q->guard, &q->proxies);
+    return r;
+}
+
 static int prepare(struct request *q, struct buf *level, struct err *e)
 {
     if (!getcwd(q->cwd, sizeof q->cwd))
@@ -197,8 +237,11 @@ static int prepare(struct request *q, struct buf *level, struct err *e)
     q->spec.cwd = q->cwd;
     q->spec.home = sandbox_home();
     r = guard_open(&q->spec, &q->guard, e);
+    if (r == 0 && q->as_srt && !q->check)
+        r = prepare_srt(q, e);
+    const struct net_proxies *proxies = q->proxies.http_port ? &q->proxies : NULL;
     if (r == 0)
-        sandbox_variables(guard_policy(q->guard), &q->variables);
+        sandbox_variables(guard_policy(q->guard), proxies, &q->variables);
     return r;
 }
 
@@ -223,7 +266,7 @@ static int run_command(void *ctx)
         (void)putenv(q->variables.items[i]);
     (void)execvp(words[0], words);
     int code = errno;
-    say("%s: %s", words[0], strerror(code));
+    say(for_errors(q), "%s: %s", words[0], strerror(code));
     return code == ENOENT ? NOT_FOUND_STATUS : NOT_RUNNABLE_STATUS;
 }
 
@@ -231,7 +274,7 @@ static void on_refused(void *ctx, const struct refusal *refusal)
 {
     const struct request *q = ctx;
     if (q->debug)
-        say("refused pid=%d call=%s path=%s", (int)refusal->pid, refusal->call,
+        say(for_debugging(q), "refused pid=%d call=%s path=%s", (int)refusal->pid, refusal->call,
             refusal->what ? refusal->what : "");
 }
 
@@ -301,7 +344,10 @@ static int supervise(const struct request *q)
     (void)proctree_end(0);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    return q->as_srt ? FAILED_STATUS : SIGNAL_STATUS + WTERMSIG(status);
+    if (!q->as_srt)
+        return SIGNAL_STATUS + WTERMSIG(status);
+    say("", "Process killed by signal: %d", WTERMSIG(status));
+    return FAILED_STATUS;
 }
 
 bool sandbox_is_srt(const char *program)
@@ -318,22 +364,28 @@ static int act(struct request *q)
     if (r == 0 && q->check)
         return explain(q, &level);
     if (r == 0 && q->debug)
-        say("%s", buf_text(&level));
+        say(for_debugging(q), "%s", buf_text(&level));
     if (r == 0)
         r = start(q, &e);
     if (r == 0)
         return supervise(q);
-    say("%s", e.msg);
+    say(for_errors(q), "%s", e.msg);
     return FAILED_STATUS;
 }
 
 int sandbox_main(bool as_srt, int argc, char **argv)
 {
     static struct request q; /* the broker's threads know its guard to the end */
-    q = (struct request){.as_srt = as_srt, .signals = -1};
+    const char *debug = getenv("SRT_DEBUG");
+    q = (struct request){.as_srt = as_srt, .debug = as_srt && debug && *debug, .signals = -1};
     if (argc > 0 && is_word(argv[0], "-h", "--help"))
         return fd_write(STDOUT_FILENO, usage, sizeof usage - 1) == 0 ? 0 : FAILED_STATUS;
-    if (parse(&q, argc, argv) < 0) {
+    int r = parse(&q, argc, argv);
+    if (r == -ENODATA && as_srt) {
+        say(SRT_ERROR, "No command specified. Use -c <command> or provide command arguments.");
+        return FAILED_STATUS;
+    }
+    if (r < 0) {
         (void)dprintf(STDERR_FILENO, "%s", usage);
         return OPTIONS_USAGE_STATUS;
     }

@@ -4,13 +4,15 @@
 #ifndef ENTRYPOINT_SANDBOX_PLACE_H
 #define ENTRYPOINT_SANDBOX_PLACE_H
 
-#include "sandbox/policy.h"
+#include "sandbox/net.h"
 
 #define SANDBOX_TMP "/tmp/claude" /* where srt has temporary files; settings name it */
 
 /* Their variables as NAME=value: SANDBOX_RUNTIME, TMPDIR (which is made here, open to all), what
- * has the C library ask for names over TCP, and where proxies are. The caller's: words_done(). */
-void sandbox_variables(const struct policy *policy, struct words *ret);
+ * has the C library ask for names over TCP, and where proxies are (our own: proxies, or NULL). The
+ * caller's: words_done(). */
+void sandbox_variables(const struct policy *policy, const struct net_proxies *proxies,
+                       struct words *ret);
 
 /* $HOME, or a directory that is there. Borrowed. */
 const char *sandbox_home(void);

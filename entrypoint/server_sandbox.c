@@ -73,7 +73,7 @@ static int try_settings(struct server_sandbox *s, struct err *e)
     struct guard *guard = NULL;
     int r = guard_open(&s->spec, &guard, e);
     if (r == 0)
-        sandbox_variables(guard_policy(guard), &s->variables);
+        sandbox_variables(guard_policy(guard), NULL, &s->variables);
     (void)guard_free(guard);
     return r;
 }

@@ -101,7 +101,8 @@ bool address_is_loopback(const struct address *address)
     return IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
 }
 
-/* The IANA special-purpose registries, IPv4: what is not globally reachable, and multicast. */
+/* The IANA special-purpose registries, IPv4: what is not globally reachable, and multicast; without
+ * the networks for documents, which laboratories give to names that are the internet to them. */
 static const struct {
     uint32_t net;
     int bits;
@@ -113,12 +114,9 @@ static const struct {
     {0xA9FE0000, 16}, /* link-local: the metadata of clouds */
     {0xAC100000, 12}, /* private */
     {0xC0000000, 24}, /* IETF's own: DS-Lite, NAT64 discovery */
-    {0xC0000200, 24}, /* for documents */
     {0xC0586300, 24}, /* relays of 6to4 */
     {0xC0A80000, 16}, /* private */
     {0xC6120000, 15}, /* benchmarks, and our own names */
-    {0xC6336400, 24}, /* for documents */
-    {0xCB007100, 24}, /* for documents */
     {0xE0000000, 3},  /* multicast, reserved, broadcast */
 };
 

@@ -104,6 +104,13 @@ void notice_refuse(struct notice *notice, const char *what)
         config->refused(config->ctx, &refusal);
 }
 
+void notice_refuse_write(struct notice *notice, const char *what)
+{
+    int error = notice->broker->config.write_error;
+    notice_refuse(notice, what);
+    notice->error = error ? error : EPERM;
+}
+
 /* --- the threads ------------------------------------------------------------------------------ */
 
 static notice_fn room_of(int call)

@@ -33,6 +33,7 @@ struct broker_config {
     const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
     int listener;                      /* taken */
     int tasks_max;                     /* 0: no limit */
+    int write_error;                   /* errno of a refused change of files; 0: EPERM */
     const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
     bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
     void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */

@@ -230,7 +230,7 @@ static void attr_asked(struct notice *notice)
     if (nameless < 0)
         notice->error = -nameless;
     else if (!nameless && !policy_may_write(notice_policy(notice), full))
-        notice_refuse(notice, full);
+        notice_refuse_write(notice, full);
     else if (notice->broker->config.naive)
         notice->go_on = true;
     else

@@ -133,7 +133,7 @@ static int change_place(struct notice *notice, const struct change *change,
     if (r < 0)
         return r;
     if (!place->special && !may_change(notice, change, place->full)) {
-        notice_refuse(notice, place->full);
+        notice_refuse_write(notice, place->full);
         return 0;
     }
     if (notice->broker->config.naive) {
@@ -214,7 +214,7 @@ static int move_place(struct notice *notice, const struct place *from, const str
         for (int i = 0; i < 2; i++) {
             const char *full = ends[i]->full;
             if (!policy_may_write(policy, full) || policy_pins(policy, full)) {
-                notice_refuse(notice, full);
+                notice_refuse_write(notice, full);
                 return 0;
             }
         }
@@ -264,7 +264,7 @@ static int link_object(struct notice *notice, int object, const struct place *to
         return -EEXIST;
     bool from = nameless || policy_may_write(policy, full);
     if (!from || !policy_may_write(policy, to->full)) {
-        notice_refuse(notice, from ? to->full : full);
+        notice_refuse_write(notice, from ? to->full : full);
         return 0;
     }
     if (notice->broker->config.naive) {

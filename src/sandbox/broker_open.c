@@ -102,10 +102,12 @@ static bool open_by_text(struct notice *notice, const struct wish *wish)
 static bool may_open(struct notice *notice, const struct wish *wish, const char *path)
 {
     const struct policy *policy = notice_policy(notice);
-    bool may = (!reads(wish) || policy_may_read(policy, path)) &&
-               (!writes(wish) || policy_may_write(policy, path));
-    if (!may)
+    bool may_read = !reads(wish) || policy_may_read(policy, path);
+    bool may = may_read && (!writes(wish) || policy_may_write(policy, path));
+    if (!may_read)
         notice_refuse(notice, path);
+    else if (!may)
+        notice_refuse_write(notice, path);
     else if (notice->broker->config.naive)
         notice->go_on = true;
     return may && !notice->go_on;
@@ -183,7 +185,7 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
 static int create(struct notice *notice, const struct wish *wish, const struct place *place)
 {
     if (!policy_may_write(notice_policy(notice), place->full)) {
-        notice_refuse(notice, place->full);
+        notice_refuse_write(notice, place->full);
         return 0;
     }
     if (notice->broker->config.naive) {

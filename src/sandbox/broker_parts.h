@@ -62,6 +62,8 @@ void notice_answer(struct notice *notice);      /* once; nothing when it was ans
 void notice_give(struct notice *notice, int fd, bool cloexec);
 /* Refused by the policy: EPERM, and told. */
 void notice_refuse(struct notice *notice, const char *what);
+/* A change of files, refused by the policy: the error is the configuration's. */
+void notice_refuse_write(struct notice *notice, const char *what);
 /* Runs fn with a copy of the notice on a thread of its own; `notice` counts as answered. A call
  * that blocks there fails with EINTR, again and again, as soon as the caller is dead or a signal
  * waits for it: answer NOTICE_RESTART then. */

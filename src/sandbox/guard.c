@@ -20,6 +20,8 @@ struct guard {
     unsigned short filter_count;
     bool listener;
     struct sandbox_limits limits;
+    int write_error;
+    const struct net_proxies *proxies;
     struct broker *broker; /* NULL until it was started, or for ever without a listener */
 };
 
@@ -147,6 +149,8 @@ static int start_broker(struct guard *guard, int listener,
                                          .floor = guard->floor,
                                          .listener = listener,
                                          .tasks_max = guard->limits.tasks,
+                                         .write_error = guard->write_error,
+                                         .proxies = guard->proxies,
                                          .refused = refused,
                                          .ctx = ctx};
     return broker_start(&config, &guard->broker, e);
@@ -163,6 +167,16 @@ int guard_accept(struct guard *guard, int sock, int wait_ms,
     if (r == 0)
         r = confine_release(sock, e);
     return r;
+}
+
+void guard_set_write_error(struct guard *guard, int write_error)
+{
+    guard->write_error = write_error;
+}
+
+void guard_set_proxies(struct guard *guard, const struct net_proxies *proxies)
+{
+    guard->proxies = proxies;
 }
 
 bool guard_has_broker(const struct guard *guard)

@@ -19,6 +19,11 @@ MUST_CHECK int guard_open(const struct sandbox_spec *spec, struct guard **ret, s
 /* Before the broker was started; after that it lives as long as the process. NULL in, NULL out. */
 struct guard *guard_free(struct guard *guard);
 
+/* For programs that expect srt. Before guard_accept(); without a broker they change nothing.
+ * write_error and proxies: as in struct broker_config. */
+void guard_set_write_error(struct guard *guard, int write_error);
+void guard_set_proxies(struct guard *guard, const struct net_proxies *proxies);
+
 /* Gives up what a broker must not have, as the child was forked already. */
 MUST_CHECK int guard_settle(struct err *e);
 

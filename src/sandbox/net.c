@@ -16,6 +16,9 @@
 #include "sandbox/net_parts.h"
 #include "sandbox/proxy.h"
 
+/* Reached without a proxy; to srt inner networks, too, but a proxy says why these are refused. */
+#define NO_PROXY "localhost,127.0.0.1,::1,*.local,.local"
+
 enum { SWEEP_MS = 1000, DIAL_S = 30, TEXT_MAX = 1 << 20, HOST_MAX = 256 };
 
 /* --- before the program starts ---------------------------------------------------------------- */
@@ -34,22 +37,57 @@ int net_proxies_listen(struct net_proxies *ret, struct err *e)
     return 0;
 }
 
-static void add_proxy(struct words *words, const char *const *names, const char *scheme,
-                      uint16_t port)
+enum proxy_port { HTTP_PORT, SOCKS_PORT, ANY_PORT };
+
+struct proxy_variable {
+    const char *name, *value; /* the port stands behind the value */
+    enum proxy_port port;
+};
+
+/* Those that srt sets on Linux. A name behind SOCKS is resolved by the proxy: socks5h. */
+static const struct proxy_variable proxy_variables[] = {
+    {"HTTP_PROXY", "http://localhost:", HTTP_PORT},
+    {"HTTPS_PROXY", "http://localhost:", HTTP_PORT},
+    {"http_proxy", "http://localhost:", HTTP_PORT},
+    {"https_proxy", "http://localhost:", HTTP_PORT},
+    {"ALL_PROXY", "socks5h://localhost:", SOCKS_PORT},
+    {"all_proxy", "socks5h://localhost:", SOCKS_PORT},
+    {"FTP_PROXY", "socks5h://localhost:", SOCKS_PORT},
+    {"ftp_proxy", "socks5h://localhost:", SOCKS_PORT},
+    {"GRPC_PROXY", "socks5h://localhost:", SOCKS_PORT},
+    {"grpc_proxy", "socks5h://localhost:", SOCKS_PORT},
+    {"RSYNC_PROXY", "localhost:", SOCKS_PORT},
+    {"DOCKER_HTTP_PROXY", "http://localhost:", ANY_PORT},
+    {"DOCKER_HTTPS_PROXY", "http://localhost:", ANY_PORT},
+    {"CLOUDSDK_PROXY_PORT", "", HTTP_PORT},
+};
+
+static const char *const proxy_constants[] = {
+    "CLOUDSDK_PROXY_TYPE=https",
+    "CLOUDSDK_PROXY_ADDRESS=localhost",
+    "NO_PROXY=" NO_PROXY,
+    "no_proxy=" NO_PROXY,
+};
+
+static void add_proxies(struct words *words, uint16_t http, uint16_t socks)
 {
-    for (; port != 0 && *names; names++) {
+    const uint16_t ports[] = {http, socks, http ? http : socks};
+    for (size_t i = 0; i < sizeof proxy_variables / sizeof *proxy_variables; i++) {
+        const struct proxy_variable *variable = &proxy_variables[i];
         char text[128];
-        (void)snprintf(text, sizeof text, "%s=%s://localhost:%u", *names, scheme, port);
+        if (ports[variable->port] == 0)
+            continue;
+        (void)snprintf(text, sizeof text, "%s=%s%u", variable->name, variable->value,
+                       ports[variable->port]);
         words_add(words, text);
     }
+    for (size_t i = 0; i < sizeof proxy_constants / sizeof *proxy_constants; i++)
+        words_add(words, proxy_constants[i]);
 }
 
 void net_environment(const struct policy *policy, const struct net_proxies *proxies,
                      struct words *words)
 {
-    static const char *const http_names[] = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy",
-                                             "https_proxy", NULL};
-    static const char *const socks_names[] = {"ALL_PROXY", "all_proxy", NULL};
     uint16_t http, socks;
     policy_proxy_ports(policy, &http, &socks);
     if (proxies && http == 0 && socks == 0) {
@@ -57,12 +95,8 @@ void net_environment(const struct policy *policy, const struct net_proxies *prox
         socks = proxies->socks_port;
     }
     words_add(words, "RES_OPTIONS=use-vc timeout:1 attempts:1");
-    if (http == 0 && socks == 0)
-        return;
-    add_proxy(words, http_names, "http", http);
-    add_proxy(words, socks_names, "socks5h", socks); /* the proxy resolves, too */
-    words_add(words, "NO_PROXY=localhost,127.0.0.1,::1");
-    words_add(words, "no_proxy=localhost,127.0.0.1,::1");
+    if (http != 0 || socks != 0)
+        add_proxies(words, http, socks);
 }
 
 /* --- virtual files ---------------------------------------------------------------------------- */

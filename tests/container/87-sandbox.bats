@@ -198,7 +198,7 @@ PY
     run_box -- srt echo one two '&&' echo three
     assert_equal "$output" $'one two\nthree'
     run_box -- srt 'touch x'
-    assert_match "$errors" "Operation not permitted"
+    assert_match "$errors" "Read-only file system"
     run_box -- sandbox -- /no/such/program
     assert_equal "$status" 127
     run_box -- sh -c '(sleep 0.3; kill -TERM $(pgrep -f "sandbox --") 2>&- || kill -TERM 0) & exec ipybox sandbox -- sh -c "

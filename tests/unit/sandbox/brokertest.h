@@ -35,6 +35,7 @@ struct shared {
 struct stage {
     const struct lists *lists;
     int tasks_max;
+    int write_error;
     bool naive;    /* and without Landlock, which would refuse what naive lets go on */
     bool no_floor; /* the broker alone */
     bool signals;  /* are the broker's */
@@ -202,6 +203,7 @@ static void start_stage(const struct stage *stage)
     struct broker_config config = {.policy = stage_policy,
                                    .floor = floor,
                                    .tasks_max = stage->tasks_max,
+                                   .write_error = stage->write_error,
                                    .naive = stage->naive,
                                    .proxies = stage->proxies,
                                    .refused = on_refused};

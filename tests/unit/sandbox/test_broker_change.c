@@ -345,6 +345,34 @@ static void names_relative_to_directories_are_judged_where_these_are_now(void)
     act(&env_denied, use_directories);
 }
 
+static void change_under_another_error(void)
+{
+    GETS(mkdir("../up", 0755), EROFS);
+    GETS(mkdir("below", 0755), 0);
+    GETS(unlink("fixed"), EROFS);
+    GETS(rename("a.txt", "../up"), EROFS);
+    GETS(link("fixed", "hard"), EROFS);
+    GETS(chmod("fixed", 0600), EROFS);
+    GETS(truncate("fixed", 0), EROFS);
+    GETS(opens("../up", O_WRONLY | O_CREAT), EROFS);
+    GETS(opens("../up", O_RDONLY | O_CREAT), EROFS);
+    GETS(opens("fixed", O_RDWR), EROFS);
+    GETS(opens("fixed", O_RDONLY), 0);
+    GETS(opens(".env", O_RDONLY), EPERM);
+    GETS(opens(".env", O_RDWR), EPERM);
+    GETS(mknod("device", S_IFCHR | 0666, makedev(1, 3)), EPERM);
+}
+
+static void refused_changes_have_the_error_that_was_asked_for(void)
+{
+    make_workspace();
+    struct stage stage = {
+        .lists = &env_denied, .write_error = EROFS, .child = change_under_another_error};
+    start_stage(&stage);
+    end_stage();
+    TEST_CHECK(was_refused("mkdir", "@/up") && was_refused("chmod", "@w/fixed"));
+}
+
 TEST_LIST = {
     {"names are made where the policy says", names_are_made_where_the_policy_says},
     {"names are removed where the policy says", names_are_removed_where_the_policy_says},
@@ -359,5 +387,7 @@ TEST_LIST = {
     {"files without a name are their owner's", files_without_a_name_are_their_owners},
     {"names relative to directories are judged where these are now",
      names_relative_to_directories_are_judged_where_these_are_now},
+    {"refused changes have the error that was asked for, refused reads have their own",
+     refused_changes_have_the_error_that_was_asked_for},
     {NULL, NULL},
 };

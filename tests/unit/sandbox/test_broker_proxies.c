@@ -58,7 +58,8 @@ static void with_proxies_of_others_nothing_else_is_reached(void)
     struct words words = {0};
     drop_str char *variable = xasprintf("https_proxy=http://localhost:%u", host_port);
     net_environment(stage_policy, NULL, &words);
-    TEST_CHECK(has_word(&words, variable) && has_word(&words, "NO_PROXY=localhost,127.0.0.1,::1"));
+    TEST_CHECK(has_word(&words, variable));
+    TEST_CHECK(has_word(&words, "NO_PROXY=localhost,127.0.0.1,::1,*.local,.local"));
     words_done(&words);
     end_stage();
     TEST_CHECK(count_accepted(host) == 1 && count_accepted(secret) == 0);
@@ -76,6 +77,8 @@ static void without_proxies_no_variable_of_theirs_is_set(void)
     net_environment(policy, &ours, &words);
     TEST_CHECK(has_word(&words, "HTTP_PROXY=http://localhost:81"));
     TEST_CHECK(has_word(&words, "ALL_PROXY=socks5h://localhost:82"));
+    TEST_CHECK(has_word(&words, "DOCKER_HTTP_PROXY=http://localhost:81"));
+    TEST_CHECK(has_word(&words, "CLOUDSDK_PROXY_PORT=81"));
     words_done(&words);
     policy = policy_free(policy);
 }
