@@ -32,6 +32,7 @@ KEPT = 260  # results of a session, a few more than are kept
 RING = 1 << 20  # bytes of events that are kept in memory
 FULL = f"print('x' * {RING * 5 // 4})"
 PAUSE = 0.5  # seconds between two cells of a session, at most
+ENDING = 60  # seconds for the kernels to end, at most
 CREATION, PSS_KIB, GROWTH_KIB = 0.05, 25 << 10, 2 << 10
 
 
@@ -42,7 +43,7 @@ class Client:
         self.id = id
         self.connection = http.client.HTTPConnection("127.0.0.1", 8080, timeout=120)
         self.random = random.Random(id)
-        self.cells = self.wrong = 0
+        self.cells = self.wrong = self.n = 0
         self.times: list[float] = []
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -72,19 +73,21 @@ class Client:
         self.check("n = 0\nprint(n)", "0\n")
         return there, time.perf_counter() - begin
 
+    def step(self) -> None:
+        """Its state is its own, and all of what it prints arrives."""
+        self.n += 1
+        lines = self.random.choice((1, 1, 1, 10, 100))
+        code = f"n += 1\nfor i in range({lines}): print({self.id!r}, n, i)"
+        self.check(code, "".join(f"{self.id} {self.n} {i}\n" for i in range(lines)))
+
     def fill(self) -> None:
         self.run(FULL)
         for _ in range(KEPT):
-            self.check(f"print({self.id!r})", f"{self.id}\n")
+            self.step()
 
     def work(self, until: float) -> None:
-        """Its state is its own, and all of what it prints arrives."""
-        n = 0
         while time.monotonic() < until:
-            n += 1
-            lines = self.random.choice((1, 1, 1, 10, 100))
-            code = f"n += 1\nfor i in range({lines}): print({self.id!r}, n, i)"
-            self.check(code, "".join(f"{self.id} {n} {i}\n" for i in range(lines)))
+            self.step()
             time.sleep(self.random.random() * PAUSE)
 
 
@@ -147,7 +150,6 @@ def soak(seconds: float) -> list[Row]:
     full, full_each = server.kib(), (server.tree_kib() - clean) / len(clients)
     for client in clients:
         client.times.clear()
-        client.run("n = 0")
     say(f"{seconds:.0f} s of cells")
     until = time.monotonic() + seconds
     all_at_once(clients, lambda client: client.work(until))
@@ -157,7 +159,10 @@ def soak(seconds: float) -> list[Row]:
     for client in clients:
         default.call("DELETE", f"/v1/sessions/{client.id}")
         client.connection.close()
-    time.sleep(3)  # a kernel that is asked to end is killed after 1.5
+    for _ in range(ENDING):
+        time.sleep(1)
+        if server.descriptors() == descriptors:
+            break
     cells, wrong = sum(c.cells for c in clients), sum(c.wrong for c in clients)
     left = server.descriptors() - descriptors
     there, first = [a for a, _ in created], [b for _, b in created]
