@@ -30,7 +30,8 @@ from limits import Row, at_most, mib, ms, one_row, say, table
 SESSIONS = 100  # with `default`
 KEPT = 260  # results of a session, a few more than are kept
 RING = 1 << 20  # bytes of events that are kept in memory
-FULL = f"print('x' * {RING * 5 // 4})"
+# Small ones, as those that follow: many small events take more than a few large ones.
+FULL = f"for _ in range({RING // 120}): print('x' * 60, flush=True)"
 PAUSE = 0.5  # seconds between two cells of a session, at most
 ENDING = 60  # seconds for the kernels to end, at most
 CREATION, PSS_KIB, GROWTH_KIB = 0.05, 25 << 10, 2 << 10
@@ -159,6 +160,7 @@ def soak(seconds: float) -> list[Row]:
     for client in clients:
         default.call("DELETE", f"/v1/sessions/{client.id}")
         client.connection.close()
+    default.connection.close()
     for _ in range(ENDING):
         time.sleep(1)
         if server.descriptors() == descriptors:
