@@ -31,7 +31,7 @@ SESSIONS = 100  # with `default`
 KEPT = 260  # results of a session, a few more than are kept
 RING = 1 << 20  # bytes of events that are kept in memory
 # Small ones, as those that follow: many small events take more than a few large ones.
-FULL = f"for _ in range({RING // 120}): print('x' * 60, flush=True)"
+FULL = f"for _ in range({RING // 1200}): print('x' * 60, flush=True)"
 PAUSE = 0.5  # seconds between two cells of a session, at most
 ENDING = 60  # seconds for the kernels to end, at most
 CREATION, PSS_KIB, GROWTH_KIB = 0.05, 25 << 10, 2 << 10
@@ -42,7 +42,7 @@ class Client:
 
     def __init__(self, id: str) -> None:
         self.id = id
-        self.connection = http.client.HTTPConnection("127.0.0.1", 8080, timeout=120)
+        self.connection = http.client.HTTPConnection("127.0.0.1", 8080, timeout=600)
         self.random = random.Random(id)
         self.cells = self.wrong = self.n = 0
         self.times: list[float] = []
@@ -82,7 +82,8 @@ class Client:
         self.check(code, "".join(f"{self.id} {self.n} {i}\n" for i in range(lines)))
 
     def fill(self) -> None:
-        self.run(FULL)
+        for _ in range(10):
+            self.run(FULL)
         for _ in range(KEPT):
             self.step()
 
@@ -93,11 +94,21 @@ class Client:
 
 
 def all_at_once(clients: list[Client], act: Callable[[Client], None]) -> None:
-    threads = [threading.Thread(target=act, args=(client,), daemon=True) for client in clients]
+    failed: list[str] = []
+
+    def watched(client: Client) -> None:
+        try:
+            act(client)
+        except (Exception, SystemExit) as error:
+            failed.append(f"{client.id}: {type(error).__name__} {error}")
+
+    threads = [threading.Thread(target=watched, args=(client,), daemon=True) for client in clients]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if failed:
+        raise SystemExit(f"bench: {len(failed)} sessions failed: {failed[0]}")
 
 
 class Server:
