@@ -320,6 +320,7 @@ static int open_session(struct server *s, struct err *e)
         .event_data = EVENT_DATA,
         .event_dir = s->runtime_dir, /* the workspace's space is the user's */
         .event_spill = EVENT_SPILL,
+        .event_for_readers = !o->http, /* who may come then comes by the Unix socket */
         .log = log_session,
     };
     s->pool = s->session_config.pool =

@@ -95,9 +95,8 @@ bool files_path(struct http_request *r, char ret[BENEATH_PATH_MAX])
 bool files_flag(struct http_request *r, const char *name, bool *ret)
 {
     const char *text = http_query(r, name);
-    bool yes = text && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
-    bool no = !text || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
-    if (!yes && !no) {
+    bool yes = text && strcmp(text, "true") == 0;
+    if (text && !yes && strcmp(text, "false") != 0) {
         http_problem(r, 400, NULL, 0, "%s must be true or false", name);
         return false;
     }

@@ -46,6 +46,7 @@ struct http_request {
     struct http_match match;
     bool seen, complete; /* the head, the whole request */
     bool open;           /* its handler's */
+    bool small;          /* the answer */
     bool started, dead, suspended, paused, held;
     void *data;
     const struct http_events *events;

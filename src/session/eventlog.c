@@ -47,6 +47,7 @@ struct cursor { /* where the last read of a file ended: the next goes on there *
 struct eventlog {
     struct eventlog_config config;
     char *spill_dir;
+    bool spilling;
     struct kept *oldest, *newest;
     const struct kept *at; /* what was read last: the next read goes on there */
     size_t bytes;
@@ -63,6 +64,7 @@ struct eventlog *eventlog_open(const struct eventlog_config *config)
     struct eventlog *log = NEW(struct eventlog);
     log->config = *config;
     log->spill_dir = config->spill_dir ? xstrdup(config->spill_dir) : NULL;
+    log->spilling = !config->spill_for_readers;
     log->full.fd = log->filling.fd = -1;
     if (log->config.data_max == 0)
         log->config.data_max = config->memory_max / 2;
@@ -157,7 +159,7 @@ static void spill(struct eventlog *log, const struct kept *kept)
 {
     size_t n = sizeof kept->record + kept->record.n;
     struct segment *s = &log->filling;
-    if (!log->spill_dir)
+    if (!log->spill_dir || !log->spilling)
         return;
     if (!need_room(log, n) || !write_at(s->fd, s->size, &kept->record, sizeof kept->record) ||
         !write_at(s->fd, s->size + sizeof kept->record, kept->data, kept->record.n)) {
@@ -330,6 +332,7 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
 {
     const struct segment *segments[] = {&log->full, &log->filling};
     bool found = false;
+    log->spilling = true;
     if (after >= log->last)
         return -EAGAIN;
     for (int i = 0; i < 2 && !found; i++)
@@ -350,6 +353,7 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
 
 void eventlog_watch(struct eventlog *log, struct eventlog_watcher *w, loop_fn fn, void *ctx)
 {
+    log->spilling = true;
     *w = (struct eventlog_watcher){.next = log->watchers, .fn = fn, .ctx = ctx, .watching = true};
     if (w->next)
         w->next->prev = w;

@@ -6,7 +6,9 @@
  *          front only.
  * Kept:    the newest memory_max bytes in memory; what falls out of there goes to an unlinked file
  *          in spill_dir, the newest spill_max / 2 to spill_max bytes of it. Without spill_dir, or
- *          when its disk is full, it is gone.
+ *          when its disk is full, it is gone; with spill_for_readers also until the first reader
+ *          has come: a file that nobody may ever read costs a twentieth of the processor time of a
+ *          flood of output.
  * Readers: keep their own number and ask for what comes after it; a watcher is told, once in a turn
  *          of the loop, that there is more.
  * Calls:   loop thread only. */
@@ -54,6 +56,7 @@ struct eventlog_config { /* copied */
     size_t data_max;       /* of one event; 0: memory_max / 2 */
     const char *spill_dir; /* NULL: none; copied, too */
     uint64_t spill_max;
+    bool spill_for_readers; /* only from the first eventlog_next() or eventlog_watch() on */
 };
 
 struct eventlog;

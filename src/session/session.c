@@ -559,11 +559,13 @@ int session_open(const struct session_config *config, struct session **ret, stru
     s->loop = config->kernel.loop;
     s->late = BUF_INIT(SESSION_LATE_MAX);
     if (config->event_memory > 0)
-        s->events = eventlog_open(&(struct eventlog_config){.loop = s->loop,
-                                                            .memory_max = config->event_memory,
-                                                            .data_max = config->event_data,
-                                                            .spill_dir = config->event_dir,
-                                                            .spill_max = config->event_spill});
+        s->events = eventlog_open(
+            &(struct eventlog_config){.loop = s->loop,
+                                      .memory_max = config->event_memory,
+                                      .data_max = config->event_data,
+                                      .spill_dir = config->event_dir,
+                                      .spill_max = config->event_spill,
+                                      .spill_for_readers = config->event_for_readers});
     failure_init(&s->failure, TRACEBACK_MAX);
     start_kernel(s);
     *ret = s;

@@ -40,6 +40,7 @@ struct session_config {
     size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
+    bool event_for_readers;  /* it spills only when somebody has read it */
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
     void (*log)(enum log_level level, const char *text);

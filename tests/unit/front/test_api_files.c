@@ -235,6 +235,7 @@ static void a_file_is_put(void)
     (void)snprintf(head, sizeof head, "If-Match: %s\r\n", etag);
     put("/v1/files/f", head, "late");
     check_problem(412, "f: it is not what If-Match says");
+    check_has("\"title\":\"Precondition Failed\"");
     put("/v1/files/f", "If-None-Match: *\r\n", "late");
     check_problem(412, "f: it is there");
     put("/v1/files/g", "If-Match: *\r\n", "late");
@@ -247,6 +248,8 @@ static void a_file_is_put(void)
     check_status(200);
     put("/v1/files/no/such/f", "", "x");
     check_problem(409, "no/such/f: its folder is not there; ask for parents=true");
+    put("/v1/files/no/such/f?parents=1", "", "x");
+    check_problem(400, "parents must be true or false");
     put("/v1/files/no/such/f?parents=true", "", "x");
     check_status(201);
     put("/v1/files/no/such", "", "x");

@@ -108,6 +108,31 @@ static void without_a_place_to_spill_memory_is_all(void)
     stop();
 }
 
+static void a_file_for_readers_begins_with_the_first_one(void)
+{
+    struct logged event;
+    uint64_t missed;
+    TEST_ASSERT(loop_new(&loop, NULL) == 0);
+    log_ = eventlog_open(&(struct eventlog_config){.loop = loop,
+                                                   .memory_max = 4096,
+                                                   .spill_dir = "/tmp",
+                                                   .spill_max = 1 << 20,
+                                                   .spill_for_readers = true});
+    for (int i = 0; i < 1000; i++)
+        add("x");
+    TEST_ASSERT(eventlog_next(log_, 0, &event, &missed) == 0); /* finds what memory has */
+    TEST_CHECK(missed > 900);
+    for (int i = 0; i < 1000; i++)
+        add("x");
+    TEST_ASSERT(eventlog_next(log_, 0, &event, &missed) == 0);
+    TEST_CHECK(missed > 900 && missed < 1000);
+    for (uint64_t number = event.number; number < 2000; number++) {
+        TEST_ASSERT(eventlog_next(log_, number, &event, &missed) == 0);
+        TEST_CHECK(missed == 0 && event.number == number + 1);
+    }
+    stop();
+}
+
 static void what_is_too_large_is_cut_or_says_so(void)
 {
     static char large[3000], first[2048], rest[953];
@@ -157,6 +182,7 @@ TEST_LIST = {
     {"the_oldest_are_given_up_and_the_reader_is_told",
      the_oldest_are_given_up_and_the_reader_is_told},
     {"without_a_place_to_spill_memory_is_all", without_a_place_to_spill_memory_is_all},
+    {"a_file_for_readers_begins_with_the_first_one", a_file_for_readers_begins_with_the_first_one},
     {"what_is_too_large_is_cut_or_says_so", what_is_too_large_is_cut_or_says_so},
     {"watchers_are_told_once_in_a_turn", watchers_are_told_once_in_a_turn},
     {NULL, NULL},
