@@ -53,6 +53,7 @@
 enum { /* of headers that contradict each other between the C libraries */
        SOCKET_TYPE = 0xf,
        TCP_OPTION_FASTOPEN_CONNECT = 30,
+       IPV6_OLD_PACKET_OPTIONS = 6, /* IPV6_2292PKTOPTIONS: several at once */
        PRIORITY_OF_USER = 2, /* setpriority(PRIO_USER) */
        IO_PRIORITY_OF_USER = 3,
        TTY_PUSH_BYTE = 0x5412, /* TIOCSTI */
@@ -134,6 +135,11 @@ const struct filter_rule filter_rules[] = {
     IF(sendmmsg, RULED_NET, REFUSE(EOPNOTSUPP), ANY_BIT(3, MESSAGE_FASTOPEN)),
     IF(setsockopt, RULED_NET, REFUSE(EOPNOTSUPP), EQUAL(1, IPPROTO_TCP),
        EQUAL(2, TCP_OPTION_FASTOPEN_CONNECT)),
+    /* A route of one's own sends the packets of an allowed connection to any host first. */
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IP), EQUAL(2, IP_OPTIONS)),
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IPV6), EQUAL(2, IPV6_RTHDR)),
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IPV6),
+       EQUAL(2, IPV6_OLD_PACKET_OPTIONS)),
 
     /* Other processes. */
     IF(clone, ALWAYS, REFUSE(EPERM), ANY_BIT(0, NEW_NAMESPACES)),

@@ -488,6 +488,28 @@ static void data_does_not_leave_with_the_opening_of_a_connection(void)
     check_passes(fast_opens, COUNT(fast_opens), &walls_alone);
 }
 
+static void a_program_chooses_no_route_of_its_own(void)
+{
+    static const struct one_call routes[] = {
+        CALL(setsockopt, -1, IPPROTO_IP, IP_OPTIONS),
+        CALL(setsockopt, -1, IPPROTO_IPV6, IPV6_RTHDR),
+        CALL(setsockopt, -1, IPPROTO_IPV6, IPV6_2292PKTOPTIONS),
+        {"setsockopt with a high half",
+         SYS_setsockopt,
+         {-1, (long)(0x100000000UL | IPPROTO_IPV6), (long)(0x100000000UL | IPV6_RTHDR)}},
+    };
+    static const struct one_call usual[] = {
+        CALL(setsockopt, -1, IPPROTO_IP, IP_TOS),
+        CALL(setsockopt, -1, IPPROTO_IPV6, IPV6_V6ONLY),
+        CALL(setsockopt, -1, SOL_SOCKET, IP_OPTIONS),
+        CALL(setsockopt, -1, IPPROTO_TCP, IPV6_2292PKTOPTIONS),
+    };
+    const struct filter_wants ruled = {.listener = true, .network = true};
+    check_all(routes, COUNT(routes), &ruled, EPERM);
+    check_passes(usual, COUNT(usual), &ruled);
+    check_passes(routes, COUNT(routes), &walls_alone);
+}
+
 /* --- other processes -------------------------------------------------------------------------- */
 
 static int clone_with(long flags)
@@ -772,6 +794,7 @@ TEST_LIST = {NAMED(what_no_sandbox_needs_is_refused_to_all),
              NAMED(unix_sockets_are_asked_for_where_a_path_is_allowed),
              NAMED(an_open_network_has_the_walls_alone),
              NAMED(data_does_not_leave_with_the_opening_of_a_connection),
+             NAMED(a_program_chooses_no_route_of_its_own),
              NAMED(a_process_is_made_but_no_namespace),
              NAMED(where_tasks_are_counted_each_is_asked_for),
              NAMED(where_signals_have_no_scope_they_are_asked_for),
