@@ -54,7 +54,7 @@ enum { /* of headers that contradict each other between the C libraries */
        SOCKET_TYPE = 0xf,
        TCP_OPTION_FASTOPEN_CONNECT = 30,
        IPV6_OLD_PACKET_OPTIONS = 6, /* IPV6_2292PKTOPTIONS: several at once */
-       PRIORITY_OF_USER = 2, /* setpriority(PRIO_USER) */
+       PRIORITY_OF_USER = 2,        /* setpriority(PRIO_USER) */
        IO_PRIORITY_OF_USER = 3,
        TTY_PUSH_BYTE = 0x5412, /* TIOCSTI */
        TTY_LINUX = 0x541C,     /* TIOCLINUX */
