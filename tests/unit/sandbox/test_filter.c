@@ -660,9 +660,12 @@ static void terminals_and_flags_of_files_are_left_alone(void)
         CALL(ioctl, -1, TIOCLINUX),
         CALL(ioctl, -1, FS_IOC_SETFLAGS),
         CALL(ioctl, -1, FS_IOC_FSSETXATTR),
+        CALL(ioctl, -1, 0x40806685), /* FS_IOC_ENABLE_VERITY */
+        CALL(ioctl, -1, 0x50009417), /* BTRFS_IOC_SNAP_CREATE_V2 */
+        CALL(ioctl, -1, 0x4040bc10), /* BCH_IOCTL_SUBVOLUME_CREATE */
         {"ioctl with a high half", SYS_ioctl, {-1, (long)(0x100000000UL | TIOCSTI)}},
     };
-    static const struct one_call usual[] = {CALL(ioctl, -1, TIOCGWINSZ), CALL(ioctl, -1, FIONREAD)};
+    static const struct one_call usual[] = {CALL(ioctl, -1, TIOCGWINSZ), CALL(ioctl, -1, FICLONE)};
     check_all(refused, COUNT(refused), &walls_alone, EPERM);
     check_passes(usual, COUNT(usual), &walls_alone);
 }
