@@ -363,7 +363,7 @@ static int open_doors(struct ground *g, struct err *e)
 
 static void clear_ground(struct ground *g)
 {
-    static const char *const inside[] = {".env",     "link.txt",  "plain.txt",
+    static const char *const inside[] = {".env",    "link.txt", "plain.txt",
                                          "new.txt", "hard.txt", "moved.txt"};
     for (size_t i = 0; g->workspace && i < sizeof inside / sizeof *inside; i++) {
         drop_str char *path = xasprintf("%s/%s", g->workspace, inside[i]);

@@ -165,8 +165,8 @@ static const struct options_command commands[] = {
      "audit verify FILE [HASH]: check that an audit log is whole, and that a hash of it that was "
      "kept elsewhere is that of a record; status 0 if so."},
     {"sandbox", ROLE_SANDBOX, false,
-     "sandbox [-d] [-s FILE] [--min LEVEL] -- COMMAND ARG…, or -c TEXT for bash: run a command with "
-     "the settings of a JSON file in the form of srt, without one as --sandbox has it. "
+     "sandbox [-d] [-s FILE] [--min LEVEL] -- COMMAND ARG…, or -c TEXT for bash: run a command "
+     "with the settings of a JSON file in the form of srt, without one as --sandbox has it. "
      "--check-config FILE tells what one means here. Called srt it takes the words of srt."},
     {"doctor", ROLE_DOCTOR, false,
      "Tell what isolation this machine grants, and try to break out of it; status 1 if one of the "

@@ -253,11 +253,8 @@ static int start(struct request *q, struct err *e)
     q->signals = signalfd(-1, &blocked, SFD_CLOEXEC);
     if (q->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set(e, -errno, "signalfd: %s", strerror(errno));
-    const struct confined confined = {.guard = q->guard,
-                                      .run = run_command,
-                                      .ctx = q,
-                                      .refused = on_refused,
-                                      .mask = &q->mask};
+    const struct confined confined = {
+        .guard = q->guard, .run = run_command, .ctx = q, .refused = on_refused, .mask = &q->mask};
     return confined_start(&confined, &q->pid, e);
 }
 

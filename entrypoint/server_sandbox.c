@@ -35,8 +35,8 @@ static void log_level_found(const struct options *o, const struct sandbox_probe 
         log_info("sandbox", "%s; kernels run without a sandbox", detail);
 }
 
-static int probe_level(const struct options *o, struct server_sandbox *s,
-                       struct sandbox_probe *ret, struct err *e)
+static int probe_level(const struct options *o, struct server_sandbox *s, struct sandbox_probe *ret,
+                       struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(SERVER_SANDBOX_DETAIL - 1);
     sandbox_probe(ret);

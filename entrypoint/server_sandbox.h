@@ -17,7 +17,7 @@ struct server_sandbox {
     const struct sandbox_spec *kernels, *servers; /* NULL: nothing can be had here */
     const char *level;                            /* what this machine grants */
     char detail[SERVER_SANDBOX_DETAIL];           /* a sentence about that */
-    struct words variables;                       /* of kernels, NAME=value; none without --sandbox */
+    struct words variables; /* of kernels, NAME=value; none without --sandbox */
     /* what these point to */
     struct sandbox_spec spec;
     char *settings, *workspace, *ipython, *tool_socket;

@@ -16,7 +16,7 @@ struct server_tools_config { /* borrowed */
     struct spawner *spawner;
     const struct options *options;
     const char *workspace, *runtime_dir;
-    const char *const *envp; /* of MCP servers */
+    const char *const *envp;            /* of MCP servers */
     const struct sandbox_spec *sandbox; /* what they are put behind; NULL: nothing */
     const struct tokens *tokens;
     struct sessions *sessions;

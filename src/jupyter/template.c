@@ -112,8 +112,8 @@ static void put_environment(struct jsonw *w, const char *const *envp)
 static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
 {
     static const char *const nothing[] = {NULL};
-    const char *const shim[] = {t->program, "shim", "3",         "--adopt", "{pid}",
-                                "--sandbox", "4",   "--confine", "5",       NULL};
+    const char *const shim[] = {t->program,  "shim", "3",         "--adopt", "{pid}",
+                                "--sandbox", "4",    "--confine", "5",       NULL};
     const char *const plain[] = {t->program, "shim", "3", "--adopt", "{pid}", NULL};
     jsonw_set_object(w, "middle");
     put_words(w, "argv", sandboxed ? shim : plain);

@@ -24,6 +24,12 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
+/* ioctl(2): its request is an int in one C library and an unsigned long in the other. */
+static int ask_listener(const struct broker *broker, unsigned long request, void *with)
+{
+    return (int)syscall(SYS_ioctl, broker->listener, request, with);
+}
+
 /* --- what the parts say ----------------------------------------------------------------------- */
 
 const struct policy *notice_policy(const struct notice *notice)
@@ -34,7 +40,7 @@ const struct policy *notice_policy(const struct notice *notice)
 bool notice_alive(const struct notice *notice)
 {
     uint64_t id = notice->id;
-    return ioctl(notice->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    return ask_listener(notice->broker, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 void notice_answer(struct notice *notice)
@@ -49,7 +55,7 @@ void notice_answer(struct notice *notice)
         answer.val = notice->error ? 0 : notice->value;
     }
     /* A caller that has died meanwhile needs no answer. */
-    (void)ioctl(notice->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    (void)ask_listener(notice->broker, SECCOMP_IOCTL_NOTIF_SEND, &answer);
     notice->answered = true;
 }
 
@@ -73,7 +79,7 @@ void notice_give(struct notice *notice, int fd, bool cloexec)
     bool at_once = __atomic_load_n(&broker->gives_at_once, __ATOMIC_RELAXED);
     if (at_once) {
         add.flags = SECCOMP_ADDFD_FLAG_SEND;
-        if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0) {
+        if (ask_listener(broker, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0) {
             notice->answered = true;
             return;
         }
@@ -84,7 +90,7 @@ void notice_give(struct notice *notice, int fd, bool cloexec)
         __atomic_store_n(&broker->gives_at_once, false, __ATOMIC_RELAXED);
         add.flags = 0;
     }
-    int given = ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+    int given = ask_listener(broker, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     notice->error = given < 0 ? errno : 0;
     notice->value = given;
 }
@@ -141,7 +147,7 @@ static void *answer_all(void *ctx)
     for (;;) {
         struct seccomp_notif received;
         memset(&received, 0, sizeof received); /* the kernel insists */
-        if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, &received) == 0)
+        if (ask_listener(broker, SECCOMP_IOCTL_NOTIF_RECV, &received) == 0)
             handle(broker, &received);
         else if (errno != EINTR && (errno != ENOENT || is_over(broker)))
             return NULL;
@@ -192,8 +198,8 @@ static struct broker *broker_new(const struct broker_config *config)
     broker->reads_memory = true;
     broker->landlock_abi = landlock_abi();
     /* The caller runs on at once on our processor; older kernels do without. */
-    (void)ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-                SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+    (void)syscall(SYS_ioctl, broker->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+                  SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     return broker;
 }
 

@@ -94,8 +94,8 @@ int net_replace(const struct notice *notice, struct socket_seen *seen)
     int r = socket_flags(notice->pid, number, &flags);
     if (r < 0)
         return r;
-    int type = fresh.kind.type | SOCK_CLOEXEC | (flags.nonblock ? SOCK_NONBLOCK : 0);
-    drop_fd int fd = socket(fresh.kind.domain, type, fresh.kind.protocol);
+    int type = fresh.kind.type | (flags.nonblock ? SOCK_NONBLOCK : 0);
+    drop_fd int fd = socket(fresh.kind.domain, type | SOCK_CLOEXEC, fresh.kind.protocol);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
         return -errno;

@@ -4,7 +4,8 @@
  * Counts:  what is theirs alone or shared among them, once (Pss); files that are mapped count too.
  * Caller:  as for proctree.h, one thread of a process that sees its descendants in /proc.
  * Cost:    one small file per process; the exact count, which takes a millisecond per process, is
- *          made only where the cheap one, which counts shared pages again and again, is too high. */
+ *          made only where the cheap one, which counts shared pages for each who has them, is too
+ *          high. */
 #ifndef SANDBOX_BUDGET_H
 #define SANDBOX_BUDGET_H
 

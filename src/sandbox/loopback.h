@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/loopback.h - a TCP socket that listens on 127.0.0.1, at a port that the kernel chooses. */
+ * sandbox/loopback.h - a TCP socket that listens on 127.0.0.1, at a port that is free. */
 #ifndef SANDBOX_LOOPBACK_H
 #define SANDBOX_LOOPBACK_H
 

@@ -8,28 +8,18 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "sandbox/flow.h"
 #include "sandbox/proxy_request.h"
 
 enum {
-    CHUNK = PROXY_HEAD_MAX,
     HEAD_CAP = PROXY_HEAD_MAX + 512, /* Host and Connection are written anew */
     TURN = 16,                       /* chunks, then others have theirs */
     DIAL_STACK = 256 * 1024,
 };
 
+_Static_assert(FLOW_MAX >= PROXY_HEAD_MAX, "a request fits");
+
 enum state { GREETING, REQUEST, DIALLING, RELAY, SAYING_NO };
-
-struct flow { /* from one end to the other */
-    size_t from, to;
-    bool over, passed_on; /* the end of the stream: seen, told */
-    char data[CHUNK];
-};
-
-struct end {
-    int fd; /* -1: not yet */
-    struct loop_io *io;
-    bool hung_up; /* not watched any more: it would be told all the time */
-};
 
 struct connection {
     struct connection *prev, *next;
@@ -121,56 +111,12 @@ static void on_host(void *ctx, unsigned events)
     on_event(ctx, &connection->ends[1], events);
 }
 
-/* --- bytes ------------------------------------------------------------------------------------ */
-
-/* 1: some came. 0: none now, or never any more. -errno: the connection is broken. */
-static int fill(const struct end *end, struct flow *flow)
-{
-    if (end->fd < 0 || flow->over || flow->to == CHUNK)
-        return 0;
-    ssize_t n = recv(end->fd, flow->data + flow->to, CHUNK - flow->to, MSG_DONTWAIT);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    flow->over = n == 0;
-    flow->to += (size_t)n;
-    return 1;
-}
-
-static ssize_t put(const struct end *end, const char *bytes, size_t n)
-{
-    ssize_t sent = send(end->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent >= 0)
-        return sent;
-    return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-}
-
-/* As fill(), of what was said on. */
-static int drain(const struct end *end, struct flow *flow)
-{
-    if (end->fd < 0)
-        return 0;
-    if (flow->from == flow->to) {
-        if (!flow->over || flow->passed_on)
-            return 0;
-        flow->passed_on = true;
-        (void)shutdown(end->fd, SHUT_WR);
-        return 1;
-    }
-    ssize_t sent = put(end, flow->data + flow->from, flow->to - flow->from);
-    if (sent <= 0)
-        return (int)sent;
-    flow->from += (size_t)sent;
-    if (flow->from == flow->to)
-        flow->from = flow->to = 0;
-    return 1;
-}
-
 static int drain_head(struct connection *connection)
 {
     struct buf *head = &connection->head;
     if (head->len == 0)
         return 0;
-    ssize_t sent = put(&connection->ends[1], head->data, head->len);
+    ssize_t sent = flow_put(&connection->ends[1], head->data, head->len);
     if (sent > 0)
         buf_cut_front(head, (size_t)sent);
     return sent < 0 ? (int)sent : sent > 0;
@@ -285,7 +231,7 @@ static void read_request(struct connection *connection)
     struct proxy_request request;
     int r = connection->proxy->kind == PROXY_HTTP ? read_http(connection, &request)
                                                   : read_socks(connection, &request);
-    if (r == 0 && (flow->over || flow->to == CHUNK))
+    if (r == 0 && (flow->over || flow->to == FLOW_MAX))
         r = -EBADMSG;
     if (r > 0) {
         flow->from += request.used;
@@ -345,13 +291,13 @@ static int move_host(struct connection *connection)
     struct flow *out = &connection->flows[0], *in = &connection->flows[1];
     int sent = drain_head(connection);
     if (sent >= 0 && connection->head.len == 0)
-        sent |= drain(host, out);
+        sent |= flow_drain(host, out);
     if (sent < 0) {
         buf_clear(&connection->head);
         out->from = out->to = 0;
         out->over = out->passed_on = true;
     }
-    int came = in->to == 0 ? fill(host, in) : 0;
+    int came = in->to == 0 ? flow_fill(host, in) : 0;
     if (came < 0)
         in->over = true;
     return sent > 0 || came != 0;
@@ -365,13 +311,13 @@ static int move(struct connection *connection)
     bool asks = connection->state == GREETING || connection->state == REQUEST;
     int moved = 0, r = 0;
     if (asks || (is_relayed(connection) && out->to == 0))
-        moved |= r = fill(client, out);
+        moved |= r = flow_fill(client, out);
     if (r >= 0 && asks && r > 0)
         read_request(connection);
     if (r >= 0 && is_relayed(connection))
         moved |= move_host(connection);
     if (r >= 0)
-        moved |= r = drain(client, in);
+        moved |= r = flow_drain(client, in);
     return r < 0 ? r : moved != 0;
 }
 

@@ -137,13 +137,22 @@ static int write_head(struct piece lines, struct piece method, struct piece targ
     return head->failed;
 }
 
+/* Those that are registered, and what looks like them. */
+static bool is_method(struct piece method)
+{
+    for (size_t i = 0; i < method.n; i++)
+        if (!isalpha((unsigned char)method.at[i]) && method.at[i] != '-')
+            return false;
+    return method.n > 0;
+}
+
 static int read_whole(struct piece text, struct proxy_request *ret, struct buf *head)
 {
     static const char scheme[] = "http://";
     struct piece line, method, target;
     if (!cut_line(&text, &line) || !cut(&line, ' ', &method) || !cut(&line, ' ', &target) ||
-        method.n == 0 || line.n != 8 || strncmp(line.at, "HTTP/1.", 7) != 0 ||
-        memchr(method.at, '\0', method.n) || memchr(target.at, '\r', target.n))
+        !is_method(method) || line.n != 8 || strncmp(line.at, "HTTP/1.", 7) != 0 ||
+        memchr(target.at, '\r', target.n))
         return -EBADMSG;
     ret->tunnel = is_piece(method, "CONNECT");
     if (ret->tunnel)

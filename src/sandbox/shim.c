@@ -54,8 +54,9 @@ struct shim {
 const char *shim_step_name(int step)
 {
     static const char *const names[SHIM_STEP__COUNT] = {
-        [SHIM_STEP_SETUP] = "setup",   [SHIM_STEP_FORK] = "fork",     [SHIM_STEP_SETSID] = "setsid",
-        [SHIM_STEP_PARENT] = "parent", [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
+        [SHIM_STEP_SETUP] = "setup",   [SHIM_STEP_FORK] = "fork",
+        [SHIM_STEP_SETSID] = "setsid", [SHIM_STEP_PARENT] = "parent",
+        [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
         [SHIM_STEP_ADOPT] = "adopt",   [SHIM_STEP_SANDBOX] = "sandbox",
     };
     return step > 0 && step < SHIM_STEP__COUNT ? names[step] : "unknown step";
@@ -278,7 +279,8 @@ static void look_at_budgets(struct shim *s)
     tell_tasks(s);
     uint64_t most = s->limits.memory;
     if (most > 0 && budget_exceeds(most)) {
-        (void)snprintf(text, sizeof text, "the limit of %llu MiB memory (--kernel-memory) was reached",
+        (void)snprintf(text, sizeof text,
+                       "the limit of %llu MiB memory (--kernel-memory) was reached",
                        (unsigned long long)(most >> 20));
         teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_MEMORY, 0, text);
         s->kill = true;

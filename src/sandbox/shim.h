@@ -16,10 +16,11 @@
  * --adopt:  the calling process forked PID and then execs the shim: exec keeps children. PID has
  *           already done setsid(); it should set PR_SET_PDEATHSIG itself, and must have been
  *           forked by the main thread (that signal follows the thread).
- * Walls:    FD holds what spec.h describes. The child goes behind it before anything of it runs; then
- *           the shim is its broker (broker.h). SOCK is the broker's end of a pair as in confine.h,
- *           whose other end PID has. A child that cannot be confined is never run: FAILED. When
- *           the shim is killed every call that the broker answers fails in whoever is left.
+ * Walls:    FD holds what spec.h describes. The child goes behind it before anything of it runs;
+ *           then the shim is its broker (broker.h). SOCK is the broker's end of a pair as in
+ *           confine.h, whose other end PID has. A child that cannot be confined is never run:
+ *           FAILED. When the shim is killed every call that the broker answers fails in whoever
+ *           is left.
  * To it:    one byte per message, enum shim_order. End of file, also after kill -9 of the server,
  *           is SHIM_KILL. What comes before STARTED was reported is lost, but for SHIM_KILL.
  * From it:  struct shim_report per message, with a text behind it that may be empty:

@@ -46,7 +46,7 @@ struct child {
     struct stream input, output, errors; /* the first and the last of a piped child */
     struct loop_timer patience;          /* of a gentle end */
     int64_t grace_ms;
-    char *limit; /* the budget that ended it */
+    char *limit;                       /* the budget that ended it */
     const struct child_events *events; /* NULL once it was given up or has ended */
     void *ctx;
 };
@@ -220,10 +220,10 @@ static void on_report(struct child *child, const struct shim_report *report, con
             ;
         while (child->events && child->errors.io && read_stream(child, &child->errors))
             ;
-        tell_ended(child,
-                   &(struct child_exit){
-                       .code = report->a, .signal = report->b, .limit = child->limit},
-                   NULL);
+        tell_ended(
+            child,
+            &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
+            NULL);
         return;
     case SHIM_REFUSED:
         on_refused(child->spawner, report, text);
@@ -330,8 +330,7 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
 {
     (void)spawner;
     drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
-    const struct ends ends = {
-        .control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
+    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
     if (r == 0)
@@ -466,8 +465,9 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     if (r < 0) {
         child->shim = 0;
         reap(child);
-        return !wrote ? r : err_set(e, r, "start %s in %s: %s", spec->argv[0], spec->cwd ? spec->cwd : ".",
-                       strerror(-r));
+        return !wrote ? r
+                      : err_set(e, r, "start %s in %s: %s", spec->argv[0],
+                                spec->cwd ? spec->cwd : ".", strerror(-r));
     }
     r = watch(child, events, ctx, e);
     if (r == 0)

@@ -39,8 +39,8 @@ struct child_spec {
 };
 
 struct child_exit {
-    int code;   /* exit status, -1 when a signal ended it */
-    int signal; /* 0, or the signal that ended it */
+    int code;          /* exit status, -1 when a signal ended it */
+    int signal;        /* 0, or the signal that ended it */
     const char *limit; /* why the shim ended it: a budget that was used up; NULL; borrowed */
 };
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/jsonw.h"
+#include "base/utf8.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -67,9 +68,21 @@ static int print_spec(const struct sandbox_spec *spec, struct buf *out)
     return out->failed;
 }
 
+static bool all_text(const char *const *items)
+{
+    for (; items && *items; items++)
+        if (!utf8_valid(*items, strlen(*items)))
+            return false;
+    return true;
+}
+
 int sandbox_spec_write(const struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(SANDBOX_SPEC_MAX);
+    const char *const own[] = {spec->settings, spec->cwd, spec->home, NULL};
+    /* JSON would carry another name, and the rules would be those of another place. */
+    if (!all_text(own) || !all_text(spec->private_dirs) || !all_text(spec->unix_sockets))
+        return err_set(e, -EILSEQ, "a sandbox needs paths that are UTF-8");
     int r = print_spec(spec, &text);
     if (r < 0)
         return err_set(e, r, "the sandbox's settings are too large");

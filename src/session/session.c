@@ -204,6 +204,14 @@ static void on_heartbeat(void *ctx, bool alive)
         kernel_resume(s->kernel); /* it may have been stopped by a signal */
 }
 
+/* Of the running cell as a rule; else the next one's answer says it. */
+static void on_limited(void *ctx, const char *text)
+{
+    struct session *s = ctx;
+    (void)snprintf(s->notice, sizeof s->notice, "A budget of this kernel is used up: %s.", text);
+    s->config->log(LOG_WARNING, text);
+}
+
 static void on_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
@@ -220,6 +228,7 @@ static const struct kernel_events kernel_events = {
     .message = on_message,
     .done = on_done,
     .heartbeat = on_heartbeat,
+    .limited = on_limited,
     .ended = on_ended,
 };
 

@@ -65,7 +65,7 @@ struct cell_result { /* borrowed for the call */
     const char *reason;         /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
     const char *last_words;     /* LOST: what the process wrote to standard error at its end */
     bool kernel_replaced;       /* all variables are gone: a new kernel serves the next cell */
-    const char *notice;         /* why this cell ran in a new kernel, or "" */
+    const char *notice;         /* why it ran in a new kernel, a budget that it met, or "" */
     const char *late;           /* what arrived after the cell before it had ended, or "" */
 };
 

@@ -35,9 +35,9 @@
 struct tools_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     struct spawner *spawner;
-    const char *const *envp;    /* of stdio servers; their "env" is added */
+    const char *const *envp;            /* of stdio servers; their "env" is added */
     const struct sandbox_spec *sandbox; /* what stdio servers are put behind; NULL: nothing */
-    const char *workspace;      /* their cwd without one of their own */
+    const char *workspace;              /* their cwd without one of their own */
     const char *root;           /* the only root that servers are told; NULL: roots are not offered.
                                  * Some take it for the only folder that they may use. */
     const char *version;        /* of this program */

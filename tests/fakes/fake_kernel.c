@@ -94,6 +94,11 @@ void fake_kernel_heartbeat(bool alive)
     fake.current->events->heartbeat(fake.current->ctx, alive);
 }
 
+void fake_kernel_limited(const char *text)
+{
+    fake.current->events->limited(fake.current->ctx, text);
+}
+
 void fake_kernel_gone(void)
 {
     held_gone(held_ctx);

@@ -29,6 +29,7 @@ void fake_kernel_error(const char *ename, const char *evalue);
 void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);
 void fake_kernel_heartbeat(bool alive);
+void fake_kernel_limited(const char *text);
 void fake_kernel_gone(void);
 
 #endif

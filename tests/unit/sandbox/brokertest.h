@@ -38,6 +38,10 @@ struct stage {
     bool naive;    /* and without Landlock, which would refuse what naive lets go on */
     bool no_floor; /* the broker alone */
     bool signals;  /* are the broker's */
+    bool network;  /* sockets are the broker's */
+    const struct policy_place *place;
+    const struct net_proxies *proxies;
+    void (*ready)(void); /* the broker is there, the child not yet let go */
     void (*child)(void);
 };
 
@@ -67,6 +71,14 @@ static inline void check_result(int line, const char *what, long got, int want)
     if (code != want)
         complain("line %d: %s: %s, not %s", line, what, strerrorname_np(code),
                  strerrorname_np(want));
+}
+
+/* The one before, if there was one, goes. */
+static inline void make_place_anew(void)
+{
+    if (*top)
+        remove_place();
+    make_place();
 }
 
 /* A call that answers -1 and errno; want is 0 or an errno. */
@@ -146,8 +158,10 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
                        const struct stage *stage)
 {
     struct filter_wants wants = {.listener = true,
-                                 .reads = policy_denies_reads(policy) || policy_has_network(policy),
+                                 .reads = policy_denies_reads(policy) || stage->network,
                                  .writes = true,
+                                 .network = stage->network,
+                                 .unix_sockets = stage->network,
                                  .tasks = stage->tasks_max > 0,
                                  .signals = stage->signals};
     struct confine_offer offer = {0};
@@ -166,14 +180,14 @@ static struct floor *stage_floor;
 /* The child runs from here on. */
 static void start_stage(const struct stage *stage)
 {
-    static const struct policy_place place = {0};
+    static const struct policy_place nowhere = {0};
     struct err e = ERR_NONE;
     int socks[2];
     become_harmless();
     memset(&refusals, 0, sizeof refusals);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(shared != MAP_FAILED);
-    stage_policy = policy_of_place(stage->lists, &place);
+    stage_policy = policy_of_place(stage->lists, stage->place ? stage->place : &nowhere);
     TEST_ASSERT_(floor_build(stage_policy, &stage_floor, &e) == 0, "%s", e.msg);
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) == 0);
     child = fork();
@@ -189,9 +203,12 @@ static void start_stage(const struct stage *stage)
                                    .floor = floor,
                                    .tasks_max = stage->tasks_max,
                                    .naive = stage->naive,
+                                   .proxies = stage->proxies,
                                    .refused = on_refused};
     TEST_ASSERT_(confine_receive(socks[0], ANSWER_MS, &config.listener, &e) == 0, "%s", e.msg);
     TEST_ASSERT_(broker_start(&config, &broker, &e) == 0, "%s", e.msg);
+    if (stage->ready)
+        stage->ready();
     TEST_ASSERT_(confine_release(socks[0], &e) == 0, "%s", e.msg);
     (void)close(socks[0]);
 }

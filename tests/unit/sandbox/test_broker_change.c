@@ -12,7 +12,7 @@ static const struct lists env_denied = {.deny_read = "[\".env\",\"**/*.key\"]",
 
 static void make_workspace(void)
 {
-    make_place();
+    make_place_anew();
     write_file("@w/a.txt", "a");
     write_file("@w/.env", "secret");
     write_file("@w/fixed", "fixed");

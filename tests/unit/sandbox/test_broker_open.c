@@ -7,12 +7,13 @@
 #include <sys/time.h>
 
 #include "fakes/fake_net.h"
+#include "sandbox/broker_parts.h"
 
 static const struct lists env_denied = {.deny_read = "[\".env\",\"**/*.key\"]"};
 
 static void make_workspace(void)
 {
-    make_place();
+    make_place_anew();
     write_file("@w/a.txt", "a");
     write_file("@w/.env", "secret");
     write_file("@/outside", "outside");
@@ -423,6 +424,7 @@ static void a_signal_ends_a_blocking_open_as_it_would_without_a_broker(void)
 
 static void die_waiting(void)
 {
+    GETS(setpgid(0, 0), 0); /* what is killed in the end is ours alone */
     GETS(mkfifo("fifo", 0600), 0);
     for (int i = 0; i < 4; i++) {
         pid_t other = fork();
@@ -503,6 +505,58 @@ static void virtual_files_stand_in_for_those_of_their_names(void)
     struct lists lists = env_denied;
     lists.network = "\"allowedDomains\":[\"example.com\"],\"deniedDomains\":[]";
     act(&lists, read_hosts);
+}
+
+static void permit_less(void)
+{
+    broker->reads_memory = false;
+    broker->gives_at_once = false;
+}
+
+static void old_kernels_and_strict_profiles_are_served_by_older_means(void)
+{
+    make_workspace();
+    struct stage stage = {.lists = &env_denied, .ready = permit_less, .child = read_some};
+    start_stage(&stage);
+    end_stage();
+    stage.child = open_with_bad_arguments;
+    start_stage(&stage);
+    end_stage();
+    stage.child = create_with_modes;
+    start_stage(&stage);
+    end_stage();
+}
+
+static void hide_memory(void)
+{
+    GETS(prctl(PR_SET_DUMPABLE, 0), 0);
+    HOLDS(has_text("a.txt", "a"));
+    GETS(opens(".env", O_RDONLY), EPERM);
+}
+
+static void who_wants_to_hide_its_memory_is_read_all_the_same(void)
+{
+    make_workspace();
+    act(&env_denied, hide_memory);
+}
+
+static void run_programs(void)
+{
+    static const char script[] =
+        "set -e; test \"$(cat a.txt)\" = a; echo b >>a.txt; mkdir -p x/y; echo c | tee x/y/z; "
+        "test \"$(cat <x/y/z)\" = c; mv x w; rm -r w; ! cat .env 2>err; "
+        "grep -q 'Operation not permitted' err; ls -la >list; grep -q .env list; ! rm -f .env";
+    drop_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+    complain("exec: %s", strerror(errno));
+}
+
+static void programs_run(void)
+{
+    make_workspace();
+    act(&env_denied, run_programs); /* its exit status is looked at */
 }
 
 static void replace_directory(void)
@@ -590,6 +644,11 @@ TEST_LIST = {
      a_lease_makes_nobody_wait_but_who_opens_that_file},
     {"virtual files stand in for those of their names",
      virtual_files_stand_in_for_those_of_their_names},
+    {"old kernels and strict profiles are served by older means",
+     old_kernels_and_strict_profiles_are_served_by_older_means},
+    {"who wants to hide its memory is read all the same",
+     who_wants_to_hide_its_memory_is_read_all_the_same},
+    {"programs run", programs_run},
     {"a directory that was made again works like the old one",
      a_directory_that_was_made_again_works_like_the_old_one},
     {"many threads are served", many_threads_are_served},

@@ -20,7 +20,7 @@ static int64_t run_ms;
 
 static void make_workspace(void)
 {
-    make_place();
+    make_place_anew();
     write_file("@w/aenv", "open");
     write_file("@w/.env", "secret");
     write_file("@w/fixed", "fixed");

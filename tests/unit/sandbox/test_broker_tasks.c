@@ -78,7 +78,11 @@ static void thread_to_the_limit(void)
     (void)close(gate[1]);
     for (int i = 0; i < n; i++)
         (void)pthread_join(threads[i], NULL);
-    HOLDS(pthread_create(&threads[0], NULL, wait_at_gate, &gate[0]) == 0);
+    /* Who was waited for may still be on its way out. */
+    int r = EAGAIN;
+    for (int64_t until = clock_ms() + ANSWER_MS; r == EAGAIN && clock_ms() < until;)
+        r = pthread_create(&threads[0], NULL, wait_at_gate, &gate[0]);
+    HOLDS(r == 0);
     (void)pthread_join(threads[0], NULL);
 }
 
@@ -175,7 +179,7 @@ static void fork_in_threads(void)
     for (int i = 0; i < THREADS; i++)
         (void)pthread_join(threads[i], NULL);
     /* All that were forked are alive still, and the threads were tasks for a time. */
-    HOLDS(*count_of(0) <= MOST - 1 && *count_of(0) >= MOST - 1 - THREADS);
+    HOLDS(*count_of(0) <= MOST - 1 && *count_of(0) >= MOST - 1 - 2 * THREADS);
     (void)close(gate[1]);
     while (wait(NULL) > 0)
         continue;

@@ -71,6 +71,7 @@ static void what_a_proxy_is_not_asked_is_refused(void)
         "GET http://a.test/ HTTP/1.1\r\nA: b\rHost: c\r\n\r\n",
         "GET http://a.test/ HTTP/1.1\r\nno colon\r\n\r\n",
         "GET http://a.test/ HTTP/1.1\r\nA : b\r\n\r\n",
+        "Host:GET http://a.test/ HTTP/1.1\r\n\r\n",
         "CONNECT a.test HTTP/1.1\r\n\r\n",
         "CONNECT [::1] HTTP/1.1\r\n\r\n",
         "CONNECT a%2etest:443 HTTP/1.1\r\n\r\n",

@@ -106,8 +106,8 @@ static struct stage start(const struct sandbox_spec *spec, const char *script, b
         char control[16], number[16];
         (void)snprintf(control, sizeof control, "%d", sockets[1]);
         (void)snprintf(number, sizeof number, "%d", fd);
-        const char *words[] = {"shim", control, "--sandbox", number, "--",
-                               "/bin/sh", "-c",  script,      NULL};
+        const char *words[] = {"shim",    control, "--sandbox", number, "--",
+                               "/bin/sh", "-c",    script,      NULL};
         _exit(shim_main(8, (char **)(uintptr_t)words));
     }
     (void)close(sockets[1]);
@@ -322,7 +322,7 @@ static void descriptors_and_file_sizes_are_limited(void)
     TEST_CHECK(strcmp(run(&sandbox_walls, script), "60 2048\n") != 0);
 }
 
-/* --- a child that is there already ------------------------------------------------------------- */
+/* --- a child that is there already ------------------------------------------------------------ */
 
 static void be_adopted(int sock, const char *script)
 {
@@ -355,8 +355,8 @@ static struct stage adopt(const struct sandbox_spec *spec, const char *script)
         (void)snprintf(adopted, sizeof adopted, "%d", (int)pid);
         (void)snprintf(number, sizeof number, "%d", fd);
         (void)snprintf(confine, sizeof confine, "%d", pair[0]);
-        const char *words[] = {"shim",      control, "--adopt",   adopted,
-                               "--sandbox", number,  "--confine", confine, NULL};
+        const char *words[] = {"shim", control,     "--adopt", adopted, "--sandbox",
+                               number, "--confine", confine,   NULL};
         _exit(shim_main(8, (char **)(uintptr_t)words));
     }
     int mine[] = {sockets[1], pipes[1], pair[0], pair[1], fd};

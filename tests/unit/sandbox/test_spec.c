@@ -50,6 +50,14 @@ static void the_walls_alone_name_nothing(void)
     (void)sandbox_spec_free(got);
 }
 
+static void a_path_that_json_cannot_carry_is_refused(void)
+{
+    const struct sandbox_spec spec = {.settings = "{}", .cwd = "/\xff", .home = "/"};
+    struct err e = ERR_NONE;
+    int fd = -1;
+    TEST_CHECK(sandbox_spec_write(&spec, &fd, &e) == -EILSEQ && fd == -1 && *e.msg);
+}
+
 static void nobody_changes_it_on_the_way(void)
 {
     drop_fd int fd = -1;
@@ -71,8 +79,8 @@ static void what_is_not_whole_is_refused(void)
         "{\"walls\": true, \"level\": \"most\", \"limits\": {}}",
         "{\"walls\": true, \"level\": \"full\"}",
         "{\"settings\": \"{}\", \"cwd\": \"/\", \"level\": \"full\", \"limits\": {}}",
-        "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [1], \"sockets\": [], "
-        "\"ports\": [], \"level\": \"full\", \"limits\": {}}",
+        "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [1], "
+        "\"sockets\": [], \"ports\": [], \"level\": \"full\", \"limits\": {}}",
         "{\"settings\": \"{}\", \"cwd\": \"/\", \"home\": \"/\", \"private\": [], \"sockets\": [], "
         "\"ports\": [70000], \"level\": \"full\", \"limits\": {}}",
     };
@@ -89,6 +97,7 @@ static void what_is_not_whole_is_refused(void)
 TEST_LIST = {
     {"what_is_written_is_read", what_is_written_is_read},
     {"the_walls_alone_name_nothing", the_walls_alone_name_nothing},
+    {"a_path_that_json_cannot_carry_is_refused", a_path_that_json_cannot_carry_is_refused},
     {"nobody_changes_it_on_the_way", nobody_changes_it_on_the_way},
     {"what_is_not_whole_is_refused", what_is_not_whole_is_refused},
     {NULL, NULL},

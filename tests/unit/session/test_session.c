@@ -401,6 +401,22 @@ static void on_reset(void *ctx, const struct err *why)
     reset_error = why ? *why : ERR_NONE;
 }
 
+static void a_budget_that_a_cell_met_is_noted_once(void)
+{
+    open_session();
+    fake_kernel_ready();
+    struct end first = {0}, next = {0};
+    (void)run("a", &first);
+    fake_kernel_limited("the limit of 7 tasks was reached");
+    fake_kernel_done(ok);
+    TEST_CHECK(first.status == CELL_OK && strstr(first.notice, "the limit of 7 tasks") != NULL);
+    turn();
+    (void)run("b", &next);
+    fake_kernel_done(ok);
+    TEST_CHECK(next.status == CELL_OK && strcmp(next.notice, "") == 0);
+    close_session();
+}
+
 static void a_reset_waits_for_its_turn_and_ends_with_the_new_kernel(void)
 {
     open_session();
@@ -692,6 +708,7 @@ TEST_LIST = {
     T(output_between_cells_comes_with_the_next_one),
     T(exit_in_a_cell_replaces_the_kernel_before_the_next),
     T(pager_text_is_output),
+    T(a_budget_that_a_cell_met_is_noted_once),
     T(a_reset_waits_for_its_turn_and_ends_with_the_new_kernel),
     T(a_reset_whose_kernel_does_not_come_up_fails),
     T(a_forgotten_cell_tells_nobody),

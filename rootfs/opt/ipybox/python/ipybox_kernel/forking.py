@@ -119,7 +119,9 @@ def become_kernel(request: Request, channel: Channel) -> None:
             sys.path.insert(0, place_in_path)
     new_secrets()
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = None  # chosen by another environment
+        import tempfile
+
+        tempfile.tempdir = None  # chosen in another environment
 
 
 def await_middle(request: Request) -> None:
