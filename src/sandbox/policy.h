@@ -39,6 +39,9 @@ bool policy_may_write(const struct policy *policy, const char *path); /* and may
  * directory: it must not be moved or removed. Of a pattern that denies: a directory in which it
  * matches something now; only then the disk is looked at, at most GLOBSEARCH_NAMES_MAX names. */
 bool policy_pins(const struct policy *policy, const char *path);
+/* One of the devices and directories that every sandbox may write. They belong to all: their names,
+ * modes, owners and attributes stay. */
+bool policy_gives(const struct policy *policy, const char *path);
 /* Of a directory, besides the above: it would not bring names to where a pattern denies them. */
 bool policy_may_move_dir(const struct policy *policy, const char *from, const char *to);
 

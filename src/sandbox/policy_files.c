@@ -108,13 +108,19 @@ static bool glob_pins(const struct rules *rules, const char *path)
     return false;
 }
 
+bool policy_gives(const struct policy *policy, const char *path)
+{
+    return pathset_has(&policy->given, path);
+}
+
 bool policy_pins(const struct policy *policy, const char *path)
 {
     const struct rules *reads_not = list(policy, LIST_DENY_READ);
     const struct rules *writes_not = list(policy, LIST_DENY_WRITE);
-    return pathset_has(&policy->pinned, path) || pathset_has(&reads_not->above, path) ||
-           pathset_has(&writes_not->above, path) || pathset_has(&policy->mandatory.above, path) ||
-           glob_pins(reads_not, path) || glob_pins(writes_not, path);
+    return pathset_has(&policy->pinned, path) || policy_gives(policy, path) ||
+           pathset_has(&reads_not->above, path) || pathset_has(&writes_not->above, path) ||
+           pathset_has(&policy->mandatory.above, path) || glob_pins(reads_not, path) ||
+           glob_pins(writes_not, path);
 }
 
 /* A name that the pattern denies at the new place may be made at the old one, also while we look.

@@ -79,6 +79,29 @@ static void a_file_without_a_name_gets_one_where_names_may_be_made(void)
     TEST_CHECK(access(full("@/outside"), F_OK) < 0 && access(full("@w/sub/x"), F_OK) == 0);
 }
 
+/* Its modes and names are tried on as they are, for a failure would harm the machine. */
+static void take_a_device(void)
+{
+    struct stat st;
+    GETS(opens("/dev/null", O_WRONLY), 0);
+    drop_fd int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    HOLDS(fstat(fd, &st) == 0 && S_ISCHR(st.st_mode));
+    GETS(fchmod(fd, st.st_mode & 07777), EPERM);
+    GETS(chmod("/dev/null", st.st_mode & 07777), EPERM);
+    GETS(fchown(fd, st.st_uid, st.st_gid), EPERM);
+    GETS(utimensat(AT_FDCWD, "/dev/null", NULL, 0), EPERM);
+    GETS(syscall(SYS_renameat2, AT_FDCWD, "/dev/null", AT_FDCWD, "/dev/zero", RENAME_NOREPLACE),
+         EPERM);
+    GETS(unlinkat(AT_FDCWD, "/dev/null", AT_REMOVEDIR), EPERM); /* it is no directory */
+    GETS(chmod("a.txt", 0600), 0);
+    GETS(rename("a.txt", "b.txt"), 0);
+}
+
+static void a_device_that_all_write_to_stays_as_it_is(void)
+{
+    play(take_a_device);
+}
+
 /* --- tasks that share ------------------------------------------------------------------------- */
 
 static volatile bool over;
@@ -184,6 +207,9 @@ static void *talk_nonsense(void *arg)
 static void all_talk_nonsense(void)
 {
     pthread_t threads[THREADS];
+    drop_fd int file = open("a.txt", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        GETS(dup2(file, fd), 0); /* what they were is not ours to play with */
     page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)munmap(page + 4096, 4096);
     for (uintptr_t i = 0; i < THREADS; i++)
@@ -205,6 +231,7 @@ TEST_LIST = {
      a_descriptor_that_reads_nothing_is_no_handle_on_a_denied_file},
     {"a file without a name gets one where names may be made",
      a_file_without_a_name_gets_one_where_names_may_be_made},
+    {"a device that all write to stays as it is", a_device_that_all_write_to_stays_as_it_is},
     {"who shares directory and descriptors with another reads no secret",
      who_shares_directory_and_descriptors_with_another_reads_no_secret},
     {"a broker that was told nonsense still judges", a_broker_that_was_told_nonsense_still_judges},
