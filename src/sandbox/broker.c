@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -14,6 +15,8 @@
 
 #include "base/alloc.h"
 #include "sandbox/broker_parts.h"
+
+enum { COMMAND_SHOWN = 1024 };
 
 /* Of later kernels than some headers. */
 #ifndef SECCOMP_ADDFD_FLAG_SEND
@@ -95,12 +98,28 @@ void notice_give(struct notice *notice, int fd, bool cloexec)
     notice->value = given;
 }
 
+/* Its words with blanks between them, as far as they fit: what ignoreViolations speaks of. */
+static void command_of(pid_t pid, char *text, size_t size)
+{
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+    n = n < 0 ? 0 : n;
+    for (ssize_t i = 0; i < n; i++)
+        text[i] = text[i] == '\0' ? ' ' : text[i];
+    text[n] = '\0';
+}
+
 void notice_refuse(struct notice *notice, const char *what)
 {
     const struct broker_config *config = &notice->broker->config;
     struct refusal refusal = {notice->pid, broker_call_name(notice->call), what};
+    char command[COMMAND_SHOWN] = "";
     notice->error = EPERM;
-    if (config->refused)
+    if (policy_has_ignored(notice_policy(notice)))
+        command_of(notice->pid, command, sizeof command);
+    if (config->refused && !policy_ignores(notice_policy(notice), command, what))
         config->refused(config->ctx, &refusal);
 }
 

@@ -219,6 +219,17 @@ static int find_object(struct notice *notice, const struct attr *attr)
     return -1;
 }
 
+/* A device belongs to all, whoever may write to it: as root, a sandbox could take /dev/null away
+ * from the others. */
+static bool may_change(const struct notice *notice, int object, const char *full)
+{
+    const struct policy *policy = notice_policy(notice);
+    struct stat st;
+    if (!policy_may_write(policy, full) || policy_gives(policy, full))
+        return false;
+    return fstat(object, &st) == 0 && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode);
+}
+
 static void attr_asked(struct notice *notice)
 {
     const struct attr *attr = find_attr(notice->call);
@@ -229,7 +240,7 @@ static void attr_asked(struct notice *notice)
     int nameless = path_canonical(object, full);
     if (nameless < 0)
         notice->error = -nameless;
-    else if (!nameless && !policy_may_write(notice_policy(notice), full))
+    else if (!nameless && !may_change(notice, object, full))
         notice_refuse_write(notice, full);
     else if (notice->broker->config.naive)
         notice->go_on = true;

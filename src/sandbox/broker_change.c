@@ -202,6 +202,17 @@ static bool floor_grants_pair(const struct notice *notice, const struct pair *pa
            floor_grants_name(notice, pair->dirfd[1], pair->path[1]);
 }
 
+/* Both ends may be written, are not above a protected path, and bring nothing to one. */
+static bool may_move(const struct notice *notice, const struct place *from, const struct place *to)
+{
+    const struct policy *policy = notice_policy(notice);
+    struct stat st;
+    if (fstatat(from->dir, from->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return true; /* an exchange with nothing: the kernel has an error for it */
+    return policy_may_write(policy, from->full) && !policy_pins(policy, from->full) &&
+           (!S_ISDIR(st.st_mode) || policy_may_move_dir(policy, from->full, to->full));
+}
+
 static int move_place(struct notice *notice, const struct place *from, const struct place *to,
                       unsigned flags)
 {
@@ -210,13 +221,11 @@ static int move_place(struct notice *notice, const struct place *from, const str
     if (!from->special && !to->special) {
         if (fstatat(from->dir, from->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
-        const struct place *const ends[] = {from, to};
-        for (int i = 0; i < 2; i++) {
-            const char *full = ends[i]->full;
-            if (!policy_may_write(policy, full) || policy_pins(policy, full)) {
-                notice_refuse_write(notice, full);
-                return 0;
-            }
+        bool to_may = policy_may_write(policy, to->full) && !policy_pins(policy, to->full);
+        bool back = !(flags & RENAME_EXCHANGE) || may_move(notice, to, from);
+        if (!may_move(notice, from, to) || !to_may || !back) {
+            notice_refuse_write(notice, to_may && back ? from->full : to->full);
+            return 0;
         }
     }
     if (notice->broker->config.naive) {

@@ -50,13 +50,21 @@
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
      CLONE_NEWNET)
 
+/* Of younger headers than some. */
+#define FILE_ENABLE_VERITY 0x40806685U  /* FS_IOC_ENABLE_VERITY */
+#define FILE_SET_ENCRYPTION 0x800c6613U /* FS_IOC_SET_ENCRYPTION_POLICY */
+
 enum { /* of headers that contradict each other between the C libraries */
        SOCKET_TYPE = 0xf,
        TCP_OPTION_FASTOPEN_CONNECT = 30,
-       PRIORITY_OF_USER = 2, /* setpriority(PRIO_USER) */
+       IPV6_OLD_PACKET_OPTIONS = 6, /* IPV6_2292PKTOPTIONS: several at once */
+       PRIORITY_OF_USER = 2,        /* setpriority(PRIO_USER) */
        IO_PRIORITY_OF_USER = 3,
        TTY_PUSH_BYTE = 0x5412, /* TIOCSTI */
        TTY_LINUX = 0x541C,     /* TIOCLINUX */
+       IOCTL_KIND = 0xff00,    /* _IOC_TYPE */
+       IOCTL_OF_BTRFS = 0x9400,
+       IOCTL_OF_BCACHEFS = 0xbc00,
        FILE_SET_OWNER = 8,     /* F_SETOWN */
        FILE_SET_OWNER_EX = 15, /* F_SETOWN_EX */
        SOCKET_SET_OWNER = 0x8901,
@@ -134,6 +142,11 @@ const struct filter_rule filter_rules[] = {
     IF(sendmmsg, RULED_NET, REFUSE(EOPNOTSUPP), ANY_BIT(3, MESSAGE_FASTOPEN)),
     IF(setsockopt, RULED_NET, REFUSE(EOPNOTSUPP), EQUAL(1, IPPROTO_TCP),
        EQUAL(2, TCP_OPTION_FASTOPEN_CONNECT)),
+    /* A route of one's own sends the packets of an allowed connection to any host first. */
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IP), EQUAL(2, IP_OPTIONS)),
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IPV6), EQUAL(2, IPV6_RTHDR)),
+    IF(setsockopt, RULED_NET, REFUSE(EPERM), EQUAL(1, IPPROTO_IPV6),
+       EQUAL(2, IPV6_OLD_PACKET_OPTIONS)),
 
     /* Other processes. */
     IF(clone, ALWAYS, REFUSE(EPERM), ANY_BIT(0, NEW_NAMESPACES)),
@@ -188,6 +201,15 @@ const struct filter_rule filter_rules[] = {
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, TTY_LINUX)),
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FS_IOC_SETFLAGS)),
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FS_IOC_FSSETXATTR)),
+    IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FILE_ENABLE_VERITY)),
+    IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FILE_SET_ENCRYPTION)),
+    /* Subvolumes and snapshots: names, and copies of files under others, of which Landlock does not
+     * hear. Sharing the bytes of open files has numbers among them. */
+    IF(ioctl, ALWAYS, ALLOW, EQUAL(1, FICLONE)),
+    IF(ioctl, ALWAYS, ALLOW, EQUAL(1, FICLONERANGE)),
+    IF(ioctl, ALWAYS, ALLOW, EQUAL(1, FIDEDUPERANGE)),
+    IF(ioctl, ALWAYS, REFUSE(EPERM), MASKED(1, IOCTL_KIND, IOCTL_OF_BTRFS)),
+    IF(ioctl, ALWAYS, REFUSE(EPERM), MASKED(1, IOCTL_KIND, IOCTL_OF_BCACHEFS)),
     IF(ioctl, SIGNALS_ANY, REFUSE(EPERM), EQUAL(1, SOCKET_SET_OWNER)),
     IF(ioctl, SIGNALS_ANY, REFUSE(EPERM), EQUAL(1, SOCKET_SET_GROUP)),
 

@@ -68,12 +68,12 @@ static int look_into(struct search *search, int dir, const char *name)
     return r;
 }
 
-int glob_search(const char *pattern, const char *dir)
+int glob_search(const char *pattern, const char *dir, const char *as)
 {
     struct search search = {.pattern = pattern};
-    size_t n = strlen(dir);
+    size_t n = strlen(as);
     if (n >= sizeof search.path)
         return -ENAMETOOLONG;
-    memcpy(search.path, dir, n + 1);
+    memcpy(search.path, as, n + 1);
     return look_into(&search, AT_FDCWD, dir);
 }

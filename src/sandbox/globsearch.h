@@ -9,7 +9,8 @@
 #define GLOBSEARCH_DEPTH_MAX 64
 
 /* Below a directory: 1 yes, 0 no; -E2BIG over one of the limits, -EACCES where a directory cannot
- * be read, or another error. 0 too when dir is no directory. Links are not followed. */
-int glob_search(const char *pattern, const char *dir);
+ * be read, or another error. 0 too when dir is no directory. Links are not followed. The pattern is
+ * compared as if dir had the path `as`. */
+int glob_search(const char *pattern, const char *dir, const char *as);
 
 #endif

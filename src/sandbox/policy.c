@@ -208,6 +208,7 @@ static int add_always_written(struct policy *policy, struct err *e)
         if (r < 0)
             return err_set(e, r, "%s: %s", written, strerror(-r));
         rules_add(&policy->lists[LIST_ALLOW_WRITE], path);
+        (void)pathset_add(&policy->given, path);
         if (path_resolve(path, real, NULL) == 0 && strcmp(path, real) == 0)
             words_add(&policy->write_roots, path);
     }
@@ -346,6 +347,7 @@ struct policy *policy_free(struct policy *policy)
     rules_done(&policy->own);
     rules_done(&policy->named);
     pathset_done(&policy->pinned);
+    pathset_done(&policy->given);
     struct words *words[] = {&policy->write_roots, &policy->domains, &policy->denied_domains,
                              &policy->without_effect, &policy->ignored};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -39,6 +39,11 @@ bool policy_may_write(const struct policy *policy, const char *path); /* and may
  * directory: it must not be moved or removed. Of a pattern that denies: a directory in which it
  * matches something now; only then the disk is looked at, at most GLOBSEARCH_NAMES_MAX names. */
 bool policy_pins(const struct policy *policy, const char *path);
+/* One of the devices and directories that every sandbox may write. They belong to all: their names,
+ * modes, owners and attributes stay. */
+bool policy_gives(const struct policy *policy, const char *path);
+/* Of a directory, besides the above: it would not bring names to where a pattern denies them. */
+bool policy_may_move_dir(const struct policy *policy, const char *from, const char *to);
 
 /* How a rule covers a directory and everything that is or will be below it. */
 enum policy_cover { COVER_ALL, COVER_SOME, COVER_NONE };
@@ -67,6 +72,7 @@ void policy_proxy_ports(const struct policy *policy, uint16_t *ret_http, uint16_
 /* What the settings mean on this machine, as text of lines: `ipybox sandbox --check-config`. */
 void policy_explain(const struct policy *policy, struct buf *text);
 /* A refusal that ignoreViolations names. */
+bool policy_has_ignored(const struct policy *policy); /* else no refusal is */
 bool policy_ignores(const struct policy *policy, const char *command, const char *path);
 
 #endif

@@ -21,7 +21,7 @@ static int is_matched(const struct policy_entry *entry)
         return exists(entry->path);
     size_t n = glob_fixed(entry->path);
     drop_str char *dir = n > 1 ? xstrndup(entry->path, n - 1) : xstrdup("/");
-    return glob_search(entry->path, dir);
+    return glob_search(entry->path, dir, dir);
 }
 
 static void explain_entry(const struct policy_entry *entry, struct buf *text)

@@ -102,17 +102,42 @@ static bool glob_pins(const struct rules *rules, const char *path)
         const char *glob = rules->globs[i];
         if (n < rules->fixed[i] && strncmp(glob, path, n) == 0 && (n == 1 || glob[n] == '/'))
             return true;
-        if (glob_reaches_below(glob, path) && glob_search(glob, path) != 0)
+        if (glob_reaches_below(glob, path) && glob_search(glob, path, path) != 0)
             return true;
     }
     return false;
+}
+
+bool policy_gives(const struct policy *policy, const char *path)
+{
+    return pathset_has(&policy->given, path);
 }
 
 bool policy_pins(const struct policy *policy, const char *path)
 {
     const struct rules *reads_not = list(policy, LIST_DENY_READ);
     const struct rules *writes_not = list(policy, LIST_DENY_WRITE);
-    return pathset_has(&policy->pinned, path) || pathset_has(&reads_not->above, path) ||
-           pathset_has(&writes_not->above, path) || pathset_has(&policy->mandatory.above, path) ||
-           glob_pins(reads_not, path) || glob_pins(writes_not, path);
+    return pathset_has(&policy->pinned, path) || policy_gives(policy, path) ||
+           pathset_has(&reads_not->above, path) || pathset_has(&writes_not->above, path) ||
+           pathset_has(&policy->mandatory.above, path) || glob_pins(reads_not, path) ||
+           glob_pins(writes_not, path);
+}
+
+/* A name that the pattern denies at the new place may be made at the old one, also while we look.
+ * So where it reaches below the new place alone, nobody needs to look. */
+static bool glob_meets(const struct rules *rules, const char *from, const char *to)
+{
+    for (size_t i = 0; i < rules->glob_count; i++) {
+        const char *glob = rules->globs[i];
+        if (glob_reaches_below(glob, to) &&
+            (!glob_reaches_below(glob, from) || glob_search(glob, from, to) != 0))
+            return true;
+    }
+    return false;
+}
+
+bool policy_may_move_dir(const struct policy *policy, const char *from, const char *to)
+{
+    return !glob_meets(list(policy, LIST_DENY_READ), from, to) &&
+           !glob_meets(list(policy, LIST_DENY_WRITE), from, to);
 }

@@ -122,6 +122,11 @@ void policy_proxy_ports(const struct policy *policy, uint16_t *ret_http, uint16_
     *ret_socks = policy->socks_port;
 }
 
+bool policy_has_ignored(const struct policy *policy)
+{
+    return policy->ignored.count > 0;
+}
+
 /* srt asks for a part of the text on both sides, and * stands for every command. */
 bool policy_ignores(const struct policy *policy, const char *command, const char *path)
 {

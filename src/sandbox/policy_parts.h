@@ -30,6 +30,7 @@ struct policy {
     struct rules own;       /* private directories */
     struct rules named;     /* what entries allow to be written, also as they were written */
     struct pathset pinned;  /* the working directory, links that entries go through, and above */
+    struct pathset given;   /* what every sandbox may write: into it, and no more */
 
     struct policy_entry *entries[LIST__COUNT];
     size_t entry_counts[LIST__COUNT];

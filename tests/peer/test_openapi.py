@@ -159,7 +159,7 @@ def test_a_generated_client_reads_and_writes_files(made: Made, client: Any) -> N
 
 def test_a_generated_client_lists_and_decides_approvals(made: Made, client: Any) -> None:
     assert made("api.approvals.list_approvals").sync(client=client).approvals == []
-    body = made("models").Acceptance(decision="accept")
+    body = made("models").ToolDecision(made("models").ToolDecisionDecision("accept"))
     unknown = made("api.approvals.decide_approval").sync("1234", client=client, body=body)
     assert unknown.status == 404
 

@@ -204,6 +204,30 @@ static void nothing_takes_the_place_above_a_protected_path_that_is_not_there_yet
     act(&lists, take_the_place);
 }
 
+static void bring_along(void)
+{
+    GETS(mkdir("t", 0755), 0);
+    GETS(mkdir("t/sub", 0755), 0);
+    GETS(mkdir("other", 0755), 0);
+    GETS(opens("t/sub/conf", O_WRONLY | O_CREAT), 0); /* no pattern matches it here */
+    GETS(rename("t/sub", "moved"), EPERM);
+    GETS(rename2("t/sub", "other", RENAME_EXCHANGE), EPERM);
+    GETS(rename2("other", "t/sub", RENAME_EXCHANGE), EPERM);
+    GETS(rename("other", "other2"), 0);
+    GETS(rename("t/sub", "t/sub2"), 0);
+    GETS(rename("t/sub2/conf", "a.txt"), 0);
+    HOLDS(!exists("moved") && !exists("other/conf"));
+}
+
+static void a_directory_brings_no_names_to_where_a_pattern_denies_them(void)
+{
+    static const struct lists lists = {.deny_write = "[\"*/conf\",\"**/.env\"]"};
+    make_place();
+    act(&lists, bring_along);
+    make_place();
+    act_alone(&lists, bring_along);
+}
+
 /* --- what a file says of itself --------------------------------------------------------------- */
 
 static void change_modes(void)
@@ -382,6 +406,8 @@ TEST_LIST = {
      what_is_above_a_protected_path_stays_where_it_is},
     {"nothing takes the place above a protected path that is not there yet",
      nothing_takes_the_place_above_a_protected_path_that_is_not_there_yet},
+    {"a directory brings no names to where a pattern denies them",
+     a_directory_brings_no_names_to_where_a_pattern_denies_them},
     {"modes, owners, times and attributes are changed where files may be written",
      modes_owners_times_and_attributes_are_changed_where_files_may_be_written},
     {"files without a name are their owner's", files_without_a_name_are_their_owners},

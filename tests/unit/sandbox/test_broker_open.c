@@ -57,6 +57,20 @@ static void a_denied_file_is_refused_by_every_name_and_its_neighbours_are_not(vo
     act_alone(&env_denied, read_some);
 }
 
+static void a_refusal_that_the_settings_ignore_is_one_and_is_not_told(void)
+{
+    static const struct lists ignoring = {
+        .deny_read = "[\".env\"]",
+        .top = ",\"ignoreViolations\":{\"broker_open\":[\"/.env\"],\"*\":[\"/outside\"]}"};
+    make_workspace();
+    act(&ignoring, read_some);
+    TEST_CHECK(refusals.count == 0);
+    static const struct lists others = {.deny_read = "[\".env\"]",
+                                        .top = ",\"ignoreViolations\":{\"another\":[\"/.env\"]}"};
+    act(&others, read_some);
+    TEST_CHECK(was_refused("openat", "@w/.env"));
+}
+
 static void write_some(void)
 {
     GETS(opens("a.txt", O_WRONLY), 0);
@@ -621,6 +635,8 @@ static void a_broker_that_could_do_more_than_its_child_does_not_start(void)
 TEST_LIST = {
     {"a denied file is refused by every name, and its neighbours are not",
      a_denied_file_is_refused_by_every_name_and_its_neighbours_are_not},
+    {"a refusal that the settings ignore is one, and is not told",
+     a_refusal_that_the_settings_ignore_is_one_and_is_not_told},
     {"writes are allowed in the workspace alone", writes_are_allowed_in_the_workspace_alone},
     {"names that reads are denied for cannot be made, or read when they come later",
      names_that_reads_are_denied_for_cannot_be_made_or_read_when_they_come_later},

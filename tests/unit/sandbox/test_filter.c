@@ -472,20 +472,29 @@ static const struct one_call fast_opens[] = {
     CALL(setsockopt, -1, IPPROTO_TCP, TCP_FASTOPEN_CONNECT),
 };
 
+static const struct one_call routes[] = {
+    CALL(setsockopt, -1, IPPROTO_IP, IP_OPTIONS),
+    CALL(setsockopt, -1, IPPROTO_IPV6, IPV6_RTHDR),
+    CALL(setsockopt, -1, IPPROTO_IPV6, IPV6_2292PKTOPTIONS),
+};
+
 static const struct one_call plain_sends[] = {
     CALL(sendto, -1, 0, 0, MSG_NOSIGNAL),
     CALL(sendmsg, -1, 0, MSG_NOSIGNAL),
     CALL(sendmmsg, -1, 0, 0, MSG_NOSIGNAL),
     CALL(setsockopt, -1, IPPROTO_TCP, TCP_NODELAY),
     CALL(setsockopt, -1, SOL_SOCKET, TCP_FASTOPEN_CONNECT),
+    CALL(setsockopt, -1, IPPROTO_IP, IP_TOS),
 };
 
-static void data_does_not_leave_with_the_opening_of_a_connection(void)
+static void a_connection_has_no_early_data_and_no_route_of_its_own(void)
 {
     const struct filter_wants ruled = {.listener = true, .network = true};
     check_all(fast_opens, COUNT(fast_opens), &ruled, EOPNOTSUPP);
     check_passes(plain_sends, COUNT(plain_sends), &ruled);
     check_passes(fast_opens, COUNT(fast_opens), &walls_alone);
+    check_all(routes, COUNT(routes), &ruled, EPERM);
+    check_passes(routes, COUNT(routes), &walls_alone);
 }
 
 /* --- other processes -------------------------------------------------------------------------- */
@@ -651,9 +660,12 @@ static void terminals_and_flags_of_files_are_left_alone(void)
         CALL(ioctl, -1, TIOCLINUX),
         CALL(ioctl, -1, FS_IOC_SETFLAGS),
         CALL(ioctl, -1, FS_IOC_FSSETXATTR),
+        CALL(ioctl, -1, 0x40806685), /* FS_IOC_ENABLE_VERITY */
+        CALL(ioctl, -1, 0x50009417), /* BTRFS_IOC_SNAP_CREATE_V2 */
+        CALL(ioctl, -1, 0x4040bc10), /* BCH_IOCTL_SUBVOLUME_CREATE */
         {"ioctl with a high half", SYS_ioctl, {-1, (long)(0x100000000UL | TIOCSTI)}},
     };
-    static const struct one_call usual[] = {CALL(ioctl, -1, TIOCGWINSZ), CALL(ioctl, -1, FIONREAD)};
+    static const struct one_call usual[] = {CALL(ioctl, -1, TIOCGWINSZ), CALL(ioctl, -1, FICLONE)};
     check_all(refused, COUNT(refused), &walls_alone, EPERM);
     check_passes(usual, COUNT(usual), &walls_alone);
 }
@@ -771,7 +783,7 @@ TEST_LIST = {NAMED(what_no_sandbox_needs_is_refused_to_all),
              NAMED(without_a_network_or_a_broker_every_internet_socket_is_refused),
              NAMED(unix_sockets_are_asked_for_where_a_path_is_allowed),
              NAMED(an_open_network_has_the_walls_alone),
-             NAMED(data_does_not_leave_with_the_opening_of_a_connection),
+             NAMED(a_connection_has_no_early_data_and_no_route_of_its_own),
              NAMED(a_process_is_made_but_no_namespace),
              NAMED(where_tasks_are_counted_each_is_asked_for),
              NAMED(where_signals_have_no_scope_they_are_asked_for),
