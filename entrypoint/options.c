@@ -20,6 +20,7 @@ enum {
     PORT_MAX = 65535,
     COUNT_MAX = 16,
     NUMBER_MAX = 1000,
+    MANY_MAX = 1000000,
     NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
     HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
 };
@@ -90,15 +91,17 @@ static const struct options_row rows[] = {
     {"sandbox-min", "IPYBOX_SANDBOX_MIN", OPTION_TEXT, AT(sandbox_min), "LEVEL", NULL, 0, 0,
      "Least isolation that this machine must grant, else nothing is started: full, landlock or "
      "none. It is full with --sandbox, none without."},
-    {"kernel-tasks", "IPYBOX_KERNEL_TASKS", OPTION_NUMBER, AT(kernel_tasks), "N", NULL, 0, 0,
+    {"kernel-tasks", "IPYBOX_KERNEL_TASKS", OPTION_MANY, AT(kernel_tasks), "N", NULL, 0, 0,
      "Most processes and threads of a kernel together; without it there is no limit."},
     {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE, AT(kernel_memory), "SIZE", NULL, 0, 0,
      "Most memory of a kernel and its processes together: over it they are killed. K, M and G are "
      "understood."},
-    {"kernel-open-files", "IPYBOX_KERNEL_OPEN_FILES", OPTION_NUMBER, AT(kernel_files), "N", NULL, 0,
+    {"kernel-open-files", "IPYBOX_KERNEL_OPEN_FILES", OPTION_MANY, AT(kernel_files), "N", NULL, 0,
      0, "Most files that one process of a kernel may have open."},
     {"kernel-file-size", "IPYBOX_KERNEL_FILE_SIZE", OPTION_SIZE, AT(kernel_file_size), "SIZE", NULL,
      0, 0, "Most bytes of a file that a kernel writes."},
+    {"kernel-cpu", "IPYBOX_KERNEL_CPU", OPTION_SECONDS, AT(kernel_cpu), "SECONDS", NULL, 0, 1,
+     "Most processor time of one process of a kernel: over it it is killed."},
     {"log-level", "IPYBOX_LOG_LEVEL", OPTION_LEVEL, AT(log_level), "LEVEL", "INFO", 0, 0,
      "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
@@ -448,6 +451,10 @@ static const char *set_field(const struct options_row *row, const char *value, s
         if (parse_bounded(value, 1, NUMBER_MAX, field))
             return NULL;
         return "a number, 1 to 1000, is needed";
+    case OPTION_MANY:
+        if (parse_bounded(value, 1, MANY_MAX, field))
+            return NULL;
+        return "a number, 1 to 1000000, is needed";
     case OPTION_SIZE:
         return parse_size(value, field) ? NULL : "a number of bytes, with K, M or G, is needed";
     case OPTION_LEVEL:

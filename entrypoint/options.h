@@ -54,6 +54,7 @@ struct options {
     const char *sandbox_min;    /* name of a level; never NULL */
     int kernel_tasks;           /* 0: no limit, as of the next */
     int kernel_files;
+    int kernel_cpu; /* seconds */
     uint64_t kernel_file_size, kernel_memory; /* bytes */
     const char *audit_log;                    /* NULL: none */
     enum log_level log_level;
@@ -134,6 +135,7 @@ enum options_kind {
     OPTION_SIZE,
     OPTION_COUNT,
     OPTION_NUMBER, /* 1 to 1000 */
+    OPTION_MANY,   /* 1 to 1000000 */
     OPTION_LEVEL,
     OPTION_FORMAT,
 };

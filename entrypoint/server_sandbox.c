@@ -106,7 +106,8 @@ int server_sandbox_open(const struct options *options, const char *workspace,
     s->spec.limits = (struct sandbox_limits){.tasks = options->kernel_tasks,
                                              .files = options->kernel_files,
                                              .file_size = options->kernel_file_size,
-                                             .memory = options->kernel_memory};
+                                             .memory = options->kernel_memory,
+                                             .cpu = options->kernel_cpu};
     if (options->sandbox)
         r = open_settings(options, s, e);
     if (r == 0 && probe.filter_errno == 0) {

@@ -30,7 +30,7 @@
 #include "sandbox/proctree.h"
 #include "sandbox/shim_tell.h"
 
-enum { USAGE_STATUS = 2, NO_DEADLINE = -1 };
+enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED_US = 100000 };
 
 struct failure { /* what goes through the start pipe */
     int32_t code, step;
@@ -48,6 +48,7 @@ struct shim {
     struct sandbox_limits limits;
     int64_t next_look; /* at its memory; NO_DEADLINE: there is no limit */
     long task_refusals;
+    int64_t cpu_us; /* of the child, when it has ended */
     struct teller teller;
 };
 
@@ -348,9 +349,12 @@ static bool reap(struct shim *s, int *ret_status)
 {
     int status;
     bool ended = false;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+    struct rusage used;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
         if (pid != s->child)
             continue;
+        s->cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
+                    used.ru_utime.tv_usec + used.ru_stime.tv_usec;
         *ret_status = status;
         s->child = 0;
         ended = true;
@@ -418,9 +422,22 @@ static int watch(struct shim *s, int *ret_status)
     return 0;
 }
 
+/* The kernel of the machine kills without a word, and counts a little otherwise. */
+static void tell_cpu(const struct shim *s, int status)
+{
+    char text[200];
+    if (s->limits.cpu == 0 || s->cpu_us + ROUNDED_US < s->limits.cpu * (int64_t)SECOND_US ||
+        !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        return;
+    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--kernel-cpu) was reached",
+                   s->limits.cpu);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
+}
+
 static void report_exit(struct shim *s, int status)
 {
     tell_tasks(s);
+    tell_cpu(s, status);
     if (WIFEXITED(status))
         report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else

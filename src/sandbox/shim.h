@@ -59,7 +59,7 @@ enum shim_order {
 
 enum shim_kind { SHIM_STARTED = 1, SHIM_FAILED, SHIM_EXITED, SHIM_REFUSED, SHIM_LIMIT };
 
-enum shim_limit { SHIM_LIMIT_MEMORY = 1 /* the tree is killed */, SHIM_LIMIT_TASKS };
+enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS, SHIM_LIMIT_CPU /* of the child */ };
 
 enum shim_step {                      /* where a start failed */
                  SHIM_STEP_SETUP = 1, /* the shim's own: signalfd, prctl, pipe */

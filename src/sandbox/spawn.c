@@ -196,7 +196,7 @@ static void on_refused(const struct spawner *spawner, const struct shim_report *
 
 static void on_limit(struct child *child, const struct shim_report *report, const char *text)
 {
-    if (report->a == SHIM_LIMIT_MEMORY) {
+    if (report->a != SHIM_LIMIT_TASKS) { /* it is killed: the reason of its end, which comes */
         xfree(child->limit);
         child->limit = xstrdup(text);
     } else if (child->events && child->events->limited) {

@@ -232,12 +232,14 @@ PY
 }
 
 @test "budgets: the error of a cell names the one that it has used up" {
-    drive -- --kernel-memory 300M --kernel-tasks 60 --kernel-open-files 200 --kernel-file-size 1M <<'PY'
+    drive -- --kernel-memory 300M --kernel-tasks 60 --kernel-open-files 200 --kernel-file-size 1M \
+        --kernel-cpu 20 <<'PY'
         prints("print(len(bytearray(50 << 20)))", 50 << 20)
         fails("x = bytearray(1 << 30); import time; time.sleep(30)", "KernelDied: .*300 MiB memory .--kernel-memory.")
         prints("print(len(bytearray(50 << 20)))", 50 << 20)
         fails("files = [open('/dev/null') for _ in range(300)]", "Too many open files")
         fails("f = open('large', 'wb', 0)\nfor _ in range(3): f.write(bytes(1 << 20))", "File too large")
+        fails("while True: pass", "KernelDied: .*20 s processor time .--kernel-cpu.", timeout=100)
         answer = cell("""
             import subprocess, time
             try:

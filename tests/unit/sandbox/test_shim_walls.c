@@ -322,6 +322,24 @@ static void descriptors_and_file_sizes_are_limited(void)
     TEST_CHECK(strcmp(run(&sandbox_walls, script), "60 2048\n") != 0);
 }
 
+static void a_child_that_has_used_its_processor_time_is_killed_and_it_is_told(void)
+{
+    struct sandbox_spec spec = sandbox_walls;
+    spec.limits.cpu = 1;
+    struct stage st = start(&spec, "while :; do :; done", false);
+    struct told told = wait_for(&st, SHIM_LIMIT);
+    TEST_CHECK(told.report.a == SHIM_LIMIT_CPU);
+    TEST_CHECK_(strstr(told.text, "1 s processor time") != NULL, "%s", told.text);
+    told = wait_for(&st, SHIM_EXITED);
+    TEST_CHECK(told.report.b == SIGKILL);
+    end(&st, 0);
+    st = start(&spec, "kill -9 $$", false); /* for another reason: nothing is said of the limit */
+    (void)wait_for(&st, SHIM_STARTED);
+    told = next(&st);
+    TEST_CHECK(told.report.kind == SHIM_EXITED && told.report.b == SIGKILL);
+    end(&st, 0);
+}
+
 /* --- a child that is there already ------------------------------------------------------------ */
 
 static void be_adopted(int sock, const char *script)
@@ -401,6 +419,8 @@ TEST_LIST = {
     {"a_tree_that_is_too_large_is_killed_and_it_is_told",
      a_tree_that_is_too_large_is_killed_and_it_is_told},
     {"descriptors_and_file_sizes_are_limited", descriptors_and_file_sizes_are_limited},
+    {"a_child_that_has_used_its_processor_time_is_killed_and_it_is_told",
+     a_child_that_has_used_its_processor_time_is_killed_and_it_is_told},
     {"an_adopted_child_is_behind_the_same_walls", an_adopted_child_is_behind_the_same_walls},
     {"an_adopted_child_that_is_not_confined_does_not_run",
      an_adopted_child_that_is_not_confined_does_not_run},
