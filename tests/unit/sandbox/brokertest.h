@@ -70,8 +70,7 @@ static inline void check_result(int line, const char *what, long got, int want)
 {
     int code = got < 0 ? errno : 0;
     if (code != want)
-        complain("line %d: %s: %s, not %s", line, what, strerrorname_np(code),
-                 strerrorname_np(want));
+        complain("line %d: %s: %s, not %s", line, what, strerror(code), strerror(want));
 }
 
 /* The one before, if there was one, goes. */
