@@ -54,7 +54,7 @@ struct options {
     const char *sandbox_min;    /* name of a level; never NULL */
     int kernel_tasks;           /* 0: no limit, as of the next */
     int kernel_files;
-    int kernel_cpu; /* seconds */
+    int kernel_cpu;                           /* seconds */
     uint64_t kernel_file_size, kernel_memory; /* bytes */
     const char *audit_log;                    /* NULL: none */
     enum log_level log_level;
