@@ -80,12 +80,6 @@ wrong()
     assert_match "$errors" 'CA bundle /not-there'
 }
 
-@test "what is not there yet is refused by name instead of being ignored" {
-    wrong '--sandbox: not available' -- --sandbox
-    wrong '--sandbox-config: not available' -- --sandbox-config /x
-    wrong 'IPYBOX_SANDBOX: not available' -e IPYBOX_SANDBOX=1
-}
-
 @test "options and variables do the same, an option wins, and an empty variable counts as none" {
     drive -e IPYBOX_LOG_LEVEL= -e IPYBOX_SANDBOX=0 -e IPYBOX_LOG_FORMAT=json -- --log-level=DEBUG --log-format text <<'PY'
         prints("1", 1)
