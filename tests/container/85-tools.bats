@@ -160,7 +160,7 @@ PY
 JSON
     drive "${tools[@]}" -v "$BATS_TEST_TMPDIR/settings:/settings:ro" -v "$workspace:/app/workspace" \
         -- --mcp-servers /settings/servers.json <<'PY'
-        wait_for_log("mcptools.demo: 12 tools")
+        wait_for_log("mcptools.demo: 13 tools")
         wait_for_log("broken of --mcp-servers: .*a library is missing")
         prints("from mcptools.demo import echo; print(echo.run(echo.Params(text='there')))", "there")
 PY

@@ -135,7 +135,7 @@ PY
         assert_match "$errors" "cat: .env: Operation not permitted"
         for what in "bash: line [0-9]: .env" "touch '/tmp/x'" "create directory .*y." "remove '/etc/hostname'" \
             "move '.env' to 'z'" "hard link 'y'.*" "permissions of '.env'"; do
-            grep -qE "$what: $write" <<< "$errors" || fail "$what is not refused as $write"
+            LC_ALL=C.UTF-8 grep -qE "$what: $write" <<< "$errors" || fail "$what is not refused as $write"
         done
     done
 }
