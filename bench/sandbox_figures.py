@@ -67,9 +67,9 @@ def act(name: str, port: int) -> float:
 
 
 class Sandbox:
-    def __init__(self, folder: Path, name: str, files: dict[str, list[str]]) -> None:
-        network = {"allowedDomains": [HOST, ADDRESS], "deniedDomains": []}
-        self.settings = folder.parent / f"{name}.json"
+    def __init__(self, folder: Path, files: dict[str, list[str]], *domains: str) -> None:
+        network = {"allowedDomains": domains, "deniedDomains": []}
+        self.settings = folder.parent / f"{len(files['denyRead'])}{len(domains)}.json"
         self.settings.write_text(json.dumps({"filesystem": files, "network": network}))
 
     def words(self) -> list[str]:
@@ -99,7 +99,8 @@ def micro(seconds: float) -> str:
 
 
 def rows(folder: Path, port: int) -> list[Row]:
-    free, checked = Sandbox(folder, "free", OPEN), Sandbox(folder, "checked", CHECKED)
+    free, checked = Sandbox(folder, OPEN), Sandbox(folder, CHECKED)
+    named = Sandbox(folder, OPEN, HOST, ADDRESS)
     made = []
 
     def more(
@@ -132,7 +133,7 @@ def rows(folder: Path, port: int) -> list[Row]:
             *at_most(ours - plain, 0.004, ms),
         )
     )
-    more("open and close, nothing is denied", free, "system", 3e-6, micro)
+    more("open and close, nothing is denied, no names are allowed", free, "system", 3e-6, micro)
     more("open and close beside a denied file", checked, "workspace", 40e-6, micro)
     more(
         "open and close of a system file, where something is denied",
@@ -141,9 +142,9 @@ def rows(folder: Path, port: int) -> list[Row]:
         40e-6,
         micro,
     )
-    whole("`import pandas`, nothing is denied", free, "pandas", 1.05)
+    whole("`import pandas`, nothing is denied, no names are allowed", free, "pandas", 1.05)
     whole("`import pandas`, where something is denied", checked, "pandas", 1.05)
-    more("connection by name, to the first byte", checked, "connect", 0.0003, ms)
+    more("connection by name, to the first byte", named, "connect", 0.0003, ms)
     return made
 
 
