@@ -45,9 +45,10 @@ PNG = (
 SHOW_PNG = f"display({{'image/png': '{PNG}'}}, raw=True)"
 # Code that says so when it has begun and then ignores every interrupt.
 STUBBORN = """
-import signal, time
+import signal, sys, time
 signal.signal(signal.SIGINT, lambda *_: None)
-print("begun", flush=True)
+sys.stdout.write("begun\\n")  # at once: print() sends the end of the line after it
+sys.stdout.flush()
 while True:
     time.sleep(1)
 """
