@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/jsonw.h"
+#include "base/unixsock.h"
 
 enum {
     FIRST_DELAY_MS = 500,
@@ -71,22 +72,8 @@ static void drop_waiting(struct template *t)
 static int send_request(struct template *t, const struct request *request)
 {
     int fds[3] = {request->ends.control, request->ends.output, request->spec};
-    size_t bytes = (request->spec < 0 ? 2 : 3) * sizeof *fds;
-    union {
-        char bytes[CMSG_SPACE(sizeof fds)];
-        struct cmsghdr align;
-    } control = {0};
-    struct iovec text = {request->text.data, request->text.len};
-    struct msghdr message = {.msg_iov = &text,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = CMSG_SPACE(bytes)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(bytes);
-    memcpy(CMSG_DATA(header), fds, bytes);
-    return sendmsg(t->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+    return unixsock_send(t->socket, request->text.data, request->text.len, fds,
+                         request->spec < 0 ? 2 : 3, MSG_DONTWAIT);
 }
 
 static void put_words(struct jsonw *w, const char *name, const char *const *words)

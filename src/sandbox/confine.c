@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/unixsock.h"
 #include "sandbox/landlock_abi.h"
 
 enum {
@@ -23,12 +24,6 @@ enum {
     WAIT_KILLABLE = 1 << 5, /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
     /* A core pattern with a pipe is stopped by 1 and not by 0 (core(5)); neither leaves a file. */
     CORE_MOST = 1
-};
-
-/* The space for descriptors in a message, aligned as cmsg(3) wants it. */
-union rights {
-    struct cmsghdr head;
-    char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
 };
 
 const char *confine_step_name(int step)
@@ -43,61 +38,6 @@ const char *confine_step_name(int step)
         [CONFINE_GO] = "go",
     };
     return step > 0 && step < CONFINE__COUNT ? names[step] : "unknown step";
-}
-
-/* --- messages with descriptors ---------------------------------------------------------------- */
-
-static int send_message(int sock, const void *bytes, size_t n, const int *fds, size_t count)
-{
-    struct iovec part = {(void *)(uintptr_t)bytes, n};
-    union rights rights = {0};
-    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-    if (count > 0) {
-        m.msg_control = &rights;
-        m.msg_controllen = (unsigned)CMSG_SPACE(count * sizeof *fds);
-        rights.head.cmsg_level = SOL_SOCKET;
-        rights.head.cmsg_type = SCM_RIGHTS;
-        rights.head.cmsg_len = (unsigned)CMSG_LEN(count * sizeof *fds);
-        memcpy(CMSG_DATA(&rights.head), fds, count * sizeof *fds);
-    }
-    ssize_t sent;
-    do
-        sent = sendmsg(sock, &m, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent < 0 ? -errno : 0;
-}
-
-static void close_all(const int *fds, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        (void)close(fds[i]);
-}
-
-/* Exactly n bytes, or -EPIPE at the end of file, or -EBADMSG. fds has FDS_MAX places. */
-static int receive_message(int sock, void *bytes, size_t n, int *fds, size_t *ret_count)
-{
-    struct iovec part = {bytes, n};
-    union rights rights = {0};
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof rights};
-    ssize_t got;
-    do
-        got = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -errno;
-    size_t count = 0;
-    if (m.msg_controllen >= sizeof rights.head && rights.head.cmsg_level == SOL_SOCKET &&
-        rights.head.cmsg_type == SCM_RIGHTS) {
-        count = ((size_t)rights.head.cmsg_len - CMSG_LEN(0)) / sizeof *fds;
-        memcpy(fds, CMSG_DATA(&rights.head), count * sizeof *fds);
-    }
-    if ((size_t)got == n && !(m.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
-        *ret_count = count;
-        return 0;
-    }
-    close_all(fds, count);
-    return got == 0 ? -EPIPE : -EBADMSG;
 }
 
 /* --- the broker's half ------------------------------------------------------------------------ */
@@ -131,7 +71,7 @@ int confine_send(int sock, int ruleset, const struct sock_filter *filter, unsign
     offer.filter_count = count;
     int fds[FDS_MAX] = {ruleset, program};
     const size_t skipped = ruleset < 0;
-    r = send_message(sock, &offer, sizeof offer, fds + skipped, FDS_MAX - skipped);
+    r = unixsock_send(sock, &offer, sizeof offer, fds + skipped, FDS_MAX - skipped, 0);
     return r < 0 ? err_set(e, r, "offer the sandbox: %s", strerror(-r)) : 0;
 }
 
@@ -160,22 +100,20 @@ int confine_receive(int sock, int wait_ms, int *ret_listener, struct err *e)
     if (r < 0)
         return r;
     struct confine_answer answer = {0};
-    int fds[FDS_MAX] = {-1, -1};
+    drop_fd int listener = -1;
     size_t count = 0;
-    r = receive_message(sock, &answer, sizeof answer, fds, &count);
+    r = unixsock_receive(sock, &answer, sizeof answer, &listener, 1, &count);
     if (r < 0)
         return err_set(e, r, "the process to confine ended: %s", strerror(-r));
-    if (answer.error != 0 || count > 1) {
-        close_all(fds, count);
+    if (answer.error != 0)
         return refusal(&answer, e);
-    }
-    *ret_listener = count == 1 ? fds[0] : -1;
+    *ret_listener = fd_take(&listener);
     return 0;
 }
 
 int confine_release(int sock, struct err *e)
 {
-    int r = send_message(sock, "+", 1, NULL, 0);
+    int r = unixsock_send(sock, "+", 1, NULL, 0, 0);
     return r < 0 ? err_set(e, r, "let the confined process go on: %s", strerror(-r)) : 0;
 }
 
@@ -271,7 +209,7 @@ static int enter(const struct confine_offer *offer, const int *fds, int *ret_lis
 static int report(int sock, int error, int step, int listener)
 {
     const struct confine_answer answer = {.error = -error, .step = step};
-    return send_message(sock, &answer, sizeof answer, &listener, listener >= 0);
+    return unixsock_send(sock, &answer, sizeof answer, &listener, listener >= 0, 0);
 }
 
 int confine_self(int sock, int *ret_step)
@@ -281,19 +219,18 @@ int confine_self(int sock, int *ret_step)
     size_t count = 0;
     int step = CONFINE_OFFER;
     int listener = -1;
-    int r = receive_message(sock, &offer, sizeof offer, fds, &count);
+    int r = unixsock_receive(sock, &offer, sizeof offer, fds, FDS_MAX, &count);
     if (r == 0)
         r = makes_sense(&offer, count) ? enter(&offer, fds, &listener, &step) : -EPROTO;
-    close_all(fds, count);
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
     int sent = report(sock, r, step, listener);
     if (listener >= 0)
         (void)close(listener);
     if (r == 0) {
         step = CONFINE_GO;
         char go;
-        r = sent < 0 ? sent : receive_message(sock, &go, 1, fds, &count);
-        if (r == 0)
-            close_all(fds, count);
+        r = sent < 0 ? sent : unixsock_receive(sock, &go, 1, NULL, 0, &count);
     }
     if (r < 0)
         *ret_step = step;

@@ -10,8 +10,7 @@
 
 #include "base/alloc.h"
 #include "sandbox/confine.h"
-
-enum { SCOPES_ABI = 6 }; /* of Landlock: signals stop at the edge */
+#include "sandbox/landlock_abi.h"
 
 struct guard {
     struct policy *policy; /* NULL: the walls alone */
@@ -66,7 +65,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
             .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
                             (spec->private_dirs && *spec->private_dirs),
             .tasks = full && spec->limits.tasks > 0,
-            .signals = full && landlock_abi() < SCOPES_ABI,
+            .signals = full && landlock_abi() < LANDLOCK_ABI_SCOPES,
         };
     }
     guard->listener = wants.listener;

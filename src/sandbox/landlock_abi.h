@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define LANDLOCK_ABI_KNOWN 7 /* what is newer adds nothing that is asked for here */
+#define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets stop at the edge */
+#define LANDLOCK_ABI_KNOWN 7  /* what is newer adds nothing that is asked for here */
 
 enum { /* the numbers are the same on every architecture */
        LANDLOCK_CALL_CREATE = 444,

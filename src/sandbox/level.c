@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/unixsock.h"
 #include "sandbox/floor.h"
 #include "sandbox/landlock_abi.h"
 
@@ -32,7 +33,6 @@ enum {
     NEW_LISTENER = 1 << 3, /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
     SEND_ALSO = 1 << 1,    /* SECCOMP_ADDFD_FLAG_SEND */
     WAIT_MS = 2000,
-    SCOPES_ABI = 6,
     WORD = 16,
     STATUS_OF_A_CRASH = EIO
 };
@@ -94,46 +94,17 @@ static int enter_filter(void *ctx)
     return syscall(ASKED_CALL, -1, NULL, 0) < 0 && errno == EXDEV ? 0 : ENOSYS;
 }
 
-union right { /* of one descriptor in a message, aligned as cmsg(3) wants it */
-    struct cmsghdr head;
-    char space[CMSG_SPACE(sizeof(int))];
-};
-
-static int send_one(int sock, int fd)
-{
-    char byte = 0;
-    struct iovec part = {&byte, 1};
-    union right right = {0};
-    right.head.cmsg_level = SOL_SOCKET;
-    right.head.cmsg_type = SCM_RIGHTS;
-    right.head.cmsg_len = (unsigned)CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(&right.head), &fd, sizeof fd);
-    const struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &right, .msg_controllen = sizeof right};
-    return sendmsg(sock, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
-static int receive_one(int sock)
-{
-    char byte;
-    struct iovec part = {&byte, 1};
-    union right right = {0};
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &right, .msg_controllen = sizeof right};
-    int fd = -1;
-    if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC) == 1 && m.msg_controllen >= sizeof right.head)
-        memcpy(&fd, CMSG_DATA(&right.head), sizeof fd);
-    return fd;
-}
-
 /* Asks for a descriptor by way of the listener, and looks at what it got. */
 static int ask(int sock)
 {
     if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
         return errno;
     int listener = install(NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
-    if (listener < 0 || send_one(sock, listener) < 0)
+    if (listener < 0)
         return errno;
+    int r = unixsock_send(sock, "", 1, &listener, 1, 0);
+    if (r < 0)
+        return -r;
     (void)close(listener);
     char word[WORD];
     memcpy(word, asked_word, sizeof word);
@@ -214,8 +185,10 @@ static void try_listener(struct tried *tried)
         _exit(ask(ends[1]));
     }
     (void)close(ends[1]);
-    int listener = pid < 0 ? -1 : receive_one(ends[0]);
-    if (listener >= 0)
+    char byte;
+    int listener = -1;
+    size_t count = 0;
+    if (pid > 0 && unixsock_receive(ends[0], &byte, 1, &listener, 1, &count) == 0 && count == 1)
         serve(listener, tried);
     (void)fd_close(listener); /* one who still waits gets ENOSYS */
     (void)close(ends[0]);
@@ -270,7 +243,7 @@ void sandbox_probe(struct sandbox_probe *ret)
                                   .filter_errno = tried.filter,
                                   .listener_errno = tried.listener,
                                   .memory_errno = tried.memory,
-                                  .scopes = abi >= SCOPES_ABI,
+                                  .scopes = abi >= LANDLOCK_ABI_SCOPES,
                                   .read_fast = tried.read_fast != 0};
     if (tried.landlock == 0 && tried.filter == 0)
         ret->level = tried.listener == 0 && tried.memory == 0 ? SANDBOX_FULL : SANDBOX_LANDLOCK;
@@ -328,7 +301,8 @@ void sandbox_probe_text(const struct sandbox_probe *probe, struct buf *text)
     if (probe->landlock_errno == 0)
         (void)buf_addf(text, "; Landlock ABI %d", probe->landlock_abi);
     if (probe->landlock_errno == 0 && !probe->scopes)
-        (void)buf_addf(text, " (before %d: no scope for signals and abstract sockets)", SCOPES_ABI);
+        (void)buf_addf(text, " (before %d: no scope for signals and abstract sockets)",
+                       LANDLOCK_ABI_SCOPES);
     if (probe->filter_errno == 0)
         (void)buf_adds(text, probe->listener_errno == 0 ? "; seccomp filter and listener"
                                                         : "; seccomp filter");
