@@ -1,94 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/floor_paths.h"
 
-#include <stdint.h>
-#include <string.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 
-enum { SIZE_FIRST = 64 };
+enum { ROOM_FIRST = 64 };
 
-static size_t hash(const char *text, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325U; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3U;
-    return (size_t)(h ^ (h >> 32));
-}
+struct floor_identity {
+    dev_t device;
+    ino_t inode; /* 0: nothing was there */
+};
 
-/* The slot that has the path, or the free one where it belongs. size > 0. */
-static struct floor_path *find(struct floor_path *slots, size_t size, const char *path, size_t n)
+static struct floor_identity identity_of(const char *path)
 {
-    size_t at = hash(path, n) & (size - 1);
-    while (slots[at].text && (strncmp(slots[at].text, path, n) != 0 || slots[at].text[n] != '\0'))
-        at = (at + 1) & (size - 1);
-    return &slots[at];
-}
-
-static void grow(struct floor_paths *paths)
-{
-    const size_t size = paths->size ? 2 * paths->size : SIZE_FIRST;
-    struct floor_path *slots = xcalloc(size, sizeof *slots);
-    for (size_t i = 0; i < paths->size; i++) {
-        const struct floor_path *old = &paths->slots[i];
-        if (old->text)
-            *find(slots, size, old->text, strlen(old->text)) = *old;
-    }
-    xfree(paths->slots);
-    paths->slots = slots;
-    paths->size = size;
+    struct stat st;
+    return lstat(path, &st) < 0 ? (struct floor_identity){0}
+                                : (struct floor_identity){st.st_dev, st.st_ino};
 }
 
 bool floor_paths_add(struct floor_paths *paths, const char *path)
 {
-    if (2 * paths->count >= paths->size)
-        grow(paths);
-    struct floor_path *slot = find(paths->slots, paths->size, path, strlen(path));
-    struct stat st;
-    if (slot->text)
+    const size_t number = paths->set.count;
+    if (!pathset_add(&paths->set, path))
         return false;
-    slot->text = xstrdup(path);
-    if (lstat(path, &st) == 0) {
-        slot->device = st.st_dev;
-        slot->inode = st.st_ino;
+    if (number == paths->room) {
+        paths->room = number ? 2 * number : ROOM_FIRST;
+        paths->were = xrealloc(paths->were, paths->room * sizeof *paths->were);
     }
-    paths->count++;
+    paths->were[number] = identity_of(path);
     return true;
 }
 
-static const struct floor_path *get(const struct floor_paths *paths, const char *path, size_t n)
+static bool is_what_it_was(const struct floor_identity *was, const char *path, size_t n)
 {
-    if (paths->size == 0)
-        return NULL;
-    const struct floor_path *slot = find(paths->slots, paths->size, path, n);
-    return slot->text ? slot : NULL;
-}
-
-bool floor_paths_has(const struct floor_paths *paths, const char *path, size_t n)
-{
-    return get(paths, path, n) != NULL;
-}
-
-static bool is_what_it_was(const struct floor_path *slot)
-{
-    struct stat st;
-    return lstat(slot->text, &st) == 0 && st.st_dev == slot->device && st.st_ino == slot->inode;
+    char dir[PATH_MAX];
+    if (n >= sizeof dir)
+        return false;
+    (void)snprintf(dir, sizeof dir, "%.*s", n ? (int)n : 1, path);
+    const struct floor_identity is = identity_of(dir);
+    return is.inode != 0 && is.device == was->device && is.inode == was->inode;
 }
 
 bool floor_paths_cover(const struct floor_paths *paths, const char *path)
 {
-    const struct floor_path *slot = get(paths, "/", 1);
-    for (size_t n = 1; !slot && path[n - 1] != '\0'; n++)
-        if (path[n] == '/' || path[n] == '\0')
-            slot = get(paths, path, n);
-    return slot && is_what_it_was(slot);
+    for (size_t n = 0;; n++) {
+        const bool ends = path[n] == '\0';
+        if (!ends && path[n] != '/')
+            continue;
+        const ssize_t number = pathset_number(&paths->set, path, n);
+        if (number >= 0)
+            return is_what_it_was(&paths->were[number], path, n);
+        if (ends)
+            return false;
+    }
 }
 
 void floor_paths_done(struct floor_paths *paths)
 {
-    for (size_t i = 0; i < paths->size; i++)
-        xfree(paths->slots[i].text);
-    xfree(paths->slots);
+    pathset_done(&paths->set);
+    xfree(paths->were);
     *paths = (struct floor_paths){0};
 }

@@ -11,23 +11,16 @@
 #define SANDBOX_FLOOR_PATHS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
-struct floor_path {
-    char *text; /* owned; NULL: the slot is free */
-    dev_t device;
-    ino_t inode; /* 0: nothing was there */
-};
+#include "sandbox/pathset.h"
 
-struct floor_paths {
-    struct floor_path *slots; /* owned; a hash table */
-    size_t size;              /* slots, a power of two, or 0 */
-    size_t count;
+struct floor_paths { /* all zero: empty */
+    struct pathset set;
+    struct floor_identity *were; /* by the number of the path; owned */
+    size_t room;
 };
 
 bool floor_paths_add(struct floor_paths *paths, const char *path); /* false: it was there */
-bool floor_paths_has(const struct floor_paths *paths, const char *path, size_t n);
 /* Is the path below one of these, and is that still what it was? */
 bool floor_paths_cover(const struct floor_paths *paths, const char *path);
 void floor_paths_done(struct floor_paths *paths);

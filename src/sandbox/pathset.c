@@ -10,7 +10,7 @@
 /* The root is the empty text, so that every path of the set ends before a slash or the end. */
 struct pathset_slot {
     char *path;
-    size_t len;
+    size_t len, number;
     uint64_t hash;
 };
 
@@ -83,8 +83,8 @@ static bool add(struct pathset *set, const char *path, size_t n)
     struct pathset_slot *slot = find(set, hash, path, n);
     if (slot->path)
         return false;
-    *slot = (struct pathset_slot){.path = xstrndup(path, n), .len = n, .hash = hash};
-    set->count++;
+    *slot = (struct pathset_slot){
+        .path = xstrndup(path, n), .len = n, .number = set->count++, .hash = hash};
     return true;
 }
 
@@ -114,10 +114,15 @@ void pathset_add_above(struct pathset *set, const char *path)
 
 bool pathset_has(const struct pathset *set, const char *path)
 {
+    return pathset_number(set, path, length(path)) >= 0;
+}
+
+ssize_t pathset_number(const struct pathset *set, const char *path, size_t n)
+{
     if (set->count == 0)
-        return false;
-    size_t n = length(path);
-    return find(set, hash_of(set, path, n), path, n)->path != NULL;
+        return -1;
+    const struct pathset_slot *slot = find(set, hash_of(set, path, n), path, n);
+    return slot->path ? (ssize_t)slot->number : -1;
 }
 
 ssize_t pathset_longest(const struct pathset *set, const char *path)

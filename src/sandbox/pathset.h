@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/pathset.h - canonical paths, to be asked whether one of them is a path or above it
- * (private to policy.c and its parts).
+ * (private to policy.c and its parts, and to floor_paths.c).
  * Cost:    one hash of the path, one look for each of its directories; however many there are. */
 #ifndef SANDBOX_PATHSET_H
 #define SANDBOX_PATHSET_H
@@ -21,6 +21,8 @@ void pathset_done(struct pathset *set);
 bool pathset_add(struct pathset *set, const char *path);       /* false: it was there */
 void pathset_add_above(struct pathset *set, const char *path); /* all directories it lies in */
 bool pathset_has(const struct pathset *set, const char *path);
+/* How many were added before the path of n bytes, of which the root has 0; -1: it is not there. */
+ssize_t pathset_number(const struct pathset *set, const char *path, size_t n);
 
 /* Length of the longest one that is the path or above it; the root has 0. -1: there is none. */
 ssize_t pathset_longest(const struct pathset *set, const char *path);
