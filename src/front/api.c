@@ -16,7 +16,7 @@
 #include "front/http_auth.h"
 #include "front/openapi.h"
 
-enum { DRAIN_STEP_MS = 10 };
+enum { DRAIN_STEP_MS = 10, HEALTH_MAX = 4096 };
 
 #define TOKEN_KNOWN (1U << 31) /* among the roles: a right token was brought */
 
@@ -27,6 +27,7 @@ struct api_core { /* api.c's own */
     struct http_route *routes;
     size_t n_routes;
     bool started;
+    struct buf well; /* what is said of the server's health as long as it is well */
     uint64_t requests;
     struct loop_timer drain;
     loop_fn drained;
@@ -144,18 +145,25 @@ static void put_sandbox(const struct api_config *config, struct jsonw *w)
     jsonw_end(w);
 }
 
+static void put_health(const struct api_config *config, const char *status, struct buf *out)
+{
+    struct jsonw w = JSONW(out);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "status", status);
+    jsonw_set_text(&w, "version", config->version);
+    put_sandbox(config, &w);
+    jsonw_end(&w);
+}
+
 static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
 {
     static const struct http_header headers[] = {{"Content-Type", API_TYPE},
                                                  {"Cache-Control", "no-store"}};
-    drop_buf struct buf body = BUF_INIT(4096);
-    struct jsonw w = JSONW(&body);
-    jsonw_object(&w);
-    jsonw_set_text(&w, "status", well ? "ok" : why);
-    jsonw_set_text(&w, "version", api->config->version);
-    put_sandbox(api->config, &w);
-    jsonw_end(&w);
-    http_answer(r, well ? 200 : 503, headers, 2, buf_text(&body), body.len);
+    drop_buf struct buf other = BUF_INIT(HEALTH_MAX);
+    if (!well)
+        put_health(api->config, why, &other);
+    const struct buf *body = well ? &api->core->well : &other;
+    http_answer(r, well ? 200 : 503, headers, 2, buf_text(body), body->len);
 }
 
 static void get_livez(void *ctx, struct http_request *r)
@@ -244,6 +252,8 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     core->guard = http_guard_new(config->loop);
     http_guard_tell(core->guard, config->audit, "http");
     join_routes(core);
+    core->well = BUF_INIT(HEALTH_MAX);
+    put_health(config, "ok", &core->well);
     *api = (struct api){.loop = config->loop,
                         .workspace = config->workspace,
                         .config = &core->config,
@@ -277,6 +287,7 @@ struct api *api_close(struct api *api)
     api->packages = api_packages_close(api->packages);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
+    buf_done(&core->well);
     xfree(core->routes);
     xfree(core);
     return NULL;

@@ -18,12 +18,14 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "front/http_request.h"
 #include "front/listener.h"
 
 enum {
-    POOL_FACTOR = 2, /* of the library's memory per connection to the head's limit */
+    POOL_FACTOR = 2, /* of the library's memory per connection, which it clears for each request, to
+                      * the head's limit */
     STREAM_BLOCK = 64 << 10,
     SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
@@ -31,7 +33,7 @@ enum {
 };
 
 const struct http_limits http_limits_default = {
-    .header_bytes = 32 << 10,
+    .header_bytes = 16 << 10,
     .connections = 1024,
     .per_address = 512,
     .header_ms = 15000,
@@ -748,6 +750,7 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (http->limits.memory == 0)
         http->limits.memory = http_limits_default.memory;
     http->loop = config->loop;
+    random_hex(http->id_start, sizeof http->id_start / 2);
     int r = start_library(http, e);
     if (r == 0)
         r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);

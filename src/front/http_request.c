@@ -10,11 +10,10 @@
 #include <sys/socket.h>
 
 #include "base/jsonw.h"
-#include "base/random.h"
 #include "front/listener.h"
 #include "front/ws.h"
 
-enum { ID_BYTES = 16, PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
+enum { PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
 
 const struct http_events http_no_events = {0};
 
@@ -34,12 +33,24 @@ static bool take_id(struct http_request *r)
     return true;
 }
 
+/* Like no other, and nothing to guess: random bytes cost a twentieth of a short request. */
+static void make_id(struct http_request *r)
+{
+    static const char digits[] = "0123456789abcdef";
+    const size_t n = sizeof r->http->id_start - 1;
+    uint64_t left = ++r->http->ids;
+    memcpy(r->id, r->http->id_start, n);
+    for (size_t i = 2 * n; i > n; left >>= 4)
+        r->id[--i] = digits[left & 15];
+    r->id[2 * n] = '\0';
+}
+
 void http_begin(struct http_request *r, const char *method)
 {
     (void)snprintf(r->method, sizeof r->method, "%s", method);
     r->begun_ms = loop_now(r->http->loop);
     if (!take_id(r))
-        random_hex(r->id, ID_BYTES);
+        make_id(r);
 }
 
 /* The path of its route: what the client wrote may name its files. */
@@ -251,9 +262,9 @@ static bool needs_handshake(const struct http_request *r)
 
 static bool is_head_short(struct http_request *r)
 {
-    if (strlen(r->raw) > r->http->limits.header_bytes / 2)
-        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes",
-                     r->http->limits.header_bytes / 2);
+    const size_t target = r->http->limits.header_bytes / 4 * 3;
+    if (strlen(r->raw) > target)
+        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes", target);
     else if (http_head_bytes(r) > r->http->limits.header_bytes)
         http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
                      r->http->limits.header_bytes);

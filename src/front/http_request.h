@@ -78,6 +78,8 @@ struct http {
     struct conn *conns, *arriving;
     size_t conn_count;
     uint64_t received, sent; /* of bodies */
+    uint64_t ids;            /* of requests that brought none */
+    char id_start[17];       /* of theirs: random digits, once */
     size_t memory;           /* bodies that are collected, answers that are not taken yet */
     struct http_request *requests;
 };

@@ -228,12 +228,12 @@ static void errors_are_problem_documents(void)
     ask(POST("/json", "2", "Content-Type: Application/JSON;charset=utf-8\r\n") "{}");
     check_head("HTTP/1.1 200 ");
     drop_buf struct buf long_one = BUF_INIT(1 << 20);
-    (void)buf_addf(&long_one, "GET /echo?%020000d HTTP/1.1\r\nHost: localhost\r\n\r\n", 1);
+    (void)buf_addf(&long_one, "GET /echo?%013000d HTTP/1.1\r\nHost: localhost\r\n\r\n", 1);
     ask(long_one.data);
     check_head("HTTP/1.1 414 ");
     buf_clear(&long_one);
     (void)buf_adds(&long_one, "GET /echo HTTP/1.1\r\nHost: localhost\r\n");
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 20; i++)
         (void)buf_addf(&long_one, "X-%d: %01000d\r\n", i, i);
     (void)buf_adds(&long_one, "\r\n");
     ask(long_one.data);
