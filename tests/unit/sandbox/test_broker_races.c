@@ -55,18 +55,11 @@ static void run_attack(void)
     (void)pthread_join(flipper, NULL);
 }
 
-static int64_t wanted_ms(void)
-{
-    const char *text = getenv("IPYBOX_RACE_MS");
-    char *end;
-    return text ? strtol(text, &end, 10) : RUN_MS;
-}
-
 static void run_against(const struct stage *stage, const char *name)
 {
     make_workspace();
     stop_at_leak = stage->naive;
-    run_ms = stage->naive ? NAIVE_MS : wanted_ms();
+    run_ms = stage->naive ? NAIVE_MS : race_ms(RUN_MS);
     start_stage(stage);
     end_stage();
     const int *n = shared->numbers;
