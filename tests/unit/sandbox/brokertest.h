@@ -167,6 +167,7 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
 {
     struct filter_wants wants = {.listener = true,
                                  .reads = policy_denies_reads(policy) || stage->network,
+                                 .marks = floor != NULL,
                                  .writes = true,
                                  .network = stage->network,
                                  .unix_sockets = stage->network,
@@ -196,7 +197,7 @@ static void start_stage(const struct stage *stage)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(shared != MAP_FAILED);
     stage_policy = policy_of_place(stage->lists, stage->place ? stage->place : &nowhere);
-    TEST_ASSERT_(floor_build(stage_policy, &stage_floor, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(floor_build(stage_policy, true, &stage_floor, &e) == 0, "%s", e.msg);
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) == 0);
     child = fork();
     TEST_ASSERT(child >= 0);
