@@ -110,6 +110,7 @@ FROM base AS slim
 COPY --from=overlay /overlay/ /
 # Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
 # environment of the container, and with --user the uid of cells.
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- extras: what uvx, npx and git+https MCP servers need ---
@@ -136,4 +137,5 @@ RUN --mount=type=secret,id=ca \
 
 FROM extras AS default
 COPY --from=overlay /overlay/ /
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

@@ -242,6 +242,8 @@ int environment_make(const struct environment_config *config, struct environment
         put(for_code[i], "IPYTHONDIR", ipython);
         if (for_code[i] == &kernel)
             put_sandbox(&kernel, config);
+        if (config->preload && for_code[i] != &gateway)
+            put(for_code[i], "LD_PRELOAD", config->preload); /* forks have what the template has */
         copy_prefixed(for_code[i], kernel_prefix, sizeof kernel_prefix - 1);
         put_tool_plane(for_code[i], config);
     }

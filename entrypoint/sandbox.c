@@ -242,6 +242,11 @@ static int prepare(struct request *q, struct buf *level, struct err *e)
     const struct net_proxies *proxies = q->proxies.http_port ? &q->proxies : NULL;
     if (r == 0)
         sandbox_variables(guard_policy(q->guard), proxies, &q->variables);
+    const char *preload = r == 0 && !getenv("LD_PRELOAD") ? sandbox_preload(q->guard) : NULL;
+    if (preload) {
+        drop_str char *variable = xasprintf("LD_PRELOAD=%s", preload);
+        words_add(&q->variables, variable);
+    }
     return r;
 }
 

@@ -269,7 +269,8 @@ static int open_environment(struct server *s, struct err *e)
                                         .approve_shell_cmds = o->approve_shell_cmds,
                                         .require_shell_escape = o->require_shell_escape,
                                         .sandbox = s->sandbox.variables.items,
-                                        .n_sandbox = s->sandbox.variables.count};
+                                        .n_sandbox = s->sandbox.variables.count,
+                                        .preload = s->sandbox.preload};
     return environment_make(&config, &s->env, e);
 }
 
