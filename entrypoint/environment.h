@@ -19,7 +19,7 @@
 struct environment {
     char **kernel;   /* NAME=value…, NULL */
     char **pip;      /* likewise; of pip and of MCP servers */
-    char **template; /* as a kernel's without what is the sandbox's own, and IPYBOX_PRELOAD */
+    char **template; /* as a kernel's without `sandbox` below, and IPYBOX_PRELOAD */
     char *user_base; /* where packages go that are installed */
     char **gateway;  /* likewise; with KG_AUTH_TOKEN when there is a token */
 };
