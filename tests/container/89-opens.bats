@@ -88,3 +88,28 @@ PY
         prints("!python3 -c 'print(open(\"/etc/passwd\").read(4))' 2>&1", "root")
 PY
 }
+
+@test "programs that are made in the workspace are executed, and what is denied is not" {
+    drive -- --sandbox <<'PY'
+        runs("""
+            import os, shutil, subprocess
+            def make(name, text):
+                with open(name, 'w') as file:
+                    file.write(text)
+                os.chmod(name, 0o755)
+            os.makedirs('made/bin')
+            make('tool.sh', '#!/bin/sh\\necho "$0" "$@"\\n')
+            make('made/bin/tool.py', '#!/usr/bin/env python3\\nimport sys; print(sys.argv)\\n')
+            shutil.copy('/usr/bin/env', 'made/bin/environment')""")
+        prints("!./tool.sh one", "./tool.sh one")
+        prints("!made/bin/tool.py one", "['made/bin/tool.py', 'one']")
+        prints("!PATH=$PWD/made/bin:$PATH; tool.py one", "['/app/workspace/made/bin/tool.py', 'one']")
+        prints("!made/bin/environment -i A=1 /usr/bin/env", "A=1")
+        prints("print(subprocess.run(['./tool.sh', 'x'], capture_output=True, text=True).stdout.strip())", "./tool.sh x")
+        prints("print(os.waitpid(os.posix_spawn('./tool.sh', ['t'], os.environ), 0)[1])", "./tool.sh\n0")
+        prints("!python3 -m venv --without-pip v && v/bin/python -c 'import sys; print(sys.prefix)'", "/app/workspace/v")
+        prints("!node -e 'console.log(require(\"child_process\").execFileSync(\"./tool.sh\", [\"n\"]).toString().trim())'",
+               "./tool.sh n")
+        fails("open('.env', 'w')", r"PermissionError: \[Errno 1\] Operation not permitted: '.env'")
+PY
+}
