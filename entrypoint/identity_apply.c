@@ -22,11 +22,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/service.h"
 
 #define ROOM "identity"
 #define USER_NAME "ipybox"
 #define USER_HOME "/home/ipybox"
+#define HANDED_OVER "IPYBOX_IDENTITY"
+
+enum { HANDED_OVER_MAX = 12 * (IDENTITY_GROUPS_MAX + 4) };
+
+/* What changing ids needs, and closing the ways back. */
+#define TO_CHANGE (1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP)
 
 /* ---- capabilities ---- */
 
@@ -79,6 +87,12 @@ static void close_ways_back(void)
 
 /* ---- becoming the identity ---- */
 
+/* Whom signals, limits and traces have to do with. */
+static uid_t service_or_user(const struct identity *id)
+{
+    return id->service ? id->service : id->uid;
+}
+
 static int change_ids(const struct identity *id, struct err *e)
 {
     if (!id->change)
@@ -88,8 +102,9 @@ static int change_ids(const struct identity *id, struct err *e)
         return err_set(e, -errno, "setgroups: %s", strerror(errno));
     if (setresgid(id->gid, id->gid, id->gid) < 0)
         return err_set(e, -errno, "setresgid %u: %s", id->gid, strerror(errno));
-    if (setresuid(id->uid, id->uid, id->uid) < 0)
-        return err_set(e, -errno, "setresuid %u: %s", id->uid, strerror(errno));
+    const uid_t own = service_or_user(id);
+    if (setresuid(own, id->uid, own) < 0)
+        return err_set(e, -errno, "setresuid %u %u: %s", own, id->uid, strerror(errno));
     return 0;
 }
 
@@ -100,8 +115,9 @@ static int prove(const struct identity *id, struct err *e)
     struct capabilities have;
     if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || getresgid(&gid[0], &gid[1], &gid[2]) < 0)
         return err_set(e, -errno, "getresuid: %s", strerror(errno));
+    const uid_t own = service_or_user(id), wanted[3] = {own, id->uid, own};
     for (int i = 0; i < 3; i++)
-        if (uid[i] != id->uid || gid[i] != id->gid)
+        if (uid[i] != wanted[i] || gid[i] != id->gid)
             return err_set(e, -EPERM, "did not become uid %u gid %u", id->uid, id->gid);
     if (id->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0))
         return err_set(e, -EPERM, "uid 0 can be had back");
@@ -126,6 +142,73 @@ int identity_apply_in_child(const struct identity *identity, struct err *e)
     return prove(identity, e);
 }
 
+/* ---- across an exec ---- */
+
+int identity_hand_over(const struct identity *identity, pid_t init, struct err *e)
+{
+    drop_buf struct buf text = BUF_INIT(HANDED_OVER_MAX);
+    (void)buf_addf(&text, "%d %u %u %u", (int)init, identity->service, identity->uid,
+                   identity->gid);
+    for (size_t i = 0; i < identity->group_count; i++)
+        (void)buf_addf(&text, " %u", identity->groups[i]);
+    if (text.failed || setenv(HANDED_OVER, buf_text(&text), 1) < 0)
+        return err_set(e, -ENOMEM, "no room for the identity");
+    int r = keep_capabilities(TO_CHANGE);
+    if (r < 0)
+        return err_set(e, r, "capset: %s", strerror(-r));
+    /* Now already: root's exec has then no more than is permitted here. */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_set(e, -errno, "PR_SET_NO_NEW_PRIVS: %s", strerror(errno));
+    return 0;
+}
+
+static bool next_number(const char **text, uint32_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(*text, &end, 10);
+    if (end == *text || errno || n > UINT32_MAX)
+        return false;
+    *text = end;
+    *ret = (uint32_t)n;
+    return true;
+}
+
+static int read_handed_over(const char *text, struct identity *ret, pid_t *ret_init, struct err *e)
+{
+    uint32_t init, group;
+    struct identity id = {.change = true};
+    if (!next_number(&text, &init) || !next_number(&text, &id.service) ||
+        !next_number(&text, &id.uid) || !next_number(&text, &id.gid) || !id.service || !id.uid)
+        return err_set(e, -EINVAL, HANDED_OVER ": nothing that process 1 has written");
+    while (id.group_count < IDENTITY_GROUPS_MAX && next_number(&text, &group))
+        id.groups[id.group_count++] = group;
+    *ret = id;
+    *ret_init = (pid_t)init;
+    return 0;
+}
+
+int identity_take_over(struct err *e)
+{
+    struct identity id;
+    pid_t init = 0;
+    const char *text = getenv(HANDED_OVER);
+    if (!text)
+        return 0;
+    int r = read_handed_over(text, &id, &init, e);
+    if (r == 0)
+        r = identity_apply_in_child(&id, e);
+    if (r < 0)
+        return err_wrap(e, "cannot take the identity");
+    /* After the change of ids, which clears it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
+        return err_set(e, -ESRCH, "cannot take the identity: process 1 is gone");
+    (void)unsetenv(HANDED_OVER);
+    return 0;
+}
+
+/* ---- process 1 ---- */
+
 static bool may_signal_others(void)
 {
     struct capabilities have;
@@ -134,17 +217,19 @@ static bool may_signal_others(void)
 
 int identity_confine_init(const struct identity *identity, bool child_made, struct err *e)
 {
+    const bool handed = identity->service != 0; /* the child has an exec before it, as root */
     uint64_t keep = 1ULL << CAP_KILL;
+    if (child_made && handed)
+        close_ways_back();
     if (child_made && identity->change && !may_signal_others()) {
         int changed = change_ids(identity, e); /* nobody else may pass our signals on */
         if (changed < 0)
             return changed;
     }
-    if (!child_made) {
+    if (!child_made && !handed)
         close_ways_back();
-        if (identity->change)
-            keep |= 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
-    }
+    if (!child_made && identity->change)
+        keep |= handed ? TO_CHANGE : 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
     int r = keep_capabilities(keep);
     if (r < 0)
         return err_set(e, r, "capset: %s", strerror(-r));
@@ -172,30 +257,61 @@ static int try_to_write(const char *dir)
     return unlinkat(at, name, 0) < 0 ? errno : 0;
 }
 
+struct ground { /* what is looked at */
+    const char *workspace;
+    const char *runtime_dir; /* of the service uid, and made; NULL: there is no such uid */
+};
+
 struct findings { /* small enough for one write to a pipe */
     int workspace_errno;
     char runtime_dir[IDENTITY_PATH_MAX];
-    char home[IDENTITY_PATH_MAX + 8];
+    char home[IDENTITY_PATH_MAX + 16];
     struct err failure;
 };
 
-static void find_out(const char *workspace, struct findings *ret)
+static void look_at_workspace(const struct ground *ground, struct findings *ret)
 {
-    ret->workspace_errno = try_to_write(workspace);
-    if (identity_runtime_dir(ret->runtime_dir, &ret->failure) < 0)
+    ret->workspace_errno = try_to_write(ground->workspace);
+}
+
+static void make_service_dir(const struct ground *ground, struct findings *ret)
+{
+    (void)ground;
+    if (identity_runtime_dir(true, ret->runtime_dir, &ret->failure) < 0)
+        ret->runtime_dir[0] = '\0'; /* the failure says the rest */
+}
+
+static int find_runtime_dir(const struct ground *ground, struct findings *ret)
+{
+    if (!ground->runtime_dir)
+        return identity_runtime_dir(false, ret->runtime_dir, &ret->failure);
+    drop_str char *user = identity_user_dir(true, ground->runtime_dir);
+    int code = try_to_write(user);
+    (void)snprintf(ret->runtime_dir, sizeof ret->runtime_dir, "%s", ground->runtime_dir);
+    return code ? err_set(&ret->failure, -code, "%s: %s", user, strerror(code)) : 0;
+}
+
+static void find_out(const struct ground *ground, struct findings *ret)
+{
+    ret->workspace_errno = try_to_write(ground->workspace);
+    if (find_runtime_dir(ground, ret) < 0)
         return;
     (void)snprintf(ret->home, sizeof ret->home, "%s", USER_HOME);
-    if (access(ret->home, W_OK | X_OK) == 0)
+    if (may_access(ret->home, W_OK | X_OK))
         return;
-    (void)snprintf(ret->home, sizeof ret->home, "%s/home", ret->runtime_dir);
+    drop_str char *user = identity_user_dir(ground->runtime_dir != NULL, ret->runtime_dir);
+    (void)snprintf(ret->home, sizeof ret->home, "%s/home", user);
     if (identity_private_dir(ret->home, &ret->failure) < 0)
         ret->home[0] = '\0'; /* the failure says the rest */
 }
 
-/* Forks a child that becomes `identity` and finds out; `workspace` only, when `write_only`. */
-static int ask_child(const struct identity *identity, const char *workspace, bool write_only,
-                     struct findings *ret, struct err *e)
+/* Forks a child that becomes the user of `identity` and looks. */
+static int ask_child(const struct identity *identity,
+                     void (*look)(const struct ground *ground, struct findings *ret),
+                     const struct ground *ground, struct findings *ret, struct err *e)
 {
+    struct identity who = *identity;
+    who.service = 0;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_set(e, -errno, "pipe2: %s", strerror(errno));
@@ -205,12 +321,10 @@ static int ask_child(const struct identity *identity, const char *workspace, boo
         return err_set(e, -errno, "fork: %s", strerror(errno));
     if (pid == 0) {
         struct findings found = {.failure = ERR_NONE};
-        if (identity_apply_in_child(identity, &found.failure) < 0)
+        if (identity_apply_in_child(&who, &found.failure) < 0)
             found.workspace_errno = EPERM;
-        else if (write_only)
-            found.workspace_errno = try_to_write(workspace);
         else
-            find_out(workspace, &found);
+            look(ground, &found);
         _exit(write(out, &found, sizeof found) == (ssize_t)sizeof found ? 0 : 1);
     }
     out = fd_close(out);
@@ -224,7 +338,7 @@ static int ask_child(const struct identity *identity, const char *workspace, boo
     return 0;
 }
 
-static int bind_to(int fd, const char *path)
+static int bind_to(int fd, const char *path, mode_t mask)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof to.sun_path)
@@ -234,8 +348,17 @@ static int bind_to(int fd, const char *path)
     if (connect(probe, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EAGAIN)
         return EADDRINUSE;
     (void)unlink(path);
-    (void)umask(0177);
+    (void)umask(mask);
     return bind(fd, (const struct sockaddr *)&to, sizeof to) < 0 ? errno : 0;
+}
+
+/* Whose the server's directory and sockets are. */
+static struct identity owner_of_sockets(const struct identity *identity)
+{
+    struct identity who = *identity;
+    who.uid = service_or_user(identity);
+    who.service = 0;
+    return who;
 }
 
 int identity_bind(const struct identity *identity, int fd, const char *path, struct err *e)
@@ -244,8 +367,11 @@ int identity_bind(const struct identity *identity, int fd, const char *path, str
     pid_t pid = fork();
     if (pid < 0)
         return err_set(e, -errno, "fork: %s", strerror(errno));
-    if (pid == 0)
-        _exit(identity_apply_in_child(identity, NULL) < 0 ? EPERM : bind_to(fd, path));
+    if (pid == 0) {
+        const struct identity who = owner_of_sockets(identity);
+        const mode_t mask = identity->service ? 0111 : 0177;
+        _exit(identity_apply_in_child(&who, NULL) < 0 ? EPERM : bind_to(fd, path, mask));
+    }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : EPIPE;
@@ -283,9 +409,10 @@ static void gather_workspace(struct identity_facts *ret)
     if (ret->euid != 0 || st.st_uid != 0)
         return;
     const struct identity root = {.uid = 0, .gid = ret->egid};
+    const struct ground ground = {.workspace = ret->workspace};
     struct findings found;
-    ret->workspace_open_to_root =
-        ask_child(&root, ret->workspace, true, &found, NULL) == 0 && found.workspace_errno == 0;
+    ret->workspace_open_to_root = ask_child(&root, look_at_workspace, &ground, &found, NULL) == 0 &&
+                                  found.workspace_errno == 0;
 }
 
 int identity_gather(const char *workspace, struct identity_facts *ret, struct err *e)
@@ -360,10 +487,61 @@ static int judge_workspace(const struct identity_facts *f, const struct identity
                    id->gid);
 }
 
-int identity_prepare(const char *workspace, struct identity *ret, struct err *e)
+/* As the service uid its directory; then, as the user, what there is. */
+static int prepare_service(const struct identity *id, const char *workspace, struct findings *ret,
+                           struct err *e)
+{
+    const struct identity own = owner_of_sockets(id);
+    const struct ground nothing = {0};
+    struct findings made;
+    int r = ask_child(&own, make_service_dir, &nothing, &made, e);
+    if (r == 0 && made.failure.code)
+        r = err_set(e, made.failure.code, "%s", made.failure.msg);
+    if (r < 0)
+        return r;
+    const struct ground ground = {workspace, made.runtime_dir};
+    r = ask_child(id, find_out, &ground, ret, e);
+    return r == 0 && ret->failure.code ? err_set(e, ret->failure.code, "%s", ret->failure.msg) : r;
+}
+
+static int prepare_user(const struct identity *id, const char *workspace, struct findings *ret,
+                        struct err *e)
+{
+    const struct ground ground = {.workspace = workspace};
+    int r = ask_child(id, find_out, &ground, ret, e);
+    if (r == 0 && ret->failure.code)
+        r = err_set(e, ret->failure.code, "as uid %u gid %u: %s", id->uid, id->gid,
+                    ret->failure.msg);
+    return r;
+}
+
+/* With a service uid; else without one, and with the reason. */
+static int prepare(struct identity *id, const char *workspace, struct findings *ret, struct err *e)
+{
+    struct err why = ERR_NONE;
+    if (id->service && prepare_service(id, workspace, ret, &why) == 0)
+        return 0;
+    if (id->service)
+        log_warning(ROOM, "no uid for the server alone: as uid %u: %s", id->service, why.msg);
+    id->service = 0;
+    return prepare_user(id, workspace, ret, e);
+}
+
+static void tell(const struct identity *id)
+{
+    if (id->service)
+        log_info(ROOM, "the server has uid %u for itself; kernels have uid %u", id->service,
+                 id->uid);
+    else
+        log_info(ROOM, "the server has the uid of kernels, %u%s%s", id->uid, id->lack ? ": " : "",
+                 id->lack ? id->lack : "");
+}
+
+int identity_prepare(const char *workspace, bool server, struct identity *ret, struct err *e)
 {
     struct identity_facts facts;
     struct findings found;
+    (void)unsetenv(HANDED_OVER);
     int r = identity_gather(workspace, &facts, e);
     if (r == 0)
         r = identity_decide(&facts, ret, e);
@@ -371,19 +549,21 @@ int identity_prepare(const char *workspace, struct identity *ret, struct err *e)
         r = identity_read_secrets(e);
     if (r < 0)
         return r;
+    if (!server)
+        ret->service = 0;
     if (*ret->notice)
         log_warning(ROOM, "%s", ret->notice);
     if (ret->set_umask)
         (void)umask(ret->umask);
-    r = ask_child(ret, workspace, false, &found, e);
-    if (r == 0 && found.failure.code)
-        r = err_set(e, found.failure.code, "as uid %u gid %u: %s", ret->uid, ret->gid,
-                    found.failure.msg);
+    r = prepare(ret, workspace, &found, e);
     if (r == 0)
         r = judge_workspace(&facts, ret, found.workspace_errno, e);
     if (r == 0)
         r = set_environment(ret, &found, e);
-    if (r == 0)
-        log_debug(ROOM, "uid %u gid %u: %s", ret->uid, ret->gid, identity_source_name(ret->source));
-    return r;
+    if (r < 0)
+        return r;
+    log_debug(ROOM, "uid %u gid %u: %s", ret->uid, ret->gid, identity_source_name(ret->source));
+    if (server)
+        tell(ret);
+    return 0;
 }
