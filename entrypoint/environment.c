@@ -189,7 +189,7 @@ static void put_common(struct list *list, const char *home, const char *user_bas
     copy(list, "LANG", "C.UTF-8");
     copy(list, "LC_ALL", NULL);
     copy(list, "TZ", NULL);
-    copy(list, "TMPDIR", access("/tmp", W_OK) == 0 ? NULL : home); /* --read-only alone */
+    copy(list, "TMPDIR", may_access("/tmp", W_OK) ? NULL : home); /* --read-only alone */
     put(list, "PYTHONUSERBASE", user_base);
     put_ca(list, ca);
 }
