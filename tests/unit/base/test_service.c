@@ -1,65 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Ids do not come back: they are taken in children. What needs root says so and passes without. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <acutest.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/service.h"
-
-enum { SERVICE = 731, OWNER = 4711 };
-
-static bool root(void)
-{
-    if (geteuid() == 0)
-        return true;
-    TEST_MSG("needs root: passed over");
-    return false;
-}
-
-/* As a server that was started as root: no capability, two uids. */
-static bool become(uid_t service, uid_t owner)
-{
-    return setresgid(owner, owner, owner) == 0 && setresuid(service, owner, service) == 0;
-}
-
-static const char *failed; /* the check in a child that did not hold */
-
-#define HOLDS(what)                                                                                \
-    do {                                                                                           \
-        if (!(what) && !failed)                                                                    \
-            failed = #what;                                                                        \
-    } while (0)
-
-/* Runs `body` in a child with a service uid and a folder of the owner's that all may write. */
-static void as_service(void (*body)(const char *dir))
-{
-    char dir[] = "/tmp/test-service-XXXXXX";
-    int status = -1;
-    if (!root())
-        return;
-    TEST_ASSERT(mkdtemp(dir) != NULL && chmod(dir, 0777) == 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        HOLDS(become(SERVICE, OWNER));
-        body(dir);
-        if (failed)
-            (void)dprintf(STDERR_FILENO, "does not hold: %s\n", failed);
-        _exit(failed ? 1 : 0);
-    }
-    TEST_CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    TEST_CHECK(rmdir(dir) == 0);
-}
+#include "../as_service.h"
 
 static uid_t owner_of_new(const char *dir)
 {
@@ -83,7 +32,7 @@ static void without_a_service_uid_nothing_happens(void)
     TEST_ASSERT(mkdtemp(dir) != NULL);
     TEST_CHECK(!service_there() && service_give_up() == 0);
     TEST_CHECK(owner_of_new_inside(dir) == geteuid() && owner_of_new(dir) == geteuid());
-    TEST_CHECK(rmdir(dir) == 0 && !failed);
+    TEST_CHECK(rmdir(dir) == 0 && !does_not_hold);
 }
 
 static void make_files(const char *dir)
@@ -183,7 +132,7 @@ static int attack_on(uid_t service)
 
 static void the_owner_cannot_reach_the_process_and_could_without_the_uid(void)
 {
-    if (!root())
+    if (!is_root())
         return;
     TEST_CHECK_(attack_on(SERVICE) == 0, "%d", attack_on(SERVICE));
     int open_to_all = attack_on(OWNER);
