@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The decision alone; identity_apply.c carries it out. */
+ * The decision alone; identity_prepare.c and identity_apply.c carry it out. */
 #include "entrypoint/identity.h"
 
 #include <errno.h>

@@ -23,6 +23,8 @@
 
 #include "base/err.h"
 
+#define IDENTITY_VARIABLE "IPYBOX_IDENTITY" /* in which it is handed over */
+
 enum {
     IDENTITY_SERVICE_UID =
         731, /* ipybox-server in the image's passwd; the next where it is taken */
@@ -80,6 +82,9 @@ const char *identity_source_name(enum identity_source source);
 
 /* Reads the facts; texts are borrowed from the environment. */
 MUST_CHECK int identity_gather(const char *workspace, struct identity_facts *ret, struct err *e);
+
+/* The effective ones of this process. */
+MUST_CHECK int identity_capabilities(uint64_t *ret, struct err *e);
 
 /* Gather, decide, and set this process up for the child that will be it: umask, secrets out of
  * their files, HOME, USER, LOGNAME, IPYBOX_RUNTIME_DIR; tests that the workspace can be written.

@@ -288,15 +288,16 @@ static bool put_ends(const struct ends *ends)
 }
 
 /* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
- * data alone. The uid that is the server's alone goes first, before anything that is not ours. */
+ * data alone. The server's own uid protects it until the last moment, and does not go on. */
 __attribute__((no_sanitize("address"))) static int become(void *ctx)
 {
     struct launch *launch = ctx;
     sigset_t none;
     sigemptyset(&none);
-    int r = service_give_up();
-    if (r == 0 && put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
-        setpgid(0, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+    bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
+                 setpgid(0, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+    int r = ready ? service_give_up() : -errno;
+    if (r == 0)
         (void)execvpe(launch->program, launch->argv, launch->envp);
     launch->error = r < 0 ? -r : errno;
     _exit(LAUNCH_FAILED);
