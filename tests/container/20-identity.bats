@@ -34,7 +34,7 @@ refused()
     assert_equal "$output" ""
 }
 
-@test "all but process 1 runs as the owner of the workspace, and its files are the owner's" {
+@test "all but process 1 opens files as the owner of the workspace, and what it makes is the owner's" {
     workspace 1234:5678
     drive -v "$workspace:/app/workspace" <<'PY'
         prints("""
