@@ -75,7 +75,9 @@ RUN --mount=type=secret,id=ca \
  && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
- && mkdir -p /home/ipybox /app/workspace /run/ipybox \
+ && echo 'ipybox-server:x:731:65534:ipybox, the server:/nonexistent:/usr/sbin/nologin' >> /etc/passwd \
+ && mkdir -p /home/ipybox /app/workspace /run/ipybox /var/log/ipybox \
+ && chown 731 /var/log/ipybox \
  && chmod 1777 /home/ipybox /app/workspace /run/ipybox \
  && rm -rf /tmp/* /root/.cache
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 
 enum { TMP_MODE = 01777 };
 
@@ -15,7 +16,7 @@ static bool make_tmp(void)
     struct stat st;
     if (mkdir(SANDBOX_TMP, TMP_MODE) == 0)
         (void)chmod(SANDBOX_TMP, TMP_MODE); /* the umask has taken some of it */
-    return lstat(SANDBOX_TMP, &st) == 0 && S_ISDIR(st.st_mode) && access(SANDBOX_TMP, W_OK) == 0;
+    return lstat(SANDBOX_TMP, &st) == 0 && S_ISDIR(st.st_mode) && may_access(SANDBOX_TMP, W_OK);
 }
 
 void sandbox_variables(const struct policy *policy, const struct net_proxies *proxies,
