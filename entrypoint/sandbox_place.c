@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entrypoint/sandbox_place.h"
+#include "entrypoint/sandbox_place.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ const char *sandbox_preload(const struct guard *guard)
 {
     char path[PATH_MAX];
     bool there = guard_takes_marks(guard) && realpath(SANDBOX_OPENS, path) &&
-                 access(path, R_OK) == 0 && policy_may_read(guard_policy(guard), path);
+                 may_access(path, R_OK) && policy_may_read(guard_policy(guard), path);
     return there ? SANDBOX_OPENS : NULL;
 }
 
