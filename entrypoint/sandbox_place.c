@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entrypoint/sandbox_place.h"
-#include "entrypoint/sandbox_place.h"
 
 #include <limits.h>
 #include <stdlib.h>
