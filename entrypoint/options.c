@@ -71,8 +71,8 @@ static const struct options_row rows[] = {
      "Token of the HTTP API that may do everything. Prefer the variable or its _FILE form."},
     {"execute-token", "IPYBOX_EXECUTE_TOKEN", OPTION_TEXT, AT(execute_token), "TOKEN", NULL,
      OPTION_SECRET, 0,
-     "Token of the HTTP API that may do everything but approve tool calls and register MCP "
-     "servers. Prefer the variable or its _FILE form."},
+     "Token of the HTTP API that may do everything but approve tool calls, register MCP servers "
+     "and choose what a session's sandbox allows. Prefer the variable or its _FILE form."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Most sessions at once, the default one among them."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
