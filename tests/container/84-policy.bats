@@ -97,7 +97,7 @@ PY
     box rm -f "$id"
 }
 
-@test "a kernel that began without a rule for reading and without a network gets a network, by name" {
+@test "a kernel that began without a rule for reading and without a network gets a network" {
     local config=$BATS_TEST_TMPDIR/settings.json
     echo '{"network": {"allowedDomains": [], "deniedDomains": []},
            "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}}' > "$config"
