@@ -45,6 +45,15 @@ static struct sandbox_spec spec_of(const struct walls *w, const char *settings)
     return spec;
 }
 
+/* What is neither wrong in itself nor impossible live: the place does not let them be used. */
+static int describe(int r, struct err *e)
+{
+    const struct err why = *e;
+    if (r == 0 || r == -EINVAL || r == -EBUSY)
+        return r;
+    return err_set(e, -EBUSY, "these settings cannot be used here: %s", why.msg);
+}
+
 static int check(const struct walls *w, const char *settings, struct err *e)
 {
     struct policy *policy = NULL;
@@ -54,7 +63,7 @@ static int check(const struct walls *w, const char *settings, struct err *e)
     if (r < 0)
         return r;
     struct sandbox_spec spec = spec_of(w, settings);
-    r = guard_policy_of(&spec, &policy, e);
+    r = describe(guard_policy_of(&spec, &policy, e), e);
     (void)policy_free(policy);
     return r;
 }
@@ -129,9 +138,12 @@ static void use_wanted(struct walls *w)
 static void on_confined(void *ctx, const struct err *why)
 {
     struct walls *w = ctx;
-    if (!why)
+    struct err told = why ? *why : ERR_NONE;
+    if (why)
+        (void)describe(why->code, &told);
+    else
         use_wanted(w);
-    finish(w, why);
+    finish(w, why ? &told : NULL);
 }
 
 static void on_reset_begins(void *ctx)
