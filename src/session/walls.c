@@ -68,19 +68,20 @@ static int check(const struct walls *w, const char *settings, struct err *e)
     return r;
 }
 
-/* Kernels that start from now on get them. */
+/* Kernels that start from now on get them; NULL: the server's. */
 static void use(struct walls *w, char *settings)
 {
     xfree(w->settings);
     w->settings = settings;
-    w->spec = spec_of(w, settings);
-    w->config->kernel.sandbox = &w->spec;
-    w->config->pool = NULL;
+    if (settings)
+        w->spec = spec_of(w, settings);
+    w->config->kernel.sandbox = settings ? &w->spec : w->server;
+    w->config->pool = settings ? NULL : w->spares;
 }
 
 int walls_open(struct walls *w, struct session_config *config, const char *settings, struct err *e)
 {
-    *w = (struct walls){.config = config, .server = config->kernel.sandbox};
+    *w = (struct walls){.config = config, .server = config->kernel.sandbox, .spares = config->pool};
     int r = settings ? check(w, settings, e) : 0;
     if (r == 0 && settings)
         use(w, xstrdup(settings));
@@ -91,6 +92,7 @@ void walls_close(struct walls *w)
 {
     xfree(w->settings);
     xfree(w->wanted);
+    xfree(w->before);
     *w = (struct walls){0};
 }
 
@@ -148,12 +150,27 @@ static void on_confined(void *ctx, const struct err *why)
 
 static void on_reset_begins(void *ctx)
 {
-    use_wanted(ctx);
+    struct walls *w = ctx;
+    w->starts = true;
+    w->before = w->settings;
+    w->settings = NULL;
+    use_wanted(w);
 }
 
 static void on_reset(void *ctx, const struct err *why)
 {
-    finish(ctx, why);
+    struct walls *w = ctx;
+    struct err told = ERR_NONE;
+    char *before = w->before;
+    w->before = NULL;
+    if (w->starts && why)
+        use(w, before);
+    else
+        xfree(before);
+    w->starts = false;
+    if (why)
+        (void)err_set(&told, -ESHUTDOWN, "%s", why->msg);
+    finish(w, why ? &told : NULL);
 }
 
 static int begin_reset(struct walls *w, struct session *session, struct err *e)

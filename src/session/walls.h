@@ -5,7 +5,8 @@
  * Owns:    those settings, from then on. A session with settings of its own gets no spare kernels:
  *          they were made with the server's.
  * Changing: the running kernel's broker judges by the new settings first; only when it does, later
- *          kernels get them too. With `reset` the kernel is replaced, in turn with the cells.
+ *          kernels get them too. With `reset` the kernel is replaced, in turn with the cells; when
+ *          the new one does not come up, the settings before are there again.
  * Calls:   loop thread only. A change walks the workspace once, as the start of a kernel does. */
 #ifndef SESSION_WALLS_H
 #define SESSION_WALLS_H
@@ -19,11 +20,14 @@ typedef void (*walls_fn)(void *ctx, const struct err *why);
 struct walls { /* embedded in its owner */
     struct session_config *config;
     const struct sandbox_spec *server; /* NULL, or without settings: there is no sandbox */
+    struct pool *spares;               /* the server's; NULL: none */
     struct sandbox_spec spec;          /* the server's with the settings below */
     char *settings;                    /* NULL: the server's */
     bool changing;                     /* a change is under way */
     char *wanted;                      /* by it, until these are the settings */
-    walls_fn done;                     /* NULL: nobody waits any more */
+    char *before;                      /* while a new kernel starts with them; NULL: the server's */
+    bool starts;
+    walls_fn done; /* NULL: nobody waits any more */
     void *ctx;
 };
 

@@ -175,6 +175,22 @@ static void with_reset_a_new_kernel_has_them_in_turn_with_the_cells(void)
     close_all();
 }
 
+static void a_new_kernel_that_does_not_come_up_leaves_the_settings_as_they_were(void)
+{
+    open_sandboxed();
+    fake.fail_start = true;
+    call_with("PUT " SANDBOX, ADMIN, RESET);
+    check_head("HTTP/1.1 503 ");
+    check_has("no python");
+    check_settings("", "server");
+    fake.fail_start = false;
+    int cell = send_with("POST /v1/sessions/default/executions", EXECUTE, "{\"code\":\"1\"}");
+    turn();
+    TEST_CHECK(fake.starts == 3 && strcmp(fake.started_with, SERVERS) == 0);
+    (void)fd_close(cell);
+    close_all();
+}
+
 static void a_kernel_that_is_not_up_yet_is_started_anew_with_them(void)
 {
     open_sandboxed();
@@ -267,6 +283,8 @@ TEST_LIST = {
      bad_settings_reach_no_kernel_and_their_key_is_named},
     {"with_reset_a_new_kernel_has_them_in_turn_with_the_cells",
      with_reset_a_new_kernel_has_them_in_turn_with_the_cells},
+    {"a_new_kernel_that_does_not_come_up_leaves_the_settings_as_they_were",
+     a_new_kernel_that_does_not_come_up_leaves_the_settings_as_they_were},
     {"a_kernel_that_is_not_up_yet_is_started_anew_with_them",
      a_kernel_that_is_not_up_yet_is_started_anew_with_them},
     {"a_kernel_that_ends_meanwhile_keeps_the_session_as_it_was",
