@@ -360,6 +360,35 @@ static void who_is_left_without_a_broker_opens_nothing(void)
     clean();
 }
 
+/* Without a broker every call that would be notified fails; what goes on was never notified. */
+static const char *read_without_broker(const char *text)
+{
+    struct sandbox_spec spec = sandbox();
+    spec.settings = text;
+    struct stage st = start(&spec,
+                            "(trap '' HUP TERM; echo up; while { echo > probe; } 2>&-; do :; done; "
+                            "{ read x </etc/passwd; } 2>&- && echo read || echo closed) & wait",
+                            false);
+    (void)wait_for(&st, SHIM_STARTED);
+    char byte;
+    TEST_CHECK(read(st.output, &byte, 1) == 1);
+    TEST_CHECK(kill(st.shim, SIGKILL) == 0);
+    const char *output = read_output(&st);
+    TEST_CHECK(waitpid(st.shim, NULL, 0) == st.shim);
+    (void)close(st.control);
+    (void)close(st.output);
+    clean();
+    return output;
+}
+
+static void opens_for_reading_are_notified_only_where_a_rule_needs_it(void)
+{
+    const char *text = read_without_broker(more_settings);
+    TEST_CHECK_(strstr(text, "read\n") != NULL, "%s", text);
+    text = read_without_broker(settings);
+    TEST_CHECK_(strstr(text, "closed\n") != NULL, "%s", text);
+}
+
 /* --- budgets ---------------------------------------------------------------------------------- */
 
 static void too_many_tasks_are_refused_and_told(void)
@@ -502,6 +531,8 @@ TEST_LIST = {
     {"nothing_runs_without_its_sandbox", nothing_runs_without_its_sandbox},
     {"a_listener_above_is_named", a_listener_above_is_named},
     {"who_is_left_without_a_broker_opens_nothing", who_is_left_without_a_broker_opens_nothing},
+    {"opens_for_reading_are_notified_only_where_a_rule_needs_it",
+     opens_for_reading_are_notified_only_where_a_rule_needs_it},
     {"too_many_tasks_are_refused_and_told", too_many_tasks_are_refused_and_told},
     {"a_tree_that_is_too_large_is_killed_and_it_is_told",
      a_tree_that_is_too_large_is_killed_and_it_is_told},
