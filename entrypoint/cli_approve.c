@@ -16,10 +16,15 @@
 
 #define NAME "approve"
 
+#define OTHERWISE                                                                                  \
+    "decide over the HTTP API from outside of the container with IPYBOX_APPROVER_TOKEN, over the " \
+    "approval channel, or in the MCP client; or start the container as root, with a workspace "    \
+    "that is not root's"
+
 enum { LOOK_MS = 1000, BODY_MAX = 4096, INDENT = 4 };
 
 static const struct cli_request list_request = {
-    .method = "GET", .path = "/v1/approvals", .trusted = true};
+    .method = "GET", .path = "/v1/approvals", .trusted = OTHERWISE};
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -132,7 +137,7 @@ static int decide(const struct options *o, bool accept, struct err *e)
         jsonw_set_int(&w, "remember_calls", o->remember_calls);
     jsonw_end(&w);
     const struct cli_request request = {
-        .method = "POST", .path = path, .body = &body, .trusted = true};
+        .method = "POST", .path = path, .body = &body, .trusted = OTHERWISE};
     return cli_fetch(&request, &ignored, e);
 }
 
