@@ -171,7 +171,7 @@ form='{"type": "object", "required": ["name"], "properties": {
     question "$form"
     cli approve
     assert_match "$output" "^$approval"$'\n''  session   default'$'\n''  server    demo'
-    assert_match "$output" $'  asks\n    Who are you\?\n  fields\n    name: text, at least 2 characters; needed\n'
+    assert_match "$output" $'  asks\n    Who are you[?]\n  fields\n    name: text, at least 2 characters; needed\n'
     assert_match "$output" 'Your.u001b\[2J name'
     assert_match "$output" 'colour: one of red, green; default "green"'
     refute_match "$output" $'\033'
