@@ -49,6 +49,12 @@ static void on_errors(void *ctx, const char *bytes, size_t n)
     (void)buf_add(&list->errors, bytes, n < room ? n : room);
 }
 
+/* Nothing is written to it: this is only its end. */
+static void on_writable(void *ctx)
+{
+    (void)ctx;
+}
+
 static int read_list(const struct package_list *list, struct json **ret, struct err *e)
 {
     if (list->output.failed)
@@ -82,7 +88,7 @@ int package_list_start(const struct packages_config *config,
                        struct package_list **ret, struct err *e)
 {
     static const struct child_events child_events = {
-        .output = on_output, .errors = on_errors, .ended = on_ended};
+        .output = on_output, .errors = on_errors, .writable = on_writable, .ended = on_ended};
     const char *argv[] = {config->python, "-c", program, NULL};
     struct child_spec spec = {
         .argv = argv, .envp = config->envp, .cwd = config->cwd, .piped = true};

@@ -103,6 +103,11 @@ rest = list(seen)
 equal("".join(event["text"] for event in rest if event["event"] == "stdout"), "hi\n")
 equal(rest[-1]["status"], "ok")
 
+# packages, as kernels find them
+packages = {one["name"]: one["version"] for one in call("GET", "/v1/packages", token="execute")["packages"]}
+equal(run("import ipykernel; print(ipykernel.__version__)")["stdout"], packages["ipykernel"] + "\n")
+equal(call("GET", "/v1/packages", token="approve").status, 403)
+
 metrics = call("GET", "/metrics", token=None).text
 has(metrics, '\nipybox_tool_calls_total{outcome="ok"} 1\n')
 has(metrics, '\nipybox_approvals_total{verdict="accepted"} 1\n')

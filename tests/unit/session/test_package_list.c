@@ -75,6 +75,7 @@ static void a_list_comes_in_pieces_and_ends_with_its_process(void)
     (void)start();
     say("[{\"name\":\"numpy\",");
     python.events->errors(python.ctx, "a warning", 9);
+    python.events->writable(python.ctx);
     say("\"version\":\"2\"}]\n");
     TEST_CHECK(heard.finished == 0);
     end(0);
