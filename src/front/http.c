@@ -29,7 +29,8 @@ enum {
     STREAM_BLOCK = 64 << 10,
     SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
-    SPARE = 32, /* connections over the limit while others are being cut off */
+    SPARE = 32,     /* connections over the limit while others are being cut off */
+    LOOK_MS = 1000, /* after its last request an idle connection is looked at */
 };
 
 const struct http_limits http_limits_default = {
@@ -211,13 +212,30 @@ static void on_tell(void *ctx)
     (void)log_set_request(before);
 }
 
+static unsigned quiet_seconds(const struct http_limits *limits)
+{
+    int64_t quiet = limits->idle_ms > limits->stall_ms ? limits->idle_ms : limits->stall_ms;
+    return (unsigned)(quiet / 1000 + 1);
+}
+
+/* Where a reader gives up, the library (1.0.10, with epoll) marks the connection as closed and looks
+ * at it no more, until all that were quiet for longer have gone: its descriptor and its place stay.
+ * One with a time limit of its own is looked at in every turn. */
+static ssize_t give_up(struct http_request *r)
+{
+    (void)MHD_set_connection_option(r->mhd, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    quiet_seconds(&r->http->limits) + 1);
+    kick(r->http);
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
 static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
 {
     (void)at;
     struct http_request *r = ctx;
     size_t n = r->queue.len - r->taken;
     if (r->dead || r->aborted)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+        return give_up(r);
     if (n == 0 && r->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
@@ -426,6 +444,19 @@ static void on_head_late(void *ctx)
 {
     struct conn *c = ctx;
     cut_off(c->http, c->fd);
+}
+
+/* An end that came with the last bytes of a request is no news to the library, which has seen that
+ * edge before it read the bytes. */
+static void on_idle_look(void *ctx)
+{
+    struct conn *c = ctx;
+    char byte;
+    int64_t left = c->idle_since + c->http->limits.idle_ms - loop_now(c->http->loop);
+    if (left <= 0 || recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        cut_off(c->http, c->fd);
+    else
+        loop_timer_set(c->http->loop, &c->deadline, left, on_head_late, c);
 }
 
 static void on_body_late(void *ctx)
@@ -641,7 +672,10 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
         http->requests = r->next;
     if (r->next)
         r->next->prev = r->prev;
-    loop_timer_set(http->loop, &r->conn->deadline, http->limits.idle_ms, on_head_late, r->conn);
+    r->conn->idle_since = loop_now(http->loop);
+    loop_timer_set(http->loop, &r->conn->deadline,
+                   http->limits.idle_ms < LOOK_MS ? http->limits.idle_ms : LOOK_MS, on_idle_look,
+                   r->conn);
     (void)loop_io_del(r->watch);
     loop_timer_stop(http->loop, &r->timer);
     loop_defer_stop(http->loop, &r->tell);
@@ -725,14 +759,12 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
 
 static int start_library(struct http *http, struct err *e)
 {
-    int64_t quiet =
-        http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms : http->limits.stall_ms;
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_NO_THREAD_SAFETY,
         0, NULL, NULL, on_access, http, MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(quiet / 1000 + 1),
+        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, quiet_seconds(&http->limits),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);

@@ -31,6 +31,7 @@ struct conn {
     uid_t uid;
     char address[NI_MAXHOST];
     struct loop_timer deadline; /* for the head of the next request */
+    int64_t idle_since;         /* the last one is over */
 };
 
 struct http_request {
