@@ -218,9 +218,9 @@ static unsigned quiet_seconds(const struct http_limits *limits)
     return (unsigned)(quiet / 1000 + 1);
 }
 
-/* Where a reader gives up, the library (1.0.10, with epoll) marks the connection as closed and looks
- * at it no more, until all that were quiet for longer have gone: its descriptor and its place stay.
- * One with a time limit of its own is looked at in every turn. */
+/* Where a reader gives up, the library (1.0.10, with epoll) marks the connection as closed and
+ * looks at it no more until all that were quiet for longer have gone: its descriptor and its place
+ * stay. One with a time limit of its own is looked at in every turn. */
 static ssize_t give_up(struct http_request *r)
 {
     (void)MHD_set_connection_option(r->mhd, MHD_CONNECTION_OPTION_TIMEOUT,
