@@ -208,6 +208,7 @@ static void a_package_is_installed_whole_or_as_a_stream(void)
     check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\"");
     call_with("POST /v1/packages", EXECUTOR, "{\"package\":\"--index-url\"}");
     check_head("HTTP/1.1 400 ");
+    check_has("\"detail\":\"package: an option\""); /* by the name that it has here */
     call_with("POST /v1/packages", APPROVER, "{\"package\":\"x\"}");
     check_head("HTTP/1.1 403 ");
     TEST_CHECK(fake_packages.starts == 2);
