@@ -112,6 +112,12 @@ answered()
     cli approve "$approval" no
     wait_for 60 answered
     assert_match "$(< "$answer")" 'rejected'
+    ask '!echo by-terminal'
+    wait_for 60 waiting
+    terminal "$approval" 'may it be made (yes, no): ' yes
+    assert_match "$output" "^$approval.*by-terminal.* 0\$"
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'by-terminal'
     # A cell speaks to the socket itself: it may execute, and no more.
     cli exec '
 import glob, os, socket
@@ -145,6 +151,26 @@ threading.Thread(target=serve, daemon=True).start()'
     assert_equal "$status $output" "1 "
     assert_match "$errors" 'code in kernels has the uid of what answers here'
     end_server
+}
+
+# terminal ID [PROMPT LINE]... - ipybox approve ID on a terminal; as each prompt comes, its line is typed (-: none). Sets
+# output to what was seen up to the last prompt, and its status.
+terminal()
+{
+    box exec -i "$id" python3 - "$@" <<'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("ipybox", ["ipybox", "approve", sys.argv[1]])
+seen, at = b"", 0
+for prompt, line in zip(sys.argv[2::2], sys.argv[3::2]):
+    while prompt.encode() not in seen[at:]:
+        seen += os.read(fd, 4096)
+    at = seen.index(prompt.encode(), at) + len(prompt)
+    if line != "-":
+        os.write(fd, line.encode() + b"\n")
+print(seen[:at].decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
 }
 
 # question FORM - a cell in the background calls a tool whose server asks with that form.
@@ -212,23 +238,11 @@ form='{"type": "object", "required": ["name"], "properties": {
     assert_match "$(< "$answer")" 'said \{"action": "cancel"\}'
 
     question "$form"
-    box exec -i "$id" python3 - "$approval" <<'PY'
-import os, pty, sys
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp("ipybox", ["ipybox", "approve", sys.argv[1]])
-seen = b""
-for prompt, line in [("what to do (accept, decline, cancel): ", "accept"), ("name: ", "A"), ("it has 1 characters", None),
-                     ("name: ", "Ada"), ('colour ["green"]: ', ""), ("age: ", "old"), ("a number is needed", None),
-                     ("age: ", "36"), ("tags", "a"), ("and: ", ""), ("send it (yes, no): ", "yes")]:
-    while prompt.encode() not in seen:
-        seen += os.read(fd, 4096)
-    seen = seen[seen.index(prompt.encode()) + len(prompt):]
-    if line is not None:
-        os.write(fd, line.encode() + b"\n")
-print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-PY
-    assert_equal "$status $output" "0 0"
+    terminal "$approval" 'what to do (accept, decline, cancel): ' accept 'name: ' A 'it has 1 characters' - \
+        'name: ' Ada 'colour ["green"]: ' '' 'age: ' old 'a number is needed' - 'age: ' 36 \
+        'tags' a 'and: ' '' 'send it (yes, no): ' yes
+    assert_equal "$status" 0
+    assert_match "$output" ' 0$'
     wait_for 60 answered
     assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"age": 36, "colour": "green", "name": "Ada", "tags": \["a"\]\}\}'
     end_server
