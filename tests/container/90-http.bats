@@ -185,3 +185,41 @@ PY
     } | sed 's/^ *//' > "$BATS_TEST_TMPDIR/script"
     drive "${tokens[@]}" -e IPYBOX_HTTP=8080 < "$BATS_TEST_TMPDIR/script"
 }
+
+@test "a file of 512 MiB goes up and comes down, alone and in an archive, and the server stays below 64 MiB" {
+    start_box "${tokens[@]}" -- serve
+    talk <<'PY'
+from pathlib import Path
+BLOCK, BLOCKS = bytes(range(256)) * 4096, 512
+TOKEN = {"Authorization": "Bearer execute"}
+
+def server():
+    """The lines of its /proc/PID/status."""
+    for path in Path("/proc").glob("[0-9]*/status"):
+        lines = dict(line.split(":\t", 1) for line in path.read_text().splitlines())
+        if (lines["Name"], lines["PPid"]) == ("ipybox", "1"):
+            return lines
+
+def download(path):
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection.request("GET", path, headers=TOKEN)
+    answer = connection.getresponse()
+    equal(answer.status, 200)
+    while block := answer.read(len(BLOCK)):
+        yield block
+
+wait_for("the server", ready)
+connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+length = {"Content-Length": str(len(BLOCK) * BLOCKS), "Content-Type": "application/octet-stream"}
+connection.request("PUT", "/v1/files/big", (BLOCK for _ in range(BLOCKS)), TOKEN | length)
+equal(connection.getresponse().status, 201)
+equal([block == BLOCK for block in download("/v1/files/big")], [True] * BLOCKS)
+assert sum(map(len, download("/v1/tar"))) > len(BLOCK) * BLOCKS
+peak = int(server()["VmHWM"].split()[0])
+assert peak < 64 * 1024, f"{peak} KiB"
+print(peak, "KiB")
+PY
+    box kill -s TERM "$id"
+    end_box
+    assert_equal "$status" 0
+}
