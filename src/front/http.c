@@ -218,24 +218,13 @@ static unsigned quiet_seconds(const struct http_limits *limits)
     return (unsigned)(quiet / 1000 + 1);
 }
 
-/* Where a reader gives up, the library (1.0.10, with epoll) marks the connection as closed and
- * looks at it no more until all that were quiet for longer have gone: its descriptor and its place
- * stay. One with a time limit of its own is looked at in every turn. */
-static ssize_t give_up(struct http_request *r)
-{
-    (void)MHD_set_connection_option(r->mhd, MHD_CONNECTION_OPTION_TIMEOUT,
-                                    quiet_seconds(&r->http->limits) + 1);
-    kick(r->http);
-    return MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
 static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
 {
     (void)at;
     struct http_request *r = ctx;
     size_t n = r->queue.len - r->taken;
     if (r->dead || r->aborted)
-        return give_up(r);
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n == 0 && r->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
@@ -651,12 +640,23 @@ static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
     return r;
 }
 
+/* Where the source of an answer gives up, the library (1.0.10, with epoll) marks the connection as
+ * closed and looks at it no more until all that were quiet for longer have gone: its descriptor and
+ * its place stay. One with a time limit of its own is looked at in every turn. */
+static void look_again(struct http *http, struct MHD_Connection *mhd)
+{
+    (void)MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    quiet_seconds(&http->limits) + 1);
+    kick(http);
+}
+
 static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **request,
                             enum MHD_RequestTerminationCode why)
 {
-    (void)mhd, (void)why;
     struct http *http = ctx;
     struct http_request *r = *request;
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        look_again(http, mhd);
     if (!r)
         return;
     *request = NULL;
