@@ -33,17 +33,6 @@ enum {
     LOOK_MS = 1000, /* after its last request an idle connection is looked at */
 };
 
-const struct http_limits http_limits_default = {
-    .header_bytes = 16 << 10,
-    .connections = 1024,
-    .per_address = 512,
-    .header_ms = 15000,
-    .idle_ms = 75000,
-    .stall_ms = 30000,
-    .memory = (size_t)256 << 20,
-    .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
-};
-
 /* --- running the library ---------------------------------------------------------------------- */
 
 static void run(void *ctx)
@@ -564,11 +553,6 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
     return MHD_YES;
 }
 
-void http_pause(struct http_request *r)
-{
-    r->paused = true;
-}
-
 void http_continue(struct http_request *r)
 {
     r->paused = false;
@@ -705,14 +689,6 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
         free_conn(c);
 }
 
-static bool is_crowded(const struct http *http, const char *address)
-{
-    size_t n = 0;
-    for (const struct conn *c = http->conns; c; c = c->next)
-        n += !c->cut && strcmp(c->address, address) == 0;
-    return n >= http->limits.per_address;
-}
-
 /* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
  * yet. So those that only sit there keep nobody out. */
 static bool make_room(struct http *http, const char *address)
@@ -735,7 +711,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
     if (!http_find_peer(c, from, n) ||
-        (is_crowded(http, c->address) && !make_room(http, c->address))) {
+        (http_is_crowded(http, c->address) && !make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
         return;

@@ -89,6 +89,8 @@ extern const struct http_events http_no_events;
 
 /* Fills address, local and uid. False: nobody can tell who it is. */
 bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n);
+/* As many connections of this address as it may have are there. */
+bool http_is_crowded(const struct http *http, const char *address);
 
 /* Its head is there: what it is called from now on. */
 void http_begin(struct http_request *r, const char *method);

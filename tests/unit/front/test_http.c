@@ -2,7 +2,6 @@
 #include "httptest.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include "front/http.h"
 #include "front/http_auth.h"
@@ -79,15 +78,6 @@ static void echo(void *ctx, struct http_request *r)
     answer(r, buf_text(&text));
 }
 
-/* A file that became shorter than it was. */
-static void send_short_file(void *ctx, struct http_request *r)
-{
-    (void)ctx;
-    int fd = memfd_create("short", MFD_CLOEXEC);
-    TEST_ASSERT(fd >= 0 && write(fd, "abc", 3) == 3);
-    http_answer_file(r, 200, NULL, 0, fd, 0, 1 << 20);
-}
-
 static void send_file(void *ctx, struct http_request *r)
 {
     (void)ctx;
@@ -114,7 +104,6 @@ static const struct http_route routes[] = {
     {"GET", "/hold", HTTP_NO_BODY, 0, NULL, 0, hold},
     {"PUT", "/up", HTTP_RECEIVE, (uint64_t)32 << 20, NULL, 0, hold},
     {"GET", "/file", HTTP_NO_BODY, 0, NULL, 0, send_file},
-    {"GET", "/short", HTTP_NO_BODY, 0, NULL, 0, send_short_file},
     {"GET", "/big", HTTP_NO_BODY, 0, NULL, 0, answer_much},
     {"GET", "/secret", HTTP_NO_BODY, 0, NULL, 1, echo},
 };
@@ -455,70 +444,6 @@ static void an_upload_may_wait_before_its_first_byte(void)
     close_it();
 }
 
-static int count_descriptors(void)
-{
-    int n = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
-
-static void break_off(int i, int fd)
-{
-    static const char *const lines[] = {GET("/short"), GET("/hold"), GET("/hold"), GET("/hold")};
-    say(fd, lines[i]);
-    if (i == 0) /* the file ends too early */
-        return;
-    TEST_ASSERT(held != NULL);
-    http_stream_begin(held, 200, NULL, 0, -1);
-    TEST_CHECK(http_stream_write(held, "x", 1) == 0);
-    turn();
-    if (i == 1) /* else the client leaves */
-        http_stream_abort(held);
-}
-
-static void an_answer_that_is_broken_off_leaves_no_descriptor(void)
-{
-    open_it();
-    int quiet = dial(); /* for longer than all that follow */
-    say(quiet, GET("/echo"));
-    (void)hear(quiet);
-    int before = count_descriptors();
-    for (int i = 0; i < 4; i++) {
-        int fd = dial();
-        break_off(i, fd);
-        TEST_CHECK(i > 1 || hear(fd));
-        (void)fd_close(fd);
-        turn();
-        TEST_CHECK_(count_descriptors() == before, "%d: %d of %d", i, count_descriptors(), before);
-    }
-    TEST_CHECK(!hear(quiet));
-    (void)fd_close(quiet);
-    close_it();
-}
-
-static void an_end_that_came_with_the_request_is_seen_soon(void)
-{
-    open_it();
-    int half = dial(), whole = dial();
-    say(whole, GET("/echo"));
-    TEST_ASSERT(send(half, GET("/echo"), strlen(GET("/echo")), MSG_NOSIGNAL) > 0);
-    TEST_ASSERT(shutdown(half, SHUT_WR) == 0);
-    turn();
-    bool over = hear(half);
-    check_head("HTTP/1.1 200 ");
-    pass(1000);
-    TEST_CHECK(over || hear(half));
-    TEST_CHECK(!hear(whole));
-    pass(limits.idle_ms - 1001);
-    TEST_CHECK(!hear(whole));
-    pass(1);
-    TEST_CHECK(hear(whole));
-    (void)fd_close(half);
-    (void)fd_close(whole);
-    close_it();
-}
-
 static void a_slow_client_is_cut_off(void)
 {
     open_it();
@@ -807,8 +732,6 @@ TEST_LIST = {
     TEST(a_stream_may_lose_its_reader_or_be_broken_off),
     TEST(an_upload_waits_for_its_handler),
     TEST(an_upload_may_wait_before_its_first_byte),
-    TEST(an_answer_that_is_broken_off_leaves_no_descriptor),
-    TEST(an_end_that_came_with_the_request_is_seen_soon),
     TEST(a_slow_client_is_cut_off),
     TEST(a_slow_reader_is_cut_off),
     TEST(all_connections_share_a_limited_memory),
