@@ -75,7 +75,9 @@ RUN --mount=type=secret,id=ca \
  && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
- && mkdir -p /home/ipybox /app/workspace /run/ipybox \
+ && echo 'ipybox-server:x:731:65534:ipybox, the server:/nonexistent:/usr/sbin/nologin' >> /etc/passwd \
+ && mkdir -p /home/ipybox /app/workspace /run/ipybox /var/log/ipybox \
+ && chown 731 /var/log/ipybox \
  && chmod 1777 /home/ipybox /app/workspace /run/ipybox \
  && rm -rf /tmp/* /root/.cache
 
@@ -110,6 +112,7 @@ FROM base AS slim
 COPY --from=overlay /overlay/ /
 # Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
 # environment of the container, and with --user the uid of cells.
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- extras: what uvx, npx and git+https MCP servers need ---
@@ -136,4 +139,5 @@ RUN --mount=type=secret,id=ca \
 
 FROM extras AS default
 COPY --from=overlay /overlay/ /
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

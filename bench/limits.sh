@@ -8,41 +8,16 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-image=${IPYBOX_IMAGE:-ipybox}
-name=ipybox-limits-$$
-work=
-# shellcheck source=bench/compile.sh
-. "$here/compile.sh"
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
 
 main()
 {
-    docker image inspect "$image" >/dev/null || die "the image $image is not here; ./docker-build.sh builds it"
-    work=$(mktemp -d)
-    trap clean_up EXIT
+    begin limits
     compile bare_client libzmq mbedcrypto
-    say "the machine: $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
-    if [ -n "$(docker ps -q)" ]; then say "other containers are running"; fi
     docker run --rm --name "$name" --cap-add SYS_PTRACE --entrypoint python3 -v "$here:/bench:ro" \
         -v "$compiled:/usr/local/bin/bare_client:ro" -e PYTHONDONTWRITEBYTECODE=1 "$image" \
         /bench/limits.py /usr/local/bin/bare_client
-}
-
-clean_up()
-{
-    docker rm -f "$name" >/dev/null 2>&1 || true
-    docker rmi "$name:deps" >/dev/null 2>&1 || true
-    rm -rf "$work"
-}
-
-say()
-{
-    printf 'bench: %s\n' "$*" >&2
-}
-
-die()
-{
-    say "$*"
-    exit 1
 }
 
 main "$@"

@@ -5,44 +5,38 @@
 # `docker run`; and the server's start alone, inside a running container ("after exec"). Status 1 when a goal is missed.
 # Memory of the container is read on the host, which takes root.
 #
-# PYTHON     interpreter of the peer, 3.11 or newer
-# IPYBOX_CA  extra CA bundle, for installing the peer behind a TLS-inspecting proxy
+# PYTHON        interpreter of the peer, 3.11 or newer
+# IPYBOX_IMAGE  another image than `ipybox`
+# IPYBOX_CA     extra CA bundle, for installing the peer behind a TLS-inspecting proxy
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(dirname "$here")/build/bench
 python=${PYTHON:-python3}
-name=ipybox-bench-$$
-work=
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
 
 main()
 {
-    docker image inspect ipybox >/dev/null || die "the image ipybox is not here; ./docker-build.sh builds it"
+    begin peer
     need_peer
-    work=$(mktemp -d)
-    trap clean_up EXIT
     mkdir "$work/peer" "$work/ours"
     if [ "$(id -u)" -eq 0 ]; then chown 1000:1000 "$work/ours"; fi
 
-    if [ -n "$(docker ps -q)" ]; then
-        say "other containers are running: what they share with ours makes its memory look smaller"
-    fi
-    say "the machine: $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
     say "the peer, about 1 minute"
     bench run "ipybox 0.9.2" --tool "$here/echo_server.py" -- "$peer/bin/ipybox" --workspace "$work/peer" --log-level ERROR > "$work/peer.json"
     say "the container"
     bench run "container" --container "$name" --tool /bench/echo_server.py -- \
-        docker run -i --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" ipybox > "$work/ours.json"
+        docker run -i --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" "$image" > "$work/ours.json"
     say "its server after exec"
     after_exec > "$work/exec.json"
-    say "load at the end: $(cut -d' ' -f1 /proc/loadavg)"
     bench table "$work/peer.json" "$work/ours.json" "$work/exec.json"
 }
 
 # The same measurement of the start, but made inside a container that already runs.
 after_exec()
 {
-    docker run -d --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" ipybox sleep 600 >/dev/null
+    docker run -d --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" "$image" sleep 600 >/dev/null
     docker exec --user "$(stat -c %u:%g "$work/ours")" "$name" \
         python3 /bench/bench_mcp.py start "after exec" -- ipybox --workspace /app/workspace
     docker kill "$name" >/dev/null
@@ -66,23 +60,6 @@ need_peer()
     "$peer/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: -r "$list"
     "$peer/bin/python" -m compileall -q "$peer/lib"
     echo "$key" > "$peer/key"
-}
-
-clean_up()
-{
-    docker rm -f "$name" >/dev/null 2>&1 || true
-    rm -rf "$work"
-}
-
-say()
-{
-    printf 'bench: %s\n' "$*" >&2
-}
-
-die()
-{
-    say "$*"
-    exit 1
 }
 
 main "$@"

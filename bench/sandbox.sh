@@ -8,36 +8,20 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-image=${IPYBOX_IMAGE:-ipybox}
-name=ipybox-sandbox-$$
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
 
 main()
 {
-    docker image inspect "$image" >/dev/null || die "the image $image is not here; ./docker-build.sh builds it"
-    trap 'docker rm -f "$name" >/dev/null 2>&1 || true' EXIT
+    begin sandbox
     local authority=()
     if [ -n "${IPYBOX_CA:-}" ]; then
         authority=(-v "$IPYBOX_CA:/ca.pem:ro" -e PIP_CERT=/ca.pem)
     fi
-    say "the machine: $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
     docker run -d --rm --name "$name" --add-host there.test:127.0.0.2 "${authority[@]}" -v "$here:/bench:ro" \
         -e PYTHONDONTWRITEBYTECODE=1 "$image" sleep 3600 >/dev/null
     docker exec --user 1000 -e HOME=/home/ipybox "$name" python3 -m pip install -q --user --break-system-packages pandas
-    local status=0
-    docker exec --user 1000 -e HOME=/home/ipybox "$name" python3 -B /bench/sandbox_figures.py || status=$?
-    say "load at the end: $(cut -d' ' -f1 /proc/loadavg)"
-    return "$status"
-}
-
-say()
-{
-    printf 'bench: %s\n' "$*" >&2
-}
-
-die()
-{
-    say "$*"
-    exit 1
+    docker exec --user 1000 -e HOME=/home/ipybox "$name" python3 -B /bench/sandbox_figures.py
 }
 
 main "$@"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 #include "base/unixsock.h"
 
 #define PASSED "IPYBOX_API_SOCKET"
@@ -72,8 +73,9 @@ static int bind_here(int fd, const char *runtime_dir, struct err *e)
     int r = unixsock_address(path, &to, e);
     if (r < 0)
         return r;
+    drop_service struct service service = service_enter();
     (void)unlink(path); /* that nobody else serves here the health check's socket has shown */
-    mode_t before = umask(0177);
+    mode_t before = umask(service.inside ? 0111 : 0177);
     r = bind(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ? -errno : 0;
     (void)umask(before);
     return r < 0 ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
@@ -98,5 +100,5 @@ int apisocket_open(const char *runtime_dir, int inherited, int *ret_fd, struct e
 void apisocket_remove(const char *runtime_dir)
 {
     drop_str char *path = xasprintf("%s/" API_SOCKET, runtime_dir);
-    (void)unlink(path);
+    unixsock_remove(path);
 }

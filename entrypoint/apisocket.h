@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/apisocket.h - the Unix socket of the HTTP API, in the runtime directory (mode 0600).
+ * entrypoint/apisocket.h - the Unix socket of the HTTP API, in the runtime directory. Mode 0600, or
+ *          0666 where the server has a uid of its own: who connects is known by its uid.
  * Whose:   where the container is started as root, PID 1 makes it before it starts the server as
  *          somebody else, and passes it on. Its clients then see that root listens. Code in
- *          kernels could put another socket in its place, but never one of root's.
+ *          kernels may be able to put another socket in its place, but never one of root's.
  *          Else the server makes it.
  * See:     docs/decisions/0016-who-may-approve-over-the-socket.md */
 #ifndef ENTRYPOINT_APISOCKET_H

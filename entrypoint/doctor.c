@@ -28,6 +28,7 @@
 #include "base/random.h"
 #include "entrypoint/confined.h"
 #include "entrypoint/options.h"
+#include "sandbox/opens_mark.h"
 #include "sandbox/proctree.h"
 
 enum { FAILED_STATUS = 1, BACKLOG = 4, RING_ENTRIES = 2, CRASHED = 255 };
@@ -92,6 +93,13 @@ static int read_by_new_link(const struct ground *g)
 static int read_after_rename(const struct ground *g)
 {
     return rename(g->denied, "moved.txt") < 0 ? -1 : try_open("moved.txt", O_RDONLY);
+}
+
+static int read_past_broker(const struct ground *g)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, g->denied, O_RDONLY | O_CLOEXEC, 0, OPENS_MARK_5TH,
+                          OPENS_MARK_6TH);
+    return fd < 0 ? -1 : close(fd);
 }
 
 static int write_outside(const struct ground *g)
@@ -240,6 +248,7 @@ static const struct attempt {
     {"read it by a symbolic link", read_by_link, false},
     {"read it by a new hard link", read_by_new_link, false},
     {"read it under another name", read_after_rename, false},
+    {"read it past the broker", read_past_broker, false},
     {"make a file outside", write_outside, false},
     {"write over a file outside", overwrite_outside, false},
     {"truncate a file outside", truncate_outside, false},

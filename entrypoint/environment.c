@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/service.h"
 #include "wire/dotenv.h"
 
 extern char **environ;
@@ -138,7 +139,7 @@ static void make_directories(char *path)
 static bool can_hold_packages(const char *path)
 {
     struct statvfs fs;
-    return access(path, W_OK) == 0 && statvfs(path, &fs) == 0 && !(fs.f_flag & ST_NOEXEC);
+    return may_access(path, W_OK) && statvfs(path, &fs) == 0 && !(fs.f_flag & ST_NOEXEC);
 }
 
 static char *choose_user_base(const char *home, const char *workspace)
@@ -188,7 +189,7 @@ static void put_common(struct list *list, const char *home, const char *user_bas
     copy(list, "LANG", "C.UTF-8");
     copy(list, "LC_ALL", NULL);
     copy(list, "TZ", NULL);
-    copy(list, "TMPDIR", access("/tmp", W_OK) == 0 ? NULL : home); /* --read-only alone */
+    copy(list, "TMPDIR", may_access("/tmp", W_OK) ? NULL : home); /* --read-only alone */
     put(list, "PYTHONUSERBASE", user_base);
     put_ca(list, ca);
 }
@@ -226,7 +227,7 @@ int environment_make(const struct environment_config *config, struct environment
                      struct err *e)
 {
     const char *ca = config->ca;
-    if (ca && access(ca, R_OK) < 0)
+    if (ca && !may_access(ca, R_OK))
         return err_set(e, -errno, "the extra CA bundle %s cannot be read: %s", ca, strerror(errno));
     const char *home = getenv("HOME");
     home = home && *home ? home : "/tmp";
@@ -242,6 +243,8 @@ int environment_make(const struct environment_config *config, struct environment
         put(for_code[i], "IPYTHONDIR", ipython);
         if (for_code[i] == &kernel)
             put_sandbox(&kernel, config);
+        if (config->preload && for_code[i] != &gateway)
+            put(for_code[i], "LD_PRELOAD", config->preload); /* forks have what the template has */
         copy_prefixed(for_code[i], kernel_prefix, sizeof kernel_prefix - 1);
         put_tool_plane(for_code[i], config);
     }

@@ -19,7 +19,7 @@
 struct environment {
     char **kernel;   /* NAME=value…, NULL */
     char **pip;      /* likewise; of pip and of MCP servers */
-    char **template; /* as a kernel's, and IPYBOX_PRELOAD */
+    char **template; /* as a kernel's without `sandbox` below, and IPYBOX_PRELOAD */
     char *user_base; /* where packages go that are installed */
     char **gateway;  /* likewise; with KG_AUTH_TOKEN when there is a token */
 };
@@ -36,6 +36,8 @@ struct environment_config {
     /* NAME=value of the sandbox that kernels run in, which KERNEL_ENV_X may overrule; n of them. */
     char *const *sandbox;
     size_t n_sandbox;
+    const char
+        *preload; /* of kernels' LD_PRELOAD, which KERNEL_ENV_LD_PRELOAD overrules; or NULL */
 };
 
 /* -ENOENT… when the bundle cannot be read. */

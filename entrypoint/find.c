@@ -47,11 +47,25 @@ static int connect_in(const char *dir, const char *name, struct err *e)
     return fd == -EACCES && enter_as_owner(dir) ? connect_to(dir, name, e) : fd;
 }
 
+/* Where only a server that was started as root can have made it: before what others may have laid
+ * beside it. */
+static int try_service(const char *base, const char *name, struct err *e)
+{
+    struct stat st;
+    char path[IDENTITY_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%d", base, IDENTITY_SERVICE_UID);
+    bool there = lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == IDENTITY_SERVICE_UID;
+    return there ? connect_to(path, name, e) : -ENOENT;
+}
+
 /* Tries the directory of every user below one base. The last failure is kept in *e. */
 static int search_base(const char *base, const char *name, struct err *e)
 {
+    int fd = try_service(base, name, e);
+    if (fd >= 0)
+        return fd;
     DIR *dir = opendir(base);
-    int fd = -ENOENT;
+    fd = -ENOENT;
     if (!dir)
         return err_set(e, -errno, "%s: %s", base, strerror(errno));
     const struct dirent *entry;

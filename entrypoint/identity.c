@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The decision alone; identity_apply.c carries it out. */
+ * The decision alone; identity_prepare.c and identity_apply.c carry it out. */
 #include "entrypoint/identity.h"
 
 #include <errno.h>
@@ -170,6 +170,19 @@ static bool can_change(uint64_t capabilities)
     return (capabilities & need) == need;
 }
 
+static void choose_service(const struct identity_facts *f, struct identity *ret)
+{
+    const uid_t uid = IDENTITY_SERVICE_UID + (ret->uid == IDENTITY_SERVICE_UID);
+    if (f->euid != 0)
+        ret->lack = "it was not started as root";
+    else if (ret->uid == 0)
+        ret->lack = "everything is the root of a user namespace";
+    else if (!look_up(f->uid_map, uid).mapped)
+        ret->lack = "this user namespace has no number for one";
+    else
+        ret->service = uid;
+}
+
 static int decide_as_root(const struct identity_facts *f, struct identity *ret, struct err *e)
 {
     uint32_t asked = 0, asked_gid = 0, fallback = 0, fallback_gid = 0;
@@ -214,6 +227,7 @@ int identity_decide(const struct identity_facts *facts, struct identity *ret, st
         decide_as_started(facts, &decided);
     if (r < 0)
         return r;
+    choose_service(facts, &decided);
     *ret = decided;
     return 0;
 }

@@ -5,6 +5,8 @@
  *          started as root: PUID/PGID, or the owner of the workspace; a workspace of root's own
  *          where root is no user of the host's root (rootless Docker, Podman): that root, without
  *          capabilities; else the default user, who must then be able to write the workspace.
+ * Service: a server that is started as root has a uid of its own beside that one (base/service.h)
+ *          where there is one to be had; what came of it is told, never assumed.
  * Never:   changes the owner or mode of anything that is the user's.
  * Process: single-threaded, before anything else was started. What touches the file system is done
  *          by a short-lived child that already is the target identity: root follows no link that
@@ -21,7 +23,11 @@
 
 #include "base/err.h"
 
+#define IDENTITY_VARIABLE "IPYBOX_IDENTITY" /* in which it is handed over */
+
 enum {
+    IDENTITY_SERVICE_UID =
+        731, /* ipybox-server in the image's passwd; the next where it is taken */
     IDENTITY_GROUPS_MAX = 256,
     IDENTITY_MAP_MAX = 4096, /* bytes of /proc/self/uid_map that are looked at */
     IDENTITY_PATH_MAX = 72,  /* of the runtime directory: sockets in it have 107 bytes in all */
@@ -55,6 +61,8 @@ enum identity_source {
 struct identity {
     uid_t uid;
     gid_t gid;
+    uid_t service;                     /* the server's own, real and saved; 0: it has none, */
+    const char *lack;                  /* for this reason; or NULL */
     gid_t groups[IDENTITY_GROUPS_MAX]; /* supplementary */
     size_t group_count;
     bool change; /* uid, gid or groups differ from what we have */
@@ -75,13 +83,26 @@ const char *identity_source_name(enum identity_source source);
 /* Reads the facts; texts are borrowed from the environment. */
 MUST_CHECK int identity_gather(const char *workspace, struct identity_facts *ret, struct err *e);
 
+/* The effective ones of this process. */
+MUST_CHECK int identity_capabilities(uint64_t *ret, struct err *e);
+
 /* Gather, decide, and set this process up for the child that will be it: umask, secrets out of
  * their files, HOME, USER, LOGNAME, IPYBOX_RUNTIME_DIR; tests that the workspace can be written.
- * Warnings go to the log. Does not change who this process is. */
-MUST_CHECK int identity_prepare(const char *workspace, struct identity *ret, struct err *e);
+ * Only a server gets a service uid. Warnings go to the log. Does not change who this process is. */
+MUST_CHECK int identity_prepare(const char *workspace, bool server, struct identity *ret,
+                                struct err *e);
 
 /* In a forked child: becomes the identity, for good, and proves it. */
 MUST_CHECK int identity_apply_in_child(const struct identity *identity, struct err *e);
+
+/* An exec makes one uid of several, so who is to have a service uid becomes it behind the exec. In
+ * a forked child of `init`, before it: keeps the rights for that alone, and tells the environment
+ * what is to be become. */
+MUST_CHECK int identity_hand_over(const struct identity *identity, pid_t init, struct err *e);
+
+/* Behind the exec, before anything else: becomes what was handed over, if anything was, as by
+ * identity_apply_in_child(), and ends when `init` does. */
+MUST_CHECK int identity_take_over(struct err *e);
 
 /* In PID 1, which stays root (if it is) and keeps only what it needs for its work: KILL, because
  * its children are somebody else, and before the child is made SETUID and SETGID for it. With more
@@ -91,10 +112,14 @@ MUST_CHECK int identity_confine_init(const struct identity *identity, bool child
                                      struct err *e);
 
 /* The private directory for sockets of whoever calls: IPYBOX_RUNTIME_DIR, or in the first usable
- * of the bases a directory named after the uid. It is made (mode 0700) and belongs to the caller;
- * a base may be shared (mode 1777, as the image ships /run/ipybox), must belong to root or the
- * caller, and is no symbolic link. `ret` has IDENTITY_PATH_MAX bytes. */
-MUST_CHECK int identity_runtime_dir(char *ret, struct err *e);
+ * of the bases a directory named after the real uid. It is made and belongs to the caller; a base
+ * may be shared (mode 1777, as the image ships /run/ipybox), must belong to root or the caller, and
+ * is no symbolic link. Mode 0700. With `service` 0711, because others connect to what is in it, and
+ * with a directory in it for those of our group. `ret` has IDENTITY_PATH_MAX bytes. */
+MUST_CHECK int identity_runtime_dir(bool service, char *ret, struct err *e);
+
+/* Where in it kernels and other children have their files; the caller frees it with xfree(). */
+char *identity_user_dir(bool service, const char *runtime_dir);
 
 /* A directory at `path` of mode 0700 that belongs to the caller: made, or found to be so. */
 MUST_CHECK int identity_private_dir(const char *path, struct err *e);
@@ -102,8 +127,9 @@ MUST_CHECK int identity_private_dir(const char *path, struct err *e);
 /* The bases, in order; NULL ends the list. */
 const char *identity_runtime_base(size_t i);
 
-/* Binds a Unix socket to a path as the identity would: its file is the identity's, mode 0600. What
- * a server that is gone has left there makes room; -EADDRINUSE when one is there. */
+/* Binds a Unix socket to a path as the identity would: its file is the identity's, mode 0600, or
+ * its service uid's, mode 0666. What a server that is gone has left there makes room; -EADDRINUSE
+ * when one is there. */
 MUST_CHECK int identity_bind(const struct identity *identity, int fd, const char *path,
                              struct err *e);
 

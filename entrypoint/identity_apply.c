@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The process side: facts are read, capabilities dropped, ids changed, directories made. */
+ * Becoming who was decided: capabilities are dropped, ids changed, on this side of an exec or on
+ * the other. */
 #include "entrypoint/identity.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
-#include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/log.h"
+#include "base/buf.h"
 
-#define ROOM "identity"
-#define USER_NAME "ipybox"
-#define USER_HOME "/home/ipybox"
+enum { HANDED_OVER_MAX = 12 * (IDENTITY_GROUPS_MAX + 4) };
+
+/* What changing ids needs, and closing the ways back. */
+#define TO_CHANGE (1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP)
 
 /* ---- capabilities ---- */
 
@@ -45,6 +39,16 @@ static int get_capabilities(struct capabilities *ret)
         .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32,
         .inheritable = data[0].inheritable | (uint64_t)data[1].inheritable << 32,
     };
+    return 0;
+}
+
+int identity_capabilities(uint64_t *ret, struct err *e)
+{
+    struct capabilities have;
+    int r = get_capabilities(&have);
+    if (r < 0)
+        return err_set(e, r, "capget: %s", strerror(-r));
+    *ret = have.effective;
     return 0;
 }
 
@@ -79,6 +83,12 @@ static void close_ways_back(void)
 
 /* ---- becoming the identity ---- */
 
+/* Whom signals, limits and traces have to do with. */
+static uid_t service_or_user(const struct identity *id)
+{
+    return id->service ? id->service : id->uid;
+}
+
 static int change_ids(const struct identity *id, struct err *e)
 {
     if (!id->change)
@@ -88,8 +98,9 @@ static int change_ids(const struct identity *id, struct err *e)
         return err_set(e, -errno, "setgroups: %s", strerror(errno));
     if (setresgid(id->gid, id->gid, id->gid) < 0)
         return err_set(e, -errno, "setresgid %u: %s", id->gid, strerror(errno));
-    if (setresuid(id->uid, id->uid, id->uid) < 0)
-        return err_set(e, -errno, "setresuid %u: %s", id->uid, strerror(errno));
+    const uid_t own = service_or_user(id);
+    if (setresuid(own, id->uid, own) < 0)
+        return err_set(e, -errno, "setresuid %u %u: %s", own, id->uid, strerror(errno));
     return 0;
 }
 
@@ -100,8 +111,9 @@ static int prove(const struct identity *id, struct err *e)
     struct capabilities have;
     if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || getresgid(&gid[0], &gid[1], &gid[2]) < 0)
         return err_set(e, -errno, "getresuid: %s", strerror(errno));
+    const uid_t own = service_or_user(id), wanted[3] = {own, id->uid, own};
     for (int i = 0; i < 3; i++)
-        if (uid[i] != id->uid || gid[i] != id->gid)
+        if (uid[i] != wanted[i] || gid[i] != id->gid)
             return err_set(e, -EPERM, "did not become uid %u gid %u", id->uid, id->gid);
     if (id->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0))
         return err_set(e, -EPERM, "uid 0 can be had back");
@@ -126,6 +138,73 @@ int identity_apply_in_child(const struct identity *identity, struct err *e)
     return prove(identity, e);
 }
 
+/* ---- across an exec ---- */
+
+int identity_hand_over(const struct identity *identity, pid_t init, struct err *e)
+{
+    drop_buf struct buf text = BUF_INIT(HANDED_OVER_MAX);
+    (void)buf_addf(&text, "%d %u %u %u", (int)init, identity->service, identity->uid,
+                   identity->gid);
+    for (size_t i = 0; i < identity->group_count; i++)
+        (void)buf_addf(&text, " %u", identity->groups[i]);
+    if (text.failed || setenv(IDENTITY_VARIABLE, buf_text(&text), 1) < 0)
+        return err_set(e, -ENOMEM, "no room for the identity");
+    int r = keep_capabilities(TO_CHANGE);
+    if (r < 0)
+        return err_set(e, r, "capset: %s", strerror(-r));
+    /* Now already: root's exec has then no more than is permitted here. */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_set(e, -errno, "PR_SET_NO_NEW_PRIVS: %s", strerror(errno));
+    return 0;
+}
+
+static bool next_number(const char **text, uint32_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(*text, &end, 10);
+    if (end == *text || errno || n > UINT32_MAX)
+        return false;
+    *text = end;
+    *ret = (uint32_t)n;
+    return true;
+}
+
+static int read_handed_over(const char *text, struct identity *ret, pid_t *ret_init, struct err *e)
+{
+    uint32_t init, group;
+    struct identity id = {.change = true};
+    if (!next_number(&text, &init) || !next_number(&text, &id.service) ||
+        !next_number(&text, &id.uid) || !next_number(&text, &id.gid) || !id.service || !id.uid)
+        return err_set(e, -EINVAL, IDENTITY_VARIABLE ": nothing that process 1 has written");
+    while (id.group_count < IDENTITY_GROUPS_MAX && next_number(&text, &group))
+        id.groups[id.group_count++] = group;
+    *ret = id;
+    *ret_init = (pid_t)init;
+    return 0;
+}
+
+int identity_take_over(struct err *e)
+{
+    struct identity id;
+    pid_t init = 0;
+    const char *text = getenv(IDENTITY_VARIABLE);
+    if (!text)
+        return 0;
+    int r = read_handed_over(text, &id, &init, e);
+    if (r == 0)
+        r = identity_apply_in_child(&id, e);
+    if (r < 0)
+        return err_wrap(e, "cannot take the identity");
+    /* After the change of ids, which clears it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
+        return err_set(e, -ESRCH, "cannot take the identity: process 1 is gone");
+    (void)unsetenv(IDENTITY_VARIABLE);
+    return 0;
+}
+
+/* ---- process 1 ---- */
+
 static bool may_signal_others(void)
 {
     struct capabilities have;
@@ -134,256 +213,21 @@ static bool may_signal_others(void)
 
 int identity_confine_init(const struct identity *identity, bool child_made, struct err *e)
 {
+    const bool handed = identity->service != 0; /* the child has an exec before it, as root */
     uint64_t keep = 1ULL << CAP_KILL;
+    if (child_made && handed)
+        close_ways_back();
     if (child_made && identity->change && !may_signal_others()) {
         int changed = change_ids(identity, e); /* nobody else may pass our signals on */
         if (changed < 0)
             return changed;
     }
-    if (!child_made) {
+    if (!child_made && !handed)
         close_ways_back();
-        if (identity->change)
-            keep |= 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
-    }
+    if (!child_made && identity->change)
+        keep |= handed ? TO_CHANGE : 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
     int r = keep_capabilities(keep);
     if (r < 0)
         return err_set(e, r, "capset: %s", strerror(-r));
     return 0;
-}
-
-/* ---- what only the target identity can find out: done in a child that is it ---- */
-
-/* Really tries: modes, ACLs, read-only mounts and network file systems each have their say. */
-static int try_to_write(const char *dir)
-{
-    drop_fd int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (at < 0)
-        return errno;
-    drop_fd int unnamed = openat(at, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (unnamed >= 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
-        return errno;
-    char name[64];
-    (void)snprintf(name, sizeof name, ".ipybox-can-write-%d", (int)getpid());
-    drop_fd int named = openat(at, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (named < 0)
-        return errno;
-    return unlinkat(at, name, 0) < 0 ? errno : 0;
-}
-
-struct findings { /* small enough for one write to a pipe */
-    int workspace_errno;
-    char runtime_dir[IDENTITY_PATH_MAX];
-    char home[IDENTITY_PATH_MAX + 8];
-    struct err failure;
-};
-
-static void find_out(const char *workspace, struct findings *ret)
-{
-    ret->workspace_errno = try_to_write(workspace);
-    if (identity_runtime_dir(ret->runtime_dir, &ret->failure) < 0)
-        return;
-    (void)snprintf(ret->home, sizeof ret->home, "%s", USER_HOME);
-    if (access(ret->home, W_OK | X_OK) == 0)
-        return;
-    (void)snprintf(ret->home, sizeof ret->home, "%s/home", ret->runtime_dir);
-    if (identity_private_dir(ret->home, &ret->failure) < 0)
-        ret->home[0] = '\0'; /* the failure says the rest */
-}
-
-/* Forks a child that becomes `identity` and finds out; `workspace` only, when `write_only`. */
-static int ask_child(const struct identity *identity, const char *workspace, bool write_only,
-                     struct findings *ret, struct err *e)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_set(e, -errno, "pipe2: %s", strerror(errno));
-    drop_fd int in = ends[0], out = ends[1];
-    pid_t pid = fork();
-    if (pid < 0)
-        return err_set(e, -errno, "fork: %s", strerror(errno));
-    if (pid == 0) {
-        struct findings found = {.failure = ERR_NONE};
-        if (identity_apply_in_child(identity, &found.failure) < 0)
-            found.workspace_errno = EPERM;
-        else if (write_only)
-            found.workspace_errno = try_to_write(workspace);
-        else
-            find_out(workspace, &found);
-        _exit(write(out, &found, sizeof found) == (ssize_t)sizeof found ? 0 : 1);
-    }
-    out = fd_close(out);
-    ssize_t n;
-    while ((n = read(in, ret, sizeof *ret)) < 0 && errno == EINTR)
-        ;
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (n != (ssize_t)sizeof *ret)
-        return err_set(e, -EPIPE, "the process that looks at the workspace died");
-    return 0;
-}
-
-static int bind_to(int fd, const char *path)
-{
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof to.sun_path)
-        return ENAMETOOLONG;
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
-    drop_fd int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (connect(probe, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EAGAIN)
-        return EADDRINUSE;
-    (void)unlink(path);
-    (void)umask(0177);
-    return bind(fd, (const struct sockaddr *)&to, sizeof to) < 0 ? errno : 0;
-}
-
-int identity_bind(const struct identity *identity, int fd, const char *path, struct err *e)
-{
-    int status;
-    pid_t pid = fork();
-    if (pid < 0)
-        return err_set(e, -errno, "fork: %s", strerror(errno));
-    if (pid == 0)
-        _exit(identity_apply_in_child(identity, NULL) < 0 ? EPERM : bind_to(fd, path));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : EPIPE;
-    return code == 0 ? 0 : err_set(e, -code, "%s: %s", path, strerror(code));
-}
-
-/* ---- facts ---- */
-
-static void read_uid_map(char *ret)
-{
-    drop_fd int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, ret, IDENTITY_MAP_MAX - 1);
-    ret[n > 0 ? n : 0] = '\0';
-}
-
-static int gather_groups(struct identity_facts *ret, struct err *e)
-{
-    int n = getgroups(IDENTITY_GROUPS_MAX, ret->groups);
-    if (n < 0)
-        return err_set(e, -errno, "more than %d supplementary groups", IDENTITY_GROUPS_MAX);
-    ret->group_count = (size_t)n;
-    return 0;
-}
-
-static void gather_workspace(struct identity_facts *ret)
-{
-    struct stat st;
-    if (stat(ret->workspace, &st) < 0) {
-        ret->workspace_errno = errno;
-        return;
-    }
-    ret->workspace_uid = st.st_uid;
-    ret->workspace_gid = st.st_gid;
-    ret->workspace_mode = st.st_mode;
-    if (ret->euid != 0 || st.st_uid != 0)
-        return;
-    const struct identity root = {.uid = 0, .gid = ret->egid};
-    struct findings found;
-    ret->workspace_open_to_root =
-        ask_child(&root, ret->workspace, true, &found, NULL) == 0 && found.workspace_errno == 0;
-}
-
-int identity_gather(const char *workspace, struct identity_facts *ret, struct err *e)
-{
-    struct capabilities have;
-    *ret = (struct identity_facts){
-        .euid = geteuid(),
-        .egid = getegid(),
-        .workspace = workspace,
-        .puid = getenv("PUID"),
-        .pgid = getenv("PGID"),
-        .default_uid = getenv("IPYBOX_DEFAULT_UID"),
-        .default_gid = getenv("IPYBOX_DEFAULT_GID"),
-        .umask = getenv("UMASK"),
-    };
-    int r = get_capabilities(&have);
-    if (r < 0)
-        return err_set(e, r, "capget: %s", strerror(-r));
-    ret->capabilities = have.effective;
-    read_uid_map(ret->uid_map);
-    r = gather_groups(ret, e);
-    if (r < 0)
-        return r;
-    gather_workspace(ret);
-    return 0;
-}
-
-/* ---- all of it ---- */
-
-/* The name in the image's /etc/passwd, or our own for a number that has none. */
-static void find_name(uid_t uid, char *ret, size_t size)
-{
-    (void)snprintf(ret, size, "%s", USER_NAME);
-    FILE *f = fopen("/etc/passwd", "re");
-    if (!f)
-        return;
-    for (const struct passwd *pw; (pw = fgetpwent(f));) {
-        if (pw->pw_uid == uid) {
-            (void)snprintf(ret, size, "%s", pw->pw_name);
-            break;
-        }
-    }
-    (void)fclose(f);
-}
-
-static int set_environment(const struct identity *id, const struct findings *found, struct err *e)
-{
-    char name[64];
-    find_name(id->uid, name, sizeof name);
-    if (setenv("HOME", found->home, 1) < 0 || setenv("USER", name, 1) < 0 ||
-        setenv("LOGNAME", name, 1) < 0 || setenv("IPYBOX_RUNTIME_DIR", found->runtime_dir, 1) < 0)
-        return err_set(e, -errno, "setenv: %s", strerror(errno));
-    return 0;
-}
-
-static int judge_workspace(const struct identity_facts *f, const struct identity *id, int code,
-                           struct err *e)
-{
-    if (code == 0)
-        return 0;
-    if (code == EROFS || id->source == IDENTITY_AS_STARTED) {
-        log_warning(ROOM, "workspace %s cannot be written by uid %u gid %u: %s", f->workspace,
-                    id->uid, id->gid, strerror(code));
-        return 0;
-    }
-    return err_set(e, -code,
-                   "workspace %s (owner %u:%u, mode %04o) cannot be written by uid %u gid %u (%s): "
-                   "%s; on the host, `chown %u:%u` its directory, or start with -e PUID=UID or "
-                   "--user UID:GID of who owns it",
-                   f->workspace, f->workspace_uid, f->workspace_gid, f->workspace_mode & 07777,
-                   id->uid, id->gid, identity_source_name(id->source), strerror(code), id->uid,
-                   id->gid);
-}
-
-int identity_prepare(const char *workspace, struct identity *ret, struct err *e)
-{
-    struct identity_facts facts;
-    struct findings found;
-    int r = identity_gather(workspace, &facts, e);
-    if (r == 0)
-        r = identity_decide(&facts, ret, e);
-    if (r == 0)
-        r = identity_read_secrets(e);
-    if (r < 0)
-        return r;
-    if (*ret->notice)
-        log_warning(ROOM, "%s", ret->notice);
-    if (ret->set_umask)
-        (void)umask(ret->umask);
-    r = ask_child(ret, workspace, false, &found, e);
-    if (r == 0 && found.failure.code)
-        r = err_set(e, found.failure.code, "as uid %u gid %u: %s", ret->uid, ret->gid,
-                    found.failure.msg);
-    if (r == 0)
-        r = judge_workspace(&facts, ret, found.workspace_errno, e);
-    if (r == 0)
-        r = set_environment(ret, &found, e);
-    if (r == 0)
-        log_debug(ROOM, "uid %u gid %u: %s", ret->uid, ret->gid, identity_source_name(ret->source));
-    return r;
 }

@@ -92,13 +92,18 @@ static void take_foreground(void)
     (void)tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
+static int become_identity(const struct identity *id, pid_t init, struct err *e)
+{
+    return id->service ? identity_hand_over(id, init, e) : identity_apply_in_child(id, e);
+}
+
 static _Noreturn void become_main(const struct init *s, pid_t init)
 {
     const struct init_plan *plan = s->plan;
     struct err e = ERR_NONE;
     if (s->foreground)
         take_foreground();
-    if (plan->identity && identity_apply_in_child(plan->identity, &e) < 0)
+    if (plan->identity && become_identity(plan->identity, init, &e) < 0)
         child_fail(INIT_STATUS_NOT_RUNNABLE, "cannot take the identity", e.msg);
     /* After the change of identity, which clears it. PID 1's end is everybody's end anyway. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)

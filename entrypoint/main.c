@@ -74,6 +74,8 @@ static int serve(enum role role, int argc, char **argv)
 static int serve_alone(enum role role, int argc, char **argv)
 {
     struct err e = ERR_NONE;
+    if (identity_take_over(&e) < 0)
+        return fail(&e);
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
         return fail(&e);
     return serve(role, argc, argv);
@@ -109,7 +111,7 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
-        r = identity_prepare(options.workspace, &identity, &e);
+        r = identity_prepare(options.workspace, server, &identity, &e);
         plan.identity = &identity;
         if (r == 0 && server)
             open_api_socket(&identity, &plan);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/service.h"
 #include "entrypoint/confined.h"
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox_place.h"
@@ -186,7 +187,7 @@ static int read_settings(struct request *q, struct err *e)
 {
     const char *file = q->check ? q->check : q->settings_file;
     drop_str char *home_file = xasprintf("%s/.srt-settings.json", sandbox_home());
-    if (!file && q->as_srt && access(home_file, F_OK) == 0)
+    if (!file && q->as_srt && may_access(home_file, F_OK))
         file = home_file;
     if (file)
         return sandbox_settings_read(file, &q->settings, e);
@@ -242,6 +243,11 @@ static int prepare(struct request *q, struct buf *level, struct err *e)
     const struct net_proxies *proxies = q->proxies.http_port ? &q->proxies : NULL;
     if (r == 0)
         sandbox_variables(guard_policy(q->guard), proxies, &q->variables);
+    const char *preload = r == 0 && !getenv("LD_PRELOAD") ? sandbox_preload(q->guard) : NULL;
+    if (preload) {
+        drop_str char *variable = xasprintf("LD_PRELOAD=%s", preload);
+        words_add(&q->variables, variable);
+    }
     return r;
 }
 

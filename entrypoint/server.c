@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 #include "entrypoint/apisocket.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/identity.h"
@@ -44,6 +45,7 @@ struct server {
     struct spawner *spawner;
     struct zctx *zctx;
     char *workspace, *runtime_dir;
+    char *user_dir; /* in that, for what children make */
     struct environment env;
     struct server_sandbox sandbox;
     struct tokens tokens; /* of kernels */
@@ -224,7 +226,7 @@ static int open_workspace(struct server *s, struct err *e)
 }
 
 /* What a server that was killed has left behind: kernels' directories, flat, by their names. */
-static void clean_runtime_dir(const char *path)
+static void clean_user_dir(const char *path)
 {
     DIR *dir = opendir(path);
     if (!dir)
@@ -246,10 +248,13 @@ static void clean_runtime_dir(const char *path)
 static int open_runtime_dir(struct server *s, struct err *e)
 {
     char path[IDENTITY_PATH_MAX];
-    int r = identity_runtime_dir(path, e);
-    if (r == 0)
-        s->runtime_dir = xstrdup(path);
-    return r;
+    drop_service struct service service = service_enter();
+    int r = identity_runtime_dir(service.inside, path, e);
+    if (r < 0)
+        return r;
+    s->runtime_dir = xstrdup(path);
+    s->user_dir = identity_user_dir(service.inside, path);
+    return 0;
 }
 
 static int open_sandbox(struct server *s, struct err *e)
@@ -269,7 +274,8 @@ static int open_environment(struct server *s, struct err *e)
                                         .approve_shell_cmds = o->approve_shell_cmds,
                                         .require_shell_escape = o->require_shell_escape,
                                         .sandbox = s->sandbox.variables.items,
-                                        .n_sandbox = s->sandbox.variables.count};
+                                        .n_sandbox = s->sandbox.variables.count,
+                                        .preload = s->sandbox.preload};
     return environment_make(&config, &s->env, e);
 }
 
@@ -303,7 +309,7 @@ static int open_session(struct server *s, struct err *e)
         .kernel = {.loop = s->loop,
                    .spawner = s->spawner,
                    .zctx = s->zctx,
-                   .runtime_dir = s->runtime_dir,
+                   .runtime_dir = s->user_dir,
                    .python = o->python,
                    .envp = (const char *const *)s->env.kernel,
                    .cwd = s->workspace,
@@ -409,7 +415,7 @@ static int open_gateway(struct server *s, struct err *e)
     int r = supervise_open(s->loop, s->runtime_dir, &s->supervise, e);
     if (r < 0)
         return r;
-    s->gateway_socket = xasprintf("%s/gateway-http.sock", s->runtime_dir);
+    s->gateway_socket = xasprintf("%s/gateway-http.sock", s->user_dir);
     s->kernels = kernels_open(&(struct kernels_config){.session_config = &s->session_config,
                                                        .session = s->session,
                                                        .changed = on_kernel_changed,
@@ -524,6 +530,8 @@ static int open_api(struct server *s, struct err *e)
         .sandbox_level = s->sandbox.level,
         .sandbox_detail = s->sandbox.detail,
         .sandboxed = o->sandbox,
+        .uid = getuid(),
+        .kernel_uid = geteuid(),
         .alone = o->serve,
     };
     r = api_open(&config, &s->api, e);
@@ -577,7 +585,7 @@ static int open_all(struct server *s, struct err *e)
     if (r == 0)
         r = control_open(s->loop, s->runtime_dir, IPYBOX_VERSION, &s->control, e);
     if (r == 0)
-        clean_runtime_dir(s->runtime_dir);
+        clean_user_dir(s->user_dir);
     if (r == 0)
         r = open_audit(s, e);
     if (r == 0)
@@ -613,6 +621,7 @@ static void close_all(struct server *s)
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
     server_sandbox_done(&s->sandbox);
+    xfree(s->user_dir);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }

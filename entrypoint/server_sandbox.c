@@ -74,6 +74,7 @@ static int try_settings(struct server_sandbox *s, struct err *e)
     int r = guard_open(&s->spec, &guard, e);
     if (r == 0)
         sandbox_variables(guard_policy(guard), NULL, &s->variables);
+    s->preload = r == 0 ? sandbox_preload(guard) : NULL;
     (void)guard_free(guard);
     return r;
 }

@@ -18,6 +18,7 @@ struct server_sandbox {
     const char *level;                            /* what this machine grants */
     char detail[SERVER_SANDBOX_DETAIL];           /* a sentence about that */
     struct words variables; /* of kernels, NAME=value; none without --sandbox */
+    const char *preload;    /* of kernels' LD_PRELOAD, or NULL */
     /* what these point to */
     struct sandbox_spec spec;
     char *settings, *workspace, *ipython, *tool_socket;

@@ -3,9 +3,11 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 
 int unixsock_address(const char *path, struct sockaddr_un *ret, struct err *e)
 {
@@ -16,19 +18,28 @@ int unixsock_address(const char *path, struct sockaddr_un *ret, struct err *e)
     return 0;
 }
 
+enum { EVERYBODY = 0666 }; /* may connect to what stands in a directory of the service's */
+
 int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e)
 {
     struct sockaddr_un to;
     int r = unixsock_address(path, &to, e);
     if (r < 0)
         return r;
+    drop_service struct service service = service_enter();
     (void)unlink(path);
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ||
-        listen(fd, backlog) < 0)
+        (service.inside && chmod(path, EVERYBODY) < 0) || listen(fd, backlog) < 0)
         return err_set(e, -errno, "listen at %s: %s", path, strerror(errno));
     *ret_fd = fd_take(&fd);
     return 0;
+}
+
+void unixsock_remove(const char *path)
+{
+    drop_service struct service service = service_enter();
+    (void)unlink(path);
 }
 
 /* --- descriptors ------------------------------------------------------------------------------ */

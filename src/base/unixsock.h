@@ -13,8 +13,11 @@
 /* -ENAMETOOLONG: a socket's name has some 100 bytes. */
 MUST_CHECK int unixsock_address(const char *path, struct sockaddr_un *ret, struct err *e);
 
-/* In the place of whatever is at path: a socket that listens, does not block, is closed on exec. */
+/* In the place of whatever is at path: a socket that listens, does not block, is closed on exec. In
+ * a process with a service uid (service.h) it belongs to that, and everybody may connect to it:
+ * who may reach it says the directory, and who is served whoever accepts. */
 MUST_CHECK int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e);
+void unixsock_remove(const char *path);
 
 /* One message with at most UNIXSOCK_FDS_MAX descriptors, which stay the caller's; flags as of
  * send(2), beside MSG_NOSIGNAL. 0 or -errno. Runs on its stack, as the next: also after a fork. */

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/service.h"
 
 #define PREFIX ".ipybox-"
 #define SUFFIX ".part"
@@ -59,7 +60,7 @@ int newfile_open(int dir, mode_t mode, bool named, struct newfile *ret)
     if (f.dir < 0)
         return -errno;
     name_descriptor(f.dir, self);
-    if (!named && access(self, F_OK) == 0)
+    if (!named && may_access(self, F_OK))
         f.fd = openat(f.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     int r = f.fd >= 0 ? 0 : open_named(&f, mode);
     if (r < 0) {

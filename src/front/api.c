@@ -145,12 +145,22 @@ static void put_sandbox(const struct api_config *config, struct jsonw *w)
     jsonw_end(w);
 }
 
+static void put_identity(const struct api_config *config, struct jsonw *w)
+{
+    jsonw_set_object(w, "identity");
+    jsonw_set_int(w, "server", config->uid);
+    jsonw_set_int(w, "kernels", config->kernel_uid);
+    jsonw_set_bool(w, "apart", config->uid != config->kernel_uid);
+    jsonw_end(w);
+}
+
 static void put_health(const struct api_config *config, const char *status, struct buf *out)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
     jsonw_set_text(&w, "status", status);
     jsonw_set_text(&w, "version", config->version);
+    put_identity(config, &w);
     put_sandbox(config, &w);
     jsonw_end(&w);
 }

@@ -33,9 +33,10 @@ struct api_config { /* copied; what it points to is borrowed */
     const struct metrics *metrics;
     struct audit *audit; /* NULL: there is none */
     const struct packages_config *packages;
-    const char *sandbox_level;                 /* that the machine grants; NULL: not known */
-    const char *sandbox_detail;                /* a sentence */
-    bool sandboxed;                            /* kernels have one, not the walls alone */
+    const char *sandbox_level;  /* that the machine grants; NULL: not known */
+    const char *sandbox_detail; /* a sentence */
+    bool sandboxed;             /* kernels have one, not the walls alone */
+    uid_t uid, kernel_uid;      /* the server's own, and that of kernels: two or one */
     const struct mcp_extension *mcp_extension; /* of /mcp, for tests (mcp_call.h); NULL: none */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };

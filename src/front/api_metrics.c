@@ -180,6 +180,12 @@ static void put_build(struct buf *out, const char *version)
     (void)buf_addf(out, "ipybox_build_info{version=\"%s\"} 1\n", version);
 }
 
+static void put_identity(struct buf *out, const struct api_config *c)
+{
+    put_one(out, "ipybox_server_uid_apart", "gauge",
+            "1: the server has a uid for itself, beside that of kernels.", c->uid != c->kernel_uid);
+}
+
 static void put_sandbox(struct buf *out, const struct api_config *c)
 {
     if (!c->sandbox_level)
@@ -204,6 +210,7 @@ void api_metrics_get(void *ctx, struct http_request *r)
     put_traffic(&out, api->http);
     put_gauges(&out, api);
     put_process(&out);
+    put_identity(&out, api->config);
     put_sandbox(&out, api->config);
     http_answer(r, 200, &type, 1, buf_text(&out), out.len);
 }

@@ -96,7 +96,7 @@ struct control *control_close(struct control *control)
     (void)loop_io_del(control->io);
     (void)fd_close(control->fd);
     if (control->path)
-        (void)unlink(control->path);
+        unixsock_remove(control->path);
     xfree(control->path);
     xfree(control);
     return NULL;

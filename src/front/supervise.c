@@ -388,7 +388,7 @@ struct supervise *supervise_close(struct supervise *s)
         end_client(s->first);
     (void)loop_io_del(s->io);
     (void)fd_close(s->fd);
-    (void)unlink(s->path);
+    unixsock_remove(s->path);
     xfree(s->path);
     xfree(s);
     return NULL;

@@ -588,7 +588,7 @@ struct toolsock *toolsock_close(struct toolsock *s)
     loop_timer_stop(s->config.loop, &s->pause);
     (void)loop_io_del(s->io);
     (void)fd_close(s->fd);
-    (void)unlink(s->path);
+    unixsock_remove(s->path);
     xfree(s->path);
     xfree(s);
     return NULL;

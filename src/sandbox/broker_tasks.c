@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/service.h"
 #include "sandbox/broker_parts.h"
 
 enum {
@@ -204,7 +205,7 @@ static bool is_under_way(const struct grant *grant)
     if (clock_ms() - grant->at > UNDER_WAY_MS)
         return false;
     if (!read_file(path, text, sizeof text))
-        return access(path, F_OK) == 0;
+        return may_access(path, F_OK);
     long call = strtol(text, &end, 10);
     return end == text || is_cloning(call);
 }

@@ -125,6 +125,7 @@ static void find_out(const struct filter_wants *w, bool holds[static WHEN__COUNT
     holds[WHEN_ALWAYS] = true;
     holds[WHEN_LISTENER] = w->listener;
     holds[WHEN_READS] = w->listener && w->reads;
+    holds[WHEN_MARKS] = holds[WHEN_READS] && w->marks;
     holds[WHEN_WRITES] = w->listener && w->writes;
     holds[WHEN_WRITES_ONLY] = w->listener && w->writes && !w->reads;
     holds[WHEN_MOVES] = w->listener && (w->reads || w->writes);

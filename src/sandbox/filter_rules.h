@@ -14,6 +14,7 @@
 enum filter_when {
     WHEN_ALWAYS,      /* in every sandbox */
     WHEN_READS,       /* every open is notified */
+    WHEN_MARKS,       /* but for marked ones */
     WHEN_WRITES,      /* what changes files is notified */
     WHEN_WRITES_ONLY, /* so, but reads are not */
     WHEN_MOVES,       /* reads or writes are notified */

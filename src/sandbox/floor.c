@@ -3,7 +3,9 @@
  * Two walks, one for what may be read and one for what may be written, each breadth first from the
  * root down the directories that a policy allows in part. Regular files beside a denied one get a
  * rule too: a sandbox without a broker reads them by it, and the kernel wants it to execute them.
- * They are not among the granted, for a file that takes the place of another has no rule. */
+ * They are not among the granted, for a file that takes the place of another has no rule. With a
+ * broker only programs get one: a rule stays with its file when somebody outside gives it a name
+ * that may not be read, and a marked open asks nobody about names (opens_mark.h). */
 #include "sandbox/floor.h"
 
 #include <dirent.h>
@@ -31,6 +33,7 @@ enum { MIXED_MAX = 4096, RULES_MAX = 65536 };
 struct floor {
     int ruleset;
     bool all_reads, all_writes; /* the policy restricts none */
+    bool brokered;
     struct floor_paths reads, writes;
 };
 
@@ -40,6 +43,7 @@ struct walk {
     bool (*may)(const struct policy *policy, const char *path);
     int ruleset;
     uint64_t rights;
+    bool programs_only; /* of the files in mixed directories */
     struct floor_paths *granted;
     struct floor_paths met; /* the directories of the queue */
     char **queue;           /* mixed directories, owned */
@@ -72,6 +76,13 @@ static void consider_dir(struct walk *w, int at, const char *name, const char *p
     }
 }
 
+static bool is_program(int at, const char *name)
+{
+    struct stat st;
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (!S_ISREG(st.st_mode) || st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
+}
+
 static void consider(struct walk *w, int at, const char *name, unsigned char type, const char *path)
 {
     if (type == DT_UNKNOWN) {
@@ -82,7 +93,8 @@ static void consider(struct walk *w, int at, const char *name, unsigned char typ
     }
     if (type == DT_DIR)
         consider_dir(w, at, name, path);
-    else if (type != DT_LNK && w->may(w->policy, path)) /* a link's target has its own rule */
+    else if (type != DT_LNK && w->may(w->policy, path) && /* a link's target has its own rule */
+             (!w->programs_only || is_program(at, name)))
         (void)add_rule(w, at, name, w->rights & OF_FILES);
 }
 
@@ -145,6 +157,7 @@ static void grant_reads(struct floor *floor, const struct policy *policy, uint64
                      .may = policy_may_read,
                      .ruleset = floor->ruleset,
                      .rights = READS & handled,
+                     .programs_only = floor->brokered,
                      .granted = &floor->reads};
     walk_begin(&w);
     start_at(&w, "/");
@@ -257,9 +270,10 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     return 0;
 }
 
-int floor_build(const struct policy *policy, struct floor **ret, struct err *e)
+int floor_build(const struct policy *policy, bool brokered, struct floor **ret, struct err *e)
 {
     struct floor *floor = new_floor();
+    floor->brokered = brokered;
     floor->all_reads = !policy_denies_reads(policy);
     floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
     int r = build(floor, policy, e);
@@ -285,6 +299,11 @@ struct floor *floor_free(struct floor *floor)
 int floor_ruleset(const struct floor *floor)
 {
     return floor->ruleset;
+}
+
+bool floor_holds_reads(const struct floor *floor)
+{
+    return floor->all_reads || floor->ruleset >= 0;
 }
 
 bool floor_grants_read(const struct floor *floor, const char *path)

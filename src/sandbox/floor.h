@@ -18,12 +18,17 @@
 int landlock_abi(void); /* 0: there is no Landlock */
 
 struct floor;
-MUST_CHECK int floor_build(const struct policy *policy, struct floor **ret, struct err *e);
+/* brokered: what the rules do not grant is asked of a broker, so they grant less. */
+MUST_CHECK int floor_build(const struct policy *policy, bool brokered, struct floor **ret,
+                           struct err *e);
 /* The walls without a policy: no tracing, signals or abstract sockets across the edge. */
 MUST_CHECK int floor_build_walls(struct floor **ret, struct err *e);
 struct floor *floor_free(struct floor *floor); /* NULL in, NULL out */
 
 int floor_ruleset(const struct floor *floor); /* lent; -1 without Landlock */
+
+/* Do the rules refuse every read that the policy denies? */
+bool floor_holds_reads(const struct floor *floor);
 
 /* Is this absolute, lexically clean path below a directory that the rules grant? */
 bool floor_grants_read(const struct floor *floor, const char *path);

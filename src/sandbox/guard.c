@@ -18,6 +18,7 @@ struct guard {
     struct sock_filter *filter;
     unsigned short filter_count;
     bool listener;
+    bool marks;
     struct sandbox_limits limits;
     int write_error;
     const struct net_proxies *proxies;
@@ -60,6 +61,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
         wants = (struct filter_wants){
             .listener = full,
             .reads = full && (policy_denies_reads(policy) || network),
+            .marks = guard->floor && floor_holds_reads(guard->floor),
             .writes = full,
             .network = network,
             .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
@@ -69,6 +71,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
         };
     }
     guard->listener = wants.listener;
+    guard->marks = wants.reads && wants.marks;
     return filter_build(&wants, &guard->filter, &guard->filter_count, e);
 }
 
@@ -80,7 +83,7 @@ int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *
     if (r == 0 && !guard->policy)
         r = floor_build_walls(&guard->floor, e);
     else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
-        r = floor_build(guard->policy, &guard->floor, e);
+        r = floor_build(guard->policy, spec->level == SANDBOX_FULL, &guard->floor, e);
     if (r == 0)
         r = make_filter(spec, guard, e);
     if (r < 0)
@@ -181,6 +184,11 @@ void guard_set_proxies(struct guard *guard, const struct net_proxies *proxies)
 bool guard_has_broker(const struct guard *guard)
 {
     return guard->broker != NULL;
+}
+
+bool guard_takes_marks(const struct guard *guard)
+{
+    return guard->marks;
 }
 
 long guard_task_refusals(const struct guard *guard)

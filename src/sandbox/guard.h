@@ -34,6 +34,8 @@ MUST_CHECK int guard_accept(struct guard *guard, int sock, int wait_ms,
                             struct err *e);
 
 bool guard_has_broker(const struct guard *guard);
+/* Opens for reading wait for the broker, but for those that are marked (opens_mark.h). */
+bool guard_takes_marks(const struct guard *guard);
 /* How often the limit of tasks was met. */
 long guard_task_refusals(const struct guard *guard);
 

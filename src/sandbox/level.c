@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 #include "base/unixsock.h"
 #include "sandbox/floor.h"
 #include "sandbox/landlock_abi.h"
@@ -203,6 +204,9 @@ static int play_broker(void *ctx)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    int r = service_give_up();
+    if (r < 0)
+        return -r;
     if (syscall(SYS_capset, &head, none) < 0)
         return errno;
     struct tried tried = {0};

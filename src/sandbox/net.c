@@ -127,6 +127,7 @@ static void write_hosts(struct net *net, struct buf *text)
     }
 }
 
+/* opens.c knows the names too. */
 int net_virtual_file(struct net *net, const char *path)
 {
     drop_buf struct buf text = BUF_INIT(TEXT_MAX);

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdalign.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/service.h"
 #include "sandbox/shim.h"
 
 enum {
@@ -23,6 +25,8 @@ enum {
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
     FD_SCAN_MAX = 65536,
+    LAUNCH_STACK = 64 * 1024,
+    LAUNCH_FAILED = 127,
 };
 
 struct spawner {
@@ -261,41 +265,60 @@ static void on_control(void *ctx, unsigned events)
     }
 }
 
-static int prepare_actions(posix_spawn_file_actions_t *actions, const char *cwd,
-                           const struct ends *ends)
+struct launch {          /* what a process is started with */
+    const char *program; /* without a slash it is looked up in our PATH */
+    const char *cwd;     /* NULL: ours */
+    const struct ends *ends;
+    char *const *argv, *const *envp;
+    int error; /* of the step that failed */
+};
+
+/* Under the number, and open behind the exec. */
+static bool put(int fd, int number)
 {
-    int r = ends->input < 0 ? posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0)
-                            : posix_spawn_file_actions_adddup2(actions, ends->input, 0);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, ends->output, 1);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions,
-                                             ends->errors < 0 ? ends->output : ends->errors, 2);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, ends->control, SHIM_FD);
-    if (r == 0 && ends->spec >= 0)
-        r = posix_spawn_file_actions_adddup2(actions, ends->spec, SPEC_FD);
-    if (r == 0 && cwd)
-        r = posix_spawn_file_actions_addchdir_np(actions, cwd);
-    return r;
+    return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;
 }
 
-/* posix_spawn and not fork: libzmq's threads may hold the allocator's lock at this moment. */
-static int spawn(const char *program, bool search, const posix_spawn_file_actions_t *actions,
-                 const char **argv, const char *const *envp, pid_t *ret_pid)
+static bool put_ends(const struct ends *ends)
 {
-    posix_spawnattr_t attr;
+    int input = ends->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : ends->input;
+    return input >= 0 && put(input, STDIN_FILENO) && put(ends->output, STDOUT_FILENO) &&
+           put(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
+           put(ends->control, SHIM_FD) && (ends->spec < 0 || put(ends->spec, SPEC_FD));
+}
+
+/* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
+ * data alone. The server's own uid protects it until the last moment, and does not go on. */
+__attribute__((no_sanitize("address"))) static int become(void *ctx)
+{
+    struct launch *launch = ctx;
     sigset_t none;
     sigemptyset(&none);
-    (void)posix_spawnattr_init(&attr);
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setsigmask(&attr, &none);
-    char *const *words = (char *const *)(size_t)argv, *const *variables =
-                                                          (char *const *)(size_t)envp;
-    int r = search ? posix_spawnp(ret_pid, program, actions, &attr, words, variables)
-                   : posix_spawn(ret_pid, program, actions, &attr, words, variables);
-    (void)posix_spawnattr_destroy(&attr);
-    return -r;
+    bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
+                 setpgid(0, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+    int r = ready ? service_give_up() : -errno;
+    if (r == 0)
+        (void)execvpe(launch->program, launch->argv, launch->envp);
+    launch->error = r < 0 ? -r : errno;
+    _exit(LAUNCH_FAILED);
+}
+
+/* clone(2) as posix_spawn(3) has it, which cannot change ids. Not fork: libzmq's threads may hold
+ * the allocator's lock at this moment. No signal may find us in two processes. */
+static int spawn(struct launch *launch, pid_t *ret_pid)
+{
+    alignas(16) static char stack[LAUNCH_STACK];
+    sigset_t all, before;
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = clone(become, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
+    int r = pid < 0 ? -errno : -launch->error;
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (r == 0)
+        *ret_pid = pid;
+    while (r < 0 && pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return r;
 }
 
 static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pid_t *ret_pid)
@@ -314,13 +337,12 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
     }
     argv[at++] = "--";
     memcpy(&argv[at], spec->argv, n * sizeof *argv);
-    posix_spawn_file_actions_t actions;
-    int r = -posix_spawn_file_actions_init(&actions);
-    if (r == 0)
-        r = -prepare_actions(&actions, spec->cwd, ends);
-    if (r == 0)
-        r = spawn("/proc/self/exe", false, &actions, argv, spec->envp, ret_pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    struct launch launch = {.program = "/proc/self/exe",
+                            .cwd = spec->cwd,
+                            .ends = ends,
+                            .argv = (char *const *)(size_t)argv,
+                            .envp = (char *const *)(size_t)spec->envp};
+    int r = spawn(&launch, ret_pid);
     xfree(argv);
     return r;
 }
@@ -331,14 +353,12 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
     (void)spawner;
     drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
     const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
-    posix_spawn_file_actions_t actions;
-    int r = -posix_spawn_file_actions_init(&actions);
-    if (r == 0)
-        r = moved < 0 ? -errno : -prepare_actions(&actions, spec->cwd, &ends);
-    if (r == 0)
-        r = spawn(spec->argv[0], true, &actions, (const char **)(size_t)spec->argv, spec->envp,
-                  ret_pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    struct launch launch = {.program = spec->argv[0],
+                            .cwd = spec->cwd,
+                            .ends = &ends,
+                            .argv = (char *const *)(size_t)spec->argv,
+                            .envp = (char *const *)(size_t)spec->envp};
+    int r = moved < 0 ? -errno : spawn(&launch, ret_pid);
     return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
 }
 

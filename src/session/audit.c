@@ -13,12 +13,14 @@
 
 #include "base/alloc.h"
 #include "base/jsonw.h"
+#include "base/service.h"
 #include "session/audit_chain.h"
 
 struct audit {
     struct audit_config config;
     char *path; /* resolved, but for its last part */
     int fd;
+    bool is_service; /* it is the service uid's, and so may its folder be */
     dev_t dev;
     ino_t ino;
     uint64_t size; /* of the file as it was written here */
@@ -221,12 +223,20 @@ char *audit_package(const char *package)
                      (int)(host + place - rest), rest, host[place] ? "?***" : "");
 }
 
+static int look_at(const struct audit *a, struct stat *ret)
+{
+    if (!a->is_service)
+        return lstat(a->path, ret);
+    drop_service struct service service = service_enter();
+    return lstat(a->path, ret);
+}
+
 /* Somebody else has been there. What ends is still written: that the chain is broken stays. */
 static void look_at_file(struct audit *a)
 {
     struct stat st;
     drop_str char *text = NULL;
-    if (lstat(a->path, &st) < 0)
+    if (look_at(a, &st) < 0)
         text = xstrdup("it is gone");
     else if (st.st_dev != a->dev || st.st_ino != a->ino)
         text = xstrdup("it is another file");
@@ -273,10 +283,38 @@ static int find_path(struct audit *a, struct err *e)
     return 0;
 }
 
+static int open_path(const char *path)
+{
+    return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+static int open_as_service(const char *path)
+{
+    drop_service struct service service = service_enter();
+    return open_path(path);
+}
+
+/* The service uid's, where that may write; else one that code in kernels may write, too. */
+static int open_as_who_may(struct audit *a)
+{
+    if (!service_there())
+        return open_path(a->path);
+    int fd = open_as_service(a->path);
+    a->is_service = fd >= 0;
+    if (fd >= 0 || (errno != EACCES && errno != EPERM))
+        return fd;
+    fd = open_path(a->path);
+    if (fd >= 0)
+        say(a, LOG_WARNING,
+            "it has the uid of code in kernels; in a folder of the server's own, "
+            "such as /var/log/ipybox, it has not");
+    return fd;
+}
+
 static int open_file(struct audit *a, struct err *e)
 {
     struct stat st;
-    a->fd = open(a->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    a->fd = open_as_who_may(a);
     if (a->fd < 0 || fstat(a->fd, &st) < 0)
         return err_set(e, -errno, "%s", errno == ELOOP ? "it is a link" : strerror(errno));
     if (!S_ISREG(st.st_mode) || st.st_nlink != 1)

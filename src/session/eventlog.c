@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/random.h"
+#include "base/service.h"
 
 const char *const logged_names[LOGGED__COUNT] = {
     [LOGGED_BEGIN] = "begin",       [LOGGED_STDOUT] = "stdout", [LOGGED_STDERR] = "stderr",
@@ -117,6 +118,7 @@ static bool write_at(int fd, uint64_t offset, const void *bytes, size_t n)
 /* A file without a name; overlayfs has none before Linux 6.1, so one loses its name at once. */
 static int open_unnamed(const char *dir)
 {
+    drop_service struct service service = service_enter();
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/service.h"
 
 enum {
     CONNECTIONS_KEPT = 64,
@@ -326,7 +327,7 @@ static int use_authorities(struct http_client *client, CURL *easy, struct err *e
     }
     if (client->authorities.len == 0) {
         drop_buf struct buf all = BUF_INIT(HTTP_CA_MAX);
-        int r = access(from, F_OK) == 0 ? read_file(&all, from, e) : 0;
+        int r = may_access(from, F_OK) ? read_file(&all, from, e) : 0;
         if (r == 0)
             r = read_file(&all, client->ca_file, e);
         if (r < 0)

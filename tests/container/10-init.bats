@@ -255,6 +255,18 @@ PY
 PY
 }
 
+@test "kill -9 of an init that is not process 1 takes the server along, which has a uid of its own" {
+    start_box --entrypoint bash -- -c 'ipybox init serve --audit-log /var/log/ipybox/log & sleep 1000'
+    executes() { docker exec "$id" ipybox exec 1 >/dev/null 2>&1; }
+    wait_for 60 executes     # by then it has been its own user for moments, at each of which the kernel forgets the signal
+    box exec "$id" sh -c 'server=$(ipybox health | grep -o "\"pid\":[0-9]*" | cut -d : -f 2)
+        kill -9 "$(grep PPid "/proc/$server/status" | cut -f 2)"'
+    all_gone() { ! docker exec "$id" sh -c 'cat /proc/[0-9]*/comm' | grep -qE 'ipybox|python'; }
+    wait_for 20 all_gone
+    box kill "$id"
+    end_box
+}
+
 @test "killing a kernel leaves no zombie and no orphan" {
     drive <<'PY'
         runs("""

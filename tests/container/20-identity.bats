@@ -34,7 +34,7 @@ refused()
     assert_equal "$output" ""
 }
 
-@test "all but process 1 runs as the owner of the workspace, and its files are the owner's" {
+@test "all but process 1 opens files as the owner of the workspace, and what it makes is the owner's" {
     workspace 1234:5678
     drive -v "$workspace:/app/workspace" <<'PY'
         prints("""
@@ -49,6 +49,166 @@ refused()
         equal(running, {(1234, 5678, 0)})
 PY
     assert_equal "$(find "$workspace" -mindepth 1 -printf '%U:%G\n' | sort | uniq -c | tr -s ' ')" " 7 1234:5678"
+}
+
+# Prints which of these acts on the server whoever runs it can do: python3 - PID.
+attack='
+import glob, os, resource, sys
+pid = int(sys.argv[1])
+control, = glob.glob("/run/ipybox/*/control.sock")
+def signal(): os.kill(pid, 0)
+def limits(): resource.prlimit(pid, resource.RLIMIT_NOFILE)
+def environment(): open(f"/proc/{pid}/environ").read()
+def memory(): open(f"/proc/{pid}/mem", "rb")
+def new(): os.close(os.open(os.path.dirname(control) + "/new", os.O_CREAT | os.O_EXCL))
+def remove(): os.unlink(os.path.dirname(control) + "/new")
+def rename(): os.rename(control, control + "2"); os.rename(control + "2", control)
+def replace(): os.rename(os.path.dirname(control), "/run/ipybox/away"); os.rename("/run/ipybox/away", os.path.dirname(control))
+for act in signal, limits, environment, memory, new, remove, rename, replace:
+    try:
+        act()
+        print(act.__name__, end=" ")
+    except OSError:
+        pass
+'
+
+@test "who has the uid of cells reaches neither the server's process nor its sockets; with --user it does" {
+    { echo "attack = '''$attack'''"; cat <<'PY'
+prints("1", 1)
+equal(inside("python3", "-", str(server().pid), user="1000:1000", stdin=attack), "")
+prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "")
+equal(healthy(), True)
+PY
+    } > "$BATS_TEST_TMPDIR/root"
+    drive < "$BATS_TEST_TMPDIR/root"
+    { echo "attack = '''$attack'''"; cat <<'PY'
+prints("1", 1)
+equal(server().uids, [4321] * 4)
+equal(inside("python3", "-", str(server().pid), user="4321:4321", stdin=attack), "signal limits new remove rename replace ")
+prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "new remove rename replace")
+matches(log(), "identity: the server has the uid of kernels, 4321: it was not started as root")
+PY
+    } > "$BATS_TEST_TMPDIR/user"
+    drive --user 4321:4321 < "$BATS_TEST_TMPDIR/user"
+}
+
+@test "the server has a uid for itself, nothing that it starts has it, and its files in the workspace are the owner's" {
+    workspace 1234:5678
+    drive -v "$workspace:/app/workspace" -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
+        --kernel-gateway-port 8888 <<'PY'
+        # pip is there for a moment only: it tells by itself.
+        runs(r"""
+            import os, site
+            os.makedirs(site.getusersitepackages(), exist_ok=True)
+            with open(site.getusersitepackages() + "/usercustomize.py", "w") as file:
+                file.write("words = open('/proc/self/cmdline').read().split(chr(0))\n"
+                           "uids = open('/proc/self/status').read().split('Uid:')[1].split()[:4]\n"
+                           "print(words[1:3], uids, file=open('/app/workspace/ran', 'a'))")
+        """)
+        tool("install_package", package_name="/no/such.whl")
+        prints("any(line == \"['-m', 'pip'] ['1234', '1234', '1234', '1234']\" for line in open('/app/workspace/ran').read().splitlines())", True)
+        registers("demo")
+        runs("from mcptools.demo import echo; echo.run(echo.Params(text='x'))")
+        runs(SHOW_PNG)
+        runs("print('x' * 6000)")
+        call = "import urllib.request; urllib.request.urlopen('http://localhost:8888/api').read()"
+        wait_for("the gateway", lambda: subprocess.run(["docker", "exec", box.name, "python3", "-c", call],
+                                                       capture_output=True).returncode == 0)
+        prints("import subprocess; print(subprocess.check_output(['grep', 'Uid', '/proc/self/status'], text=True).split()[1:])",
+               ["1234"] * 4)
+        equal(server().uids, [731, 1234, 731, 1234])
+        others = [p for p in processes() if p.pid != 1 and not p.is_server]
+        equal({tuple(p.uids) for p in others}, {(1234,) * 4})
+        for word in "shim", "ipybox_kernel.template", "/tools/tool_server.py", "ipybox_gateway":
+            equal((word, any(word in p.words for p in others)), (word, True))
+        matches(log(), "identity: the server has uid 731 for itself; kernels have uid 1234")
+        equal(inside("sh", "-c", "cd /run/ipybox/731 && stat -c '%n %U %a' . *.sock user").split(),
+              ". ipybox-server 711 api.sock ipybox-server 666 control.sock ipybox-server 666 gateway.sock "
+              "ipybox-server 666 tools.sock ipybox-server 666 user ipybox-server 1770".split())
+PY
+    assert_equal "$(find "$workspace" ! -uid 1234)" ""
+}
+
+@test "the uid of the server's own is another one where the cells have it" {
+    drive -e PUID=731 <<'PY'
+        prints("import os; os.getresuid()", "(731, 731, 731)")
+        equal(server().uids, [732, 731, 732, 731])
+PY
+}
+
+@test "the server has its uid without new privileges, and with SETUID and SETGID alone" {
+    drive --security-opt no-new-privileges <<'PY'
+        prints("import os; os.getresuid()", "(1000, 1000, 1000)")
+        equal((server().uids, server().capabilities), ([731, 1000, 731, 1000], 0))
+        equal(healthy(), True)
+PY
+    drive --cap-drop ALL --cap-add SETUID --cap-add SETGID --read-only --tmpfs /tmp <<'PY'
+        prints("import os; os.getresuid()", "(1000, 1000, 1000)")
+        equal((server().uids, server().capabilities), ([731, 1000, 731, 1000], 0))
+        equal(next(p.uids for p in processes() if p.pid == 1), [731, 1000, 731, 1000])
+        equal(healthy(), True)
+        equal(inside("ipybox", "exec", "6 * 7"), "42\n")
+        equal(inside("ipybox", "exec", "6 * 7", user="1000"), "42\n")
+PY
+}
+
+@test "where a user namespace has no number for it the server has none, and says so" {
+    workspace 100004:100004
+    drive "${rootless[@]}" -v "$workspace:/app/workspace" -- /rootless.py 0,1000,1 1,100000,600 65534,165533,1 -- ipybox init <<'PY'
+        prints("import os; os.getresuid()", "(5, 5, 5)")
+        matches(log(), "identity: the server has the uid of kernels, 5: this user namespace has no number for one")
+PY
+}
+
+@test "a runtime directory that only the cells' user can make is theirs, and the server says so" {
+    workspace 1234:1234
+    drive -v "$workspace:/app/workspace" -e IPYBOX_RUNTIME_DIR=/app/workspace/run <<'PY'
+        prints("1", 1)
+        equal(server().uids, [1234] * 4)
+        matches(log(), "WARNING identity: no uid for the server alone: as uid 731: IPYBOX_RUNTIME_DIR: /app/workspace/run: Permission")
+        equal(inside("stat", "-c", "%u %a", "/app/workspace/run"), "1234 700\n")
+PY
+}
+
+# readyz - what the server in $id says of itself.
+readyz()
+{
+    timeout 60 docker exec "$id" python3 -c '
+import urllib.request
+print(urllib.request.urlopen("http://localhost:8080/readyz").read().decode())
+print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 2>/dev/null
+}
+
+@test "a server that was killed makes room for the next one in the same container" {
+    local pid kernel
+    start_box -- serve
+    wait_for 60 readyz
+    assert_match "$(readyz)" '"identity":\{"server":731,"kernels":1000,"apart":true\}'
+    assert_match "$(readyz)" $'\nipybox_server_uid_apart 1\n'
+    kernel=$(docker exec "$id" sh -c 'ls -d /run/ipybox/731/user/k*' | head -n 1)
+    pid=$(docker exec "$id" ipybox health | grep -o '"pid":[0-9]*')
+    box exec "$id" sh -c "kill -9 ${pid#*:}"
+    box wait "$id"
+    assert_equal "$output" 137
+    box start "$id"
+    wait_for 60 readyz
+    box exec "$id" ipybox exec 'import os; os.getresuid()'
+    assert_equal "$output" "(1000, 1000, 1000)"
+    box exec "$id" test -e "$kernel"
+    assert_equal "$status" 1
+    box exec "$id" ipybox approve
+    assert_equal "$status" 0
+    box stop "$id"
+    box cp "$id:/run/ipybox/731" "$BATS_TEST_TMPDIR/left"
+    assert_equal "$(find "$BATS_TEST_TMPDIR/left" ! -type d)" ""
+    end_box
+    assert_equal "$status" 0
+    start_box --user 4321:4321 -- serve
+    wait_for 60 readyz
+    assert_match "$(readyz)" '"identity":\{"server":4321,"kernels":4321,"apart":false\}'
+    assert_match "$(readyz)" $'\nipybox_server_uid_apart 0\n'
+    box stop "$id"
+    end_box
 }
 
 @test "process 1 keeps no right but to signal others" {

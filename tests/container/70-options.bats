@@ -178,9 +178,15 @@ PY
 @test "a second server in the same container is refused, the first goes on" {
     drive <<'PY'
         prints("x = 1", "")
-        runtime = inside("bash", "-c", "echo {/run,/tmp,/dev/shm}/ipybox/1000/").split()
-        runtime = next(path for path in runtime if inside("ls", path, check=False))
-        start = ["exec", "-u", "1000", "-e", f"IPYBOX_RUNTIME_DIR={runtime}", box.name]
+        start = ["exec", "-u", "1000", "-e", "IPYBOX_RUNTIME_DIR=/run/ipybox/731", box.name]
+        second = docker(*start, "bash", "-c", "ipybox < /dev/null 2>&1; echo status $?")
+        matches(second, "/run/ipybox/731: belongs to uid 731, not to uid 1000.*status 2")
+        prints("x", 1)
+        equal(healthy(), True)
+PY
+    drive --user 1000:1000 <<'PY'
+        prints("x = 1", "")
+        start = ["exec", "-u", "1000", "-e", "IPYBOX_RUNTIME_DIR=/run/ipybox/1000", box.name]
         second = docker(*start, "bash", "-c", "ipybox < /dev/null 2>&1; echo status $?")
         matches(second, "control.sock.*status 2")
         prints("x", 1)

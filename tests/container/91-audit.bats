@@ -69,6 +69,24 @@ last [0-9a-f]{64}"
     assert_match "$errors" "line 4: its hash is not that of its content"
 }
 
+@test "code in a cell cannot touch an audit log that is the server's own, and can one that is the cells'" {
+    drive -- --audit-log /var/log/ipybox/log <<'PY'
+        for code in ("open('/var/log/ipybox/log', 'a')", "open('/var/log/ipybox/log')", "os.unlink('/var/log/ipybox/log')",
+                     "os.rename('/var/log/ipybox/log', '/tmp/log')", "open('/var/log/ipybox/new', 'w')"):
+            fails("import os; " + code, "PermissionError")
+        equal(inside("stat", "-c", "%a %U", "/var/log/ipybox/log"), "600 ipybox-server\n")
+        matches(inside("ipybox", "audit", "verify", "/var/log/ipybox/log"), "OK, 12 records")
+PY
+    local log=$BATS_TEST_TMPDIR/own/log
+    mkdir "${log%/*}"
+    as_root chown 1000:1000 "${log%/*}"
+    drive -v "${log%/*}:/audit" -- --audit-log /audit/log <<'PY'
+        wait_for_log("WARNING audit: the audit log /audit/log: it has the uid of code in kernels")
+        prints("open('/audit/log', 'a').write('x')", 1)
+        fails("1", "audit log")
+PY
+}
+
 @test "an audit log in the workspace, where code writes, is refused" {
     run_box -- --audit-log /app/workspace/log
     assert_equal "$status" 2

@@ -138,16 +138,22 @@ listening = {line[6] for line in lines if line[3] == "00010000"}
 mine = {os.readlink(name) for name in glob.glob("/proc/self/fd/*") if os.path.islink(name)}
 print(len(listening), {f"socket:[{inode}]" for inode in listening} & mine)'
     assert_equal "$output" "1 set()"
-    # A cell takes the place of the socket: root is not deceived.
+    # A cell cannot take the place of the socket.
+    cli exec 'os.rename(path, path + ".real")'
+    assert_equal "$status" 1
+    assert_match "$errors" 'PermissionError'
+    # One of its own beside it, where a server that was not started as root has it: root is not deceived.
     cli exec '
-os.rename(path, path + ".real")
-fake = socket.socket(socket.AF_UNIX); fake.bind(path); fake.listen()
+os.mkdir("/run/ipybox/1000")
+fake = socket.socket(socket.AF_UNIX); fake.bind("/run/ipybox/1000/api.sock"); fake.listen()
 import threading
 def serve():
     while True: fake.accept()[0].close()
 threading.Thread(target=serve, daemon=True).start()'
     assert_equal "$status" 0
     cli approve
+    assert_equal "$status $output" "0 "
+    box exec -e IPYBOX_RUNTIME_DIR=/run/ipybox/1000 "$id" ipybox approve
     assert_equal "$status $output" "1 "
     assert_match "$errors" 'code in kernels has the uid of what answers here'
     end_server

@@ -124,7 +124,8 @@ class Process(NamedTuple):
     pid: int
     ppid: int
     state: str
-    uid: int
+    uid: int  # the effective one
+    uids: list[int]  # real, effective, saved, of files
     gid: int
     pss: int  # bytes; 0 unless the container has --cap-add SYS_PTRACE
     peak: int  # bytes: the most that was ever resident

@@ -22,6 +22,7 @@ def look(pid: int) -> dict[str, Any]:
         "ppid": int(status["PPid"]),
         "state": status["State"][0],
         "uid": int(status["Uid"].split()[1]),
+        "uids": [int(uid) for uid in status["Uid"].split()],
         "gid": int(status["Gid"].split()[1]),
         "pss": pss,
         "peak": int(status.get("VmHWM", "0 kB").split()[0]) * 1024,

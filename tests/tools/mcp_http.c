@@ -106,7 +106,7 @@ static void open_loop(struct err *e)
 static void open_sessions(struct err *e)
 {
     struct program *p = &program;
-    check(identity_runtime_dir(p->runtime_dir, e), e);
+    check(identity_runtime_dir(false, p->runtime_dir, e), e);
     drop_str char *socket = server_tools_socket(p->runtime_dir);
     struct environment_config environment = {.workspace = p->options.workspace,
                                              .tool_socket = socket,

@@ -8,6 +8,8 @@
 
 #include <acutest.h>
 
+#include "../as_service.h"
+
 static void pair(int *ends)
 {
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
@@ -68,11 +70,40 @@ static void the_end_of_the_other_side_is_an_error_of_its_own(void)
     TEST_CHECK(unixsock_send(ends[1], "x", 1, NULL, 0, 0) == -EPIPE);
 }
 
+static void listen_as_service(const char *dir)
+{
+    struct stat st;
+    struct sockaddr_un to;
+    char own[64], path[80];
+    int fd = -1, client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    make_of_service(dir, own, sizeof own);
+    (void)snprintf(path, sizeof path, "%s/sock", own);
+    (void)umask(077);
+    HOLDS(unixsock_listen(path, 1, &fd, NULL) == 0 && unixsock_address(path, &to, NULL) == 0);
+    HOLDS(connect(client, (struct sockaddr *)(void *)&to, sizeof to) < 0); /* 0700 is not for us */
+    struct service service = service_enter();
+    HOLDS(lstat(path, &st) == 0 && st.st_uid == SERVICE && (st.st_mode & 07777) == 0666);
+    HOLDS(chmod(own, 0711) == 0);
+    service_leave(&service);
+    HOLDS(connect(client, (struct sockaddr *)(void *)&to, sizeof to) == 0);
+    HOLDS(unlink(path) < 0);
+    unixsock_remove(path);
+    HOLDS(lstat(path, &st) < 0 && errno == ENOENT);
+    remove_of_service(own);
+}
+
+static void a_servers_own_uid_has_the_socket_and_others_connect(void)
+{
+    as_service(listen_as_service);
+}
+
 TEST_LIST = {
     {"a message brings its bytes and descriptors", a_message_brings_its_bytes_and_descriptors},
     {"of a message that is not as expected nothing stays open",
      of_a_message_that_is_not_as_expected_nothing_stays_open},
     {"the end of the other side is an error of its own",
      the_end_of_the_other_side_is_an_error_of_its_own},
+    {"a server's own uid has the socket and others connect",
+     a_servers_own_uid_has_the_socket_and_others_connect},
     {NULL, NULL},
 };

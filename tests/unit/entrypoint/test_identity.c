@@ -356,6 +356,44 @@ static void the_identity_is_decided_by_the_facts(void)
     }
 }
 
+static const struct {
+    const char *name;
+    uid_t euid, owner;
+    const char *puid, *uid_map;
+    uid_t service;
+} services[] = {
+    {"the server has a uid for itself", 0, 1001, NULL, "", 731},
+    {"another one where the cells have that", 0, 731, NULL, HOST, 732},
+    {"the same, as asked for", 0, 1001, "731", HOST, 732},
+    {"none when it is not root's to give", 1001, 1001, NULL, "", 0},
+    {"not as 731 either", 731, 731, NULL, "", 0},
+    {"none for a namespace's root", 0, 0, NULL, SINGLE, 0},
+    {"none that has no number in the namespace", 0, 5, NULL, "0 1000 1\n1 100000 700\n", 0},
+    {"one that has", 0, 5, NULL, ROOTLESS, 731},
+};
+
+static void the_servers_own_uid_is_nobody_elses(void)
+{
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+        struct identity_facts f = {.workspace = "/w",
+                                   .euid = services[i].euid,
+                                   .workspace_uid = services[i].owner,
+                                   .workspace_gid = services[i].owner,
+                                   .workspace_mode = S_IFDIR,
+                                   .workspace_open_to_root = true,
+                                   .puid = services[i].puid,
+                                   .capabilities = ALL};
+        (void)snprintf(f.uid_map, sizeof f.uid_map, "%s", services[i].uid_map);
+        struct identity got;
+        struct err e = ERR_NONE;
+        TEST_CASE(services[i].name);
+        TEST_CHECK_(identity_decide(&f, &got, &e) == 0, "%s", e.msg);
+        TEST_CHECK_(got.service == services[i].service, "%u", got.service);
+        TEST_CHECK((got.lack == NULL) == (got.service != 0));
+        TEST_CHECK(!got.service || got.service != got.uid);
+    }
+}
+
 static void supplementary_groups_are_kept_but_for_roots(void)
 {
     struct identity_facts f = {.workspace = "/w",
@@ -414,6 +452,7 @@ static void a_umask_is_octal(void)
 
 TEST_LIST = {
     TEST(the_identity_is_decided_by_the_facts),
+    TEST(the_servers_own_uid_is_nobody_elses),
     TEST(supplementary_groups_are_kept_but_for_roots),
     TEST(a_workspace_that_is_no_directory_is_refused),
     TEST(a_umask_is_octal),

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,8 +40,12 @@ static void remove_runtime_dirs(unsigned uid)
 {
     char path[128];
     for (size_t i = 0; identity_runtime_base(i); i++) {
-        (void)snprintf(path, sizeof path, "%s/%u/home", identity_runtime_base(i), uid);
-        (void)rmdir(path);
+        static const char *const parts[] = {"/user/home", "/user", "/home"};
+        for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+            (void)snprintf(path, sizeof path, "%s/%u%s", identity_runtime_base(i), uid,
+                           parts[part]);
+            (void)rmdir(path);
+        }
         (void)snprintf(path, sizeof path, "%s/%u", identity_runtime_base(i), uid);
         (void)rmdir(path);
         (void)rmdir(identity_runtime_base(i));
@@ -129,6 +136,59 @@ static void roots_exec_brings_no_capability_back(void)
         TEST_CHECK(in_child(exec_and_look, NULL) == 0);
 }
 
+/* As `init` and the server do it, without the exec between. */
+static int hand_over_and_look(void *arg)
+{
+    const struct identity *id = arg;
+    struct err e = ERR_NONE;
+    uid_t uid[3];
+    char line[128];
+    int sig = 0;
+    if (identity_confine_init(id, false, &e) < 0 || identity_hand_over(id, getppid(), &e) < 0 ||
+        status_line("CapPrm:", line, sizeof line) < 0 || !strstr(line, "\t00000000000001c0"))
+        return 1; /* SETGID, SETUID, SETPCAP */
+    if (identity_take_over(&e) < 0) {
+        (void)dprintf(2, "%s\n", e.msg);
+        return 2;
+    }
+    if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || uid[0] != id->service || uid[1] != id->uid ||
+        uid[2] != id->service || getegid() != id->gid)
+        return 3;
+    gid_t groups[8];
+    if (getgroups(8, groups) != 1 || groups[0] != 44 || !without_capabilities())
+        return 4;
+    if (prctl(PR_GET_PDEATHSIG, &sig, 0, 0, 0) < 0 || sig != SIGKILL || getenv("IPYBOX_IDENTITY"))
+        return 5;
+    return setuid(0) == 0 ? 6 : 0;
+}
+
+static void a_server_takes_over_two_uids_and_no_right(void)
+{
+    if (!root())
+        return;
+    struct identity id = {
+        .uid = 4711, .gid = 4712, .service = 731, .groups = {44}, .group_count = 1, .change = true};
+    int got = in_child(hand_over_and_look, &id);
+    TEST_CHECK_(got == 0, "%d", got);
+}
+
+static int take_over(void *arg)
+{
+    struct err e = ERR_NONE;
+    (void)setenv("IPYBOX_IDENTITY", arg, 1);
+    return identity_take_over(&e) < 0 ? 0 : 1;
+}
+
+static void what_process_1_has_not_written_is_not_taken_over(void)
+{
+    static char *const texts[] = {"", "x", "1 2 3", "1 0 4711 4711", "1 731 0 0", "1 731 4711 9 -"};
+    char stranger[64];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        TEST_CHECK_(in_child(take_over, texts[i]) == 0, "%s", texts[i]);
+    (void)snprintf(stranger, sizeof stranger, "%d 731 4711 4711", (int)getpid() + 1);
+    TEST_CHECK(in_child(take_over, stranger) == 0); /* it is not the parent */
+}
+
 static int claim_a_wrong_identity(void *arg)
 {
     (void)arg;
@@ -182,7 +242,7 @@ static int prepare(void *arg)
 {
     struct identity id;
     struct err e = ERR_NONE;
-    if (identity_prepare(arg, &id, &e) < 0) {
+    if (identity_prepare(arg, false, &id, &e) < 0) {
         TEST_MSG("%s", e.msg);
         return strstr(e.msg, "cannot be written by uid 1000 gid 1000") ? 10 : 1;
     }
@@ -222,6 +282,86 @@ static void a_closed_workspace_is_refused_with_what_to_do(void)
     remove_runtime_dirs(1000);
 }
 
+static int user_acts(const char *runtime)
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/user/k", runtime);
+    if (mkdir(path, 0700) < 0 || rmdir(path) < 0)
+        return 21;
+    (void)snprintf(path, sizeof path, "%s/mine", runtime);
+    if (mkdir(path, 0700) == 0)
+        return 22;
+    (void)snprintf(path, sizeof path, "%s/sock", runtime);
+    return unlink(path) == 0 || rename(path, "/tmp/sock") == 0 ? 23 : 0;
+}
+
+static int as_user(void *arg)
+{
+    const struct identity *id = arg;
+    struct identity user = *id;
+    user.service = 0;
+    return identity_apply_in_child(&user, NULL) < 0 ? 20 : user_acts(getenv("IPYBOX_RUNTIME_DIR"));
+}
+
+static int prepare_server(void *arg)
+{
+    struct identity id;
+    struct stat st;
+    struct err e = ERR_NONE;
+    char path[160];
+    if (identity_prepare(arg, true, &id, &e) < 0 || id.uid != 4711 || id.service != 731)
+        return 1;
+    const char *dir = getenv("IPYBOX_RUNTIME_DIR");
+    if (!dir || stat(dir, &st) < 0 || st.st_uid != 731 || (st.st_mode & 07777) != 0711)
+        return 2;
+    (void)snprintf(path, sizeof path, "%s/sock", dir);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (identity_bind(&id, fd, path, &e) < 0 || stat(path, &st) < 0 || st.st_uid != 731 ||
+        (st.st_mode & 07777) != 0666)
+        return 3;
+    int r = in_child(as_user, &id);
+    (void)unlink(path);
+    return r;
+}
+
+static void a_server_has_a_directory_that_the_user_cannot_change(void)
+{
+    if (!root())
+        return;
+    char *dir = scratch();
+    TEST_ASSERT(chown(dir, 4711, 4711) == 0);
+    int got = in_child(prepare_server, dir);
+    TEST_CHECK_(got == 0, "%d", got);
+    TEST_CHECK(rmdir(dir) == 0);
+    remove_runtime_dirs(731);
+}
+
+static int prepare_below_the_users(void *arg)
+{
+    struct identity id;
+    struct err e = ERR_NONE;
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/run", (char *)arg);
+    (void)setenv("IPYBOX_RUNTIME_DIR", path, 1);
+    return identity_prepare(arg, true, &id, &e) == 0 && id.uid == 4711 ? (int)id.service : 255;
+}
+
+static void where_its_directory_cannot_be_made_a_server_has_no_uid_of_its_own(void)
+{
+    if (!root())
+        return;
+    char *dir = scratch(), path[128];
+    struct stat st;
+    TEST_ASSERT(chown(dir, 4711, 4711) == 0);
+    TEST_CHECK(in_child(prepare_below_the_users, dir) == 0);
+    (void)snprintf(path, sizeof path, "%s/run", dir);
+    TEST_CHECK(stat(path, &st) == 0 && st.st_uid == 4711 && (st.st_mode & 07777) == 0700);
+    (void)snprintf(path, sizeof path, "%s/run/home", dir);
+    (void)rmdir(path);
+    (void)snprintf(path, sizeof path, "%s/run", dir);
+    TEST_CHECK(rmdir(path) == 0 && rmdir(dir) == 0);
+}
+
 static bool write_proc(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -240,7 +380,7 @@ static int in_user_namespace(void *arg)
         return 21;
     struct identity id;
     struct err e = ERR_NONE;
-    if (identity_prepare(arg, &id, &e) < 0) {
+    if (identity_prepare(arg, true, &id, &e) < 0) {
         (void)dprintf(2, "%s\n", e.msg);
         return 1;
     }
@@ -278,21 +418,21 @@ static void the_users_runtime_dir_is_made_and_must_be_ours(void)
     struct err e = ERR_NONE;
     (void)snprintf(path, sizeof path, "%s/run", dir);
     (void)setenv("IPYBOX_RUNTIME_DIR", path, 1);
-    TEST_CHECK(identity_runtime_dir(ret, &e) == 0 && strcmp(ret, path) == 0);
+    TEST_CHECK(identity_runtime_dir(false, ret, &e) == 0 && strcmp(ret, path) == 0);
     TEST_CHECK(stat(path, &st) == 0 && (st.st_mode & 07777) == 0700);
-    TEST_CHECK(chmod(path, 0777) == 0 && identity_runtime_dir(ret, &e) == 0);
+    TEST_CHECK(chmod(path, 0777) == 0 && identity_runtime_dir(false, ret, &e) == 0);
     TEST_CHECK(stat(path, &st) == 0 && (st.st_mode & 07777) == 0700);
     TEST_CHECK(rmdir(path) == 0 && symlink("/tmp", path) == 0);
-    TEST_CHECK(identity_runtime_dir(ret, &e) == -ENOTDIR);
+    TEST_CHECK(identity_runtime_dir(false, ret, &e) == -ENOTDIR);
     TEST_CHECK(unlink(path) == 0);
     if (geteuid() == 0) {
         TEST_CHECK(mkdir(path, 0777) == 0 && chown(path, 4711, 4711) == 0);
-        TEST_CHECK(identity_runtime_dir(ret, &e) == -EPERM);
+        TEST_CHECK(identity_runtime_dir(false, ret, &e) == -EPERM);
         TEST_CHECK(rmdir(path) == 0);
     }
     TEST_CHECK(rmdir(dir) == 0);
     (void)setenv("IPYBOX_RUNTIME_DIR", "relative", 1);
-    TEST_CHECK(identity_runtime_dir(ret, &e) == -EINVAL);
+    TEST_CHECK(identity_runtime_dir(false, ret, &e) == -EINVAL);
 }
 
 /* ---- secrets ---- */
@@ -351,10 +491,14 @@ TEST_LIST = {
     TEST(another_user_is_become_for_good),
     TEST(root_that_stays_root_has_no_capabilities_left),
     TEST(roots_exec_brings_no_capability_back),
+    TEST(a_server_takes_over_two_uids_and_no_right),
+    TEST(what_process_1_has_not_written_is_not_taken_over),
     TEST(an_identity_that_did_not_come_true_is_an_error),
     TEST(the_init_keeps_the_right_to_kill_alone),
     TEST(the_child_of_a_confined_init_still_becomes_the_user),
     TEST(the_owner_of_the_workspace_is_prepared_for),
+    TEST(a_server_has_a_directory_that_the_user_cannot_change),
+    TEST(where_its_directory_cannot_be_made_a_server_has_no_uid_of_its_own),
     TEST(a_closed_workspace_is_refused_with_what_to_do),
     TEST(rootless_root_stays_with_a_workspace_of_its_own),
     TEST(the_users_runtime_dir_is_made_and_must_be_ours),

@@ -297,6 +297,54 @@ def test_handlers_at_exit_run_in_a_fork(brief: ForkedKernel) -> None:
     assert (brief.work / "exited").exists()
 
 
+ENDS = """
+import ctypes, threading, time
+
+class Last:
+    def __del__(self):
+        with open("finalized", "w") as file:
+            file.write("yes")
+
+def slow():
+    time.sleep(0.5)
+    with open("thread", "w") as file:
+        file.write("yes")
+
+last = Last()
+text, data = open("text", "w"), open("data", "wb")
+text.write("yes")
+data.write(b"yes")
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+libc.fputs(b"yes", ctypes.c_void_p(libc.fopen(b"of_c", b"w")))
+threading.Thread(target=slow).start()
+"""
+
+
+def test_what_a_fork_has_not_written_yet_is_written_at_its_end(brief: ForkedKernel) -> None:
+    assert brief.run(ENDS).status == "ok"
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    for name in ("text", "data", "of_c", "thread", "finalized"):
+        assert (brief.work / name).read_text() == "yes", name
+
+
+def test_an_end_says_nothing(brief: ForkedKernel) -> None:
+    brief.run(
+        "import asyncio; task = asyncio.create_task(asyncio.sleep(60)); held = open('x', 'w')"
+    )
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    assert brief.stderr.read_text() == ""
+
+
+def test_no_records_are_made_that_nobody_would_see(forked: Kernel) -> None:
+    code = (
+        "from ipykernel.kernelapp import IPKernelApp; IPKernelApp.instance().log.isEnabledFor(40)"
+    )
+    assert forked.run(code).value == "False"
+
+
 @pytest.mark.parametrize(
     "code",
     ["while True: pass", "import time; time.sleep(30)", "import asyncio; await asyncio.sleep(30)"],

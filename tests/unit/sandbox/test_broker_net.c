@@ -430,7 +430,7 @@ static void *flip(void *ctx)
 static void connect_to_a_changing_address(void)
 {
     pthread_t thread;
-    int64_t until = clock_ms() + FLIP_MS;
+    int64_t until = clock_ms() + race_ms(FLIP_MS);
     flipped = address_of_v4(INADDR_LOOPBACK, host_port);
     flipping = true;
     if (pthread_create(&thread, NULL, flip, NULL) != 0)

@@ -23,6 +23,7 @@
 static char top[64];
 static struct policy *policy;
 static struct floor *ground;
+static bool brokered;
 
 static const char *at(const char *path)
 {
@@ -88,7 +89,7 @@ static void build(const char *deny_read, const char *allow_write, const char *de
     (void)mkdir(at("@/home"), 0755);
     struct err e = ERR_NONE;
     TEST_ASSERT_(policy_new(&settings, &place, &policy, &e) == 0, "%s", e.msg);
-    TEST_ASSERT_(floor_build(policy, &ground, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(floor_build(policy, brokered, &ground, &e) == 0, "%s", e.msg);
     words_done(&settings.deny_read);
     words_done(&settings.allow_write);
     words_done(&settings.deny_write);
@@ -377,6 +378,29 @@ static void programs_are_executed_but_those_made_later_beside_a_file_that_is_not
     end();
 }
 
+static void with_a_broker_only_programs_are_read_beside_a_file_that_is_not(void)
+{
+    make_writables();
+    make_file("@/in/one/program");
+    make_file("@/in/one/text");
+    TEST_ASSERT(chmod(at("@/in/one/text"), 0644) == 0);
+    build("@/in/one/f ", "@/in ", "");
+    CAN(do_read, "@/in/one/text");
+    CAN(do_read, "@/in/one/program");
+    ground = floor_free(ground);
+    policy = policy_free(policy);
+    brokered = true;
+    build("@/in/one/f ", "@/in ", "");
+    COULD(do_read, "@/in/one/text");
+    CANNOT(do_read, "@/in/one/text");
+    CAN(do_read, "@/in/one/program");
+    CAN(do_execute, "@/in/one/program");
+    CAN(do_read, "@/in/two/g");
+    CAN(do_write, "@/in/one/text");
+    CAN(use_devices, "@");
+    end();
+}
+
 static void a_way_that_cannot_be_listed_does_not_hide_what_is_named(void)
 {
     make_writables();
@@ -586,6 +610,7 @@ TEST_LIST = {NAMED(what_is_denied_cannot_be_read_and_all_beside_it_can),
              NAMED(what_is_not_to_be_read_is_not_written),
              NAMED(terminals_and_the_usual_devices_work),
              NAMED(programs_are_executed_but_those_made_later_beside_a_file_that_is_not_read),
+             NAMED(with_a_broker_only_programs_are_read_beside_a_file_that_is_not),
              NAMED(a_way_that_cannot_be_listed_does_not_hide_what_is_named),
              NAMED(ten_thousand_directories_beside_a_denied_file_take_no_long_time),
              NAMED(a_glob_through_everything_ends),

@@ -4,6 +4,8 @@
  * filter that refuses the call as such a machine would. */
 #include "wallstest.h"
 
+#include "../as_service.h"
+
 #include <linux/filter.h>
 #include <stddef.h>
 
@@ -115,6 +117,19 @@ static void a_server_that_hides_its_memory_finds_out_the_same(void)
     TEST_CHECK(run(probe_while_not_dumpable, &no_wall) == 0);
 }
 
+static void probe_as_service(const char *dir)
+{
+    (void)dir;
+    struct sandbox_probe probe;
+    sandbox_probe(&probe);
+    HOLDS(probe.level == SANDBOX_FULL && probe.memory_errno == 0);
+}
+
+static void a_server_with_a_uid_of_its_own_finds_what_its_children_will(void)
+{
+    as_service(probe_as_service);
+}
+
 static void levels_have_names_and_order(void)
 {
     for (int i = 0; i < SANDBOX_LEVEL__COUNT; i++)
@@ -141,6 +156,7 @@ TEST_LIST = {NAMED(this_machine_has_everything),
              NAMED(what_is_missing_is_named_with_its_reason),
              NAMED(inside_another_sandbox_the_listener_is_taken),
              NAMED(a_server_that_hides_its_memory_finds_out_the_same),
+             NAMED(a_server_with_a_uid_of_its_own_finds_what_its_children_will),
              NAMED(levels_have_names_and_order),
              NAMED(old_kernels_are_told_apart),
              {NULL, NULL}};

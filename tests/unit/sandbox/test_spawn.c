@@ -134,6 +134,39 @@ static void a_child_has_exactly_what_it_was_given(void)
     close_spawner();
 }
 
+/* As a server with a uid of its own (base/service.h) starts its children. */
+static int start_as_service(void)
+{
+    if (setresgid(4711, 4711, 4711) < 0 || setresuid(731, 4711, 731) < 0)
+        return 1;
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("grep Uid: /proc/self/status /proc/$PPID/status | cut -d : -f 3; "
+                "kill -0 $(awk '/PPid/ {print $2}' /proc/$PPID/status) 2>&1 | grep -c permitted",
+                "/", &seen);
+    wait_for_end(&seen);
+    close_spawner();
+    const char *wanted = "\t4711\t4711\t4711\t4711\n\t4711\t4711\t4711\t4711\n1\n";
+    if (strcmp(seen.output, wanted) == 0)
+        return getuid() == 731 && geteuid() == 4711 ? 0 : 2;
+    (void)dprintf(STDERR_FILENO, "%s%s\n", seen.output, seen.why.msg);
+    return 3;
+}
+
+static void no_child_has_the_uid_that_is_the_servers_own(void)
+{
+    int status = -1;
+    if (geteuid() != 0) {
+        TEST_MSG("needs root: passed over");
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(start_as_service());
+    TEST_CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    TEST_CHECK_(WEXITSTATUS(status) == 0, "%d", WEXITSTATUS(status));
+}
+
 static void all_output_comes_before_the_end_is_told(void)
 {
     for (int i = 0; i < 20; i++) {
@@ -346,6 +379,7 @@ static void who_ignores_the_end_of_its_input_gets_term_then_kill(void)
 
 TEST_LIST = {
     T(a_child_has_exactly_what_it_was_given),
+    T(no_child_has_the_uid_that_is_the_servers_own),
     T(all_output_comes_before_the_end_is_told),
     T(what_cannot_be_started_says_why),
     T(signals_reach_the_child_and_its_end_names_them),

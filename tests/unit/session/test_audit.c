@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../as_service.h"
 #include "base/alloc.h"
 #include "base/json.h"
 #include "session/audit.h"
@@ -22,11 +23,13 @@ enum { FILE_MAX = 4 << 20 };
 static char dir[64], file[128];
 static struct audit *audit;
 static char logged[1000]; /* the last line */
+static bool warned;       /* that code in kernels has the log's uid */
 static struct audit_config config;
 
 static void on_log(enum log_level level, const char *text)
 {
     (void)snprintf(logged, sizeof logged, "%d %s", (int)level, text);
+    warned |= level == LOG_WARNING && strstr(text, "it has the uid of code in kernels");
 }
 
 static void make_dir(void)
@@ -521,6 +524,44 @@ static void a_package_is_named_without_what_its_url_hides(void)
     }
 }
 
+static void keep_in(const char *folder, uid_t wanted)
+{
+    struct stat st = {.st_uid = 0};
+    (void)snprintf(file, sizeof file, "%s/log", folder);
+    config = (struct audit_config){
+        .path = file, .workspace = "/nowhere", .version = "1.2", .log = on_log};
+    HOLDS(audit_open(&config, &audit, NULL) == 0);
+    HOLDS(add_cell(1) == 0 && audit_check(audit, NULL) == 0);
+    struct service service = service_enter();
+    if (wanted != SERVICE)
+        service_leave(&service);
+    HOLDS(lstat(file, &st) == 0 && st.st_uid == wanted && (st.st_mode & 07777) == 0600);
+    HOLDS(unlink(file) == 0);
+    if (wanted == SERVICE)
+        service_leave(&service);
+    HOLDS(audit_check(audit, NULL) == -EIO);
+    close_log();
+}
+
+static void keep_as_service(const char *at)
+{
+    char own[64];
+    make_of_service(at, own, sizeof own);
+    keep_in(own, SERVICE);
+    remove_of_service(own);
+    keep_in(at, SERVICE); /* where both may write */
+    (void)snprintf(own, sizeof own, "%s/of-owner", at);
+    HOLDS(mkdir(own, 0700) == 0);
+    warned = false;
+    keep_in(own, OWNER);
+    HOLDS(warned && rmdir(own) == 0);
+}
+
+static void a_servers_own_uid_has_the_log_where_it_may(void)
+{
+    as_service(keep_as_service);
+}
+
 TEST_LIST = {
     {"a package is named without what its URL hides",
      a_package_is_named_without_what_its_url_hides},
@@ -548,5 +589,6 @@ TEST_LIST = {
     {"what there is no room for is counted", what_there_is_no_room_for_is_counted},
     {"without a log everything may begin", without_a_log_everything_may_begin},
     {"lines without end are refused", lines_without_end_are_refused},
+    {"a server's own uid has the log where it may", a_servers_own_uid_has_the_log_where_it_may},
     {NULL, NULL},
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acutest.h"
+#include "../as_service.h"
 
 static struct loop *loop;
 static struct eventlog *log_;
@@ -175,6 +175,29 @@ static void watchers_are_told_once_in_a_turn(void)
     stop();
 }
 
+static void spill_as_service(const char *dir)
+{
+    char own[64], text[64];
+    struct logged event;
+    uint64_t missed = 1;
+    make_of_service(dir, own, sizeof own);
+    HOLDS(loop_new(&loop, NULL) == 0);
+    log_ = eventlog_open(&(struct eventlog_config){
+        .loop = loop, .memory_max = 4096, .spill_dir = own, .spill_max = 1 << 20});
+    for (int i = 1; i <= 1000; i++) {
+        (void)snprintf(text, sizeof text, "event %d", i);
+        add(text);
+    }
+    HOLDS(eventlog_next(log_, 0, &event, &missed) == 0 && event.number == 1 && missed == 0);
+    stop();
+    remove_of_service(own);
+}
+
+static void a_server_spills_where_its_own_uid_may_write(void)
+{
+    as_service(spill_as_service);
+}
+
 TEST_LIST = {
     {"events_are_numbered_and_read_from_any_number", events_are_numbered_and_read_from_any_number},
     {"what_falls_out_of_memory_is_read_from_the_file",
@@ -185,5 +208,6 @@ TEST_LIST = {
     {"a_file_for_readers_begins_with_the_first_one", a_file_for_readers_begins_with_the_first_one},
     {"what_is_too_large_is_cut_or_says_so", what_is_too_large_is_cut_or_says_so},
     {"watchers_are_told_once_in_a_turn", watchers_are_told_once_in_a_turn},
+    {"a_server_spills_where_its_own_uid_may_write", a_server_spills_where_its_own_uid_may_write},
     {NULL, NULL},
 };

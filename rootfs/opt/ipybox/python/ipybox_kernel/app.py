@@ -102,6 +102,11 @@ class App(IPKernelApp):
         self.crash_report: TextIO | None = None
         self.shell_runner: Runner | None = None
 
+    def _configure_logging(self) -> None:
+        """traitlets lets the logger make every record and the handler drop it: five a cell."""
+        super()._configure_logging()
+        self.log.setLevel(self.log_level)
+
     def init_crash_handler(self) -> None:
         """Send what can be said about a crash to the stderr that the process was started with."""
         super().init_crash_handler()

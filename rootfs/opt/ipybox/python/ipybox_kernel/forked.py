@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from typing import NoReturn
 
 from IPython.core.application import BaseIPythonApplication
 from zmq.eventloop.zmqstream import ZMQStream
@@ -16,7 +17,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 from ipybox_kernel import launch, shell_approval
 from ipybox_kernel.app import App, plain_output
 from ipybox_kernel.confine import confine
-from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel
+from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel, leave
 
 
 class ForkedApp(App):
@@ -40,8 +41,8 @@ class ForkedApp(App):
         assert self.shell is not None
         self.shell.run_cell("pass", silent=True, store_history=False)
 
-    def run(self, request: Request, channel: Channel) -> None:
-        """Be the kernel that was asked for; returns when it was shut down."""
+    def run(self, request: Request, channel: Channel) -> NoReturn:
+        """Be the kernel that was asked for; does not return when it was shut down."""
         try:
             become_kernel(request, channel)
             self.open_crash_report()
@@ -58,6 +59,7 @@ class ForkedApp(App):
         channel.send(id=request.id, ready=True)
         channel.close()
         self.start()
+        leave()
 
     def _set_environment(self) -> None:
         """As an ordinary kernel's after its shell was made."""

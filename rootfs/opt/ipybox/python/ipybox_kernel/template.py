@@ -75,7 +75,7 @@ PRELOAD = Path(__file__).with_name("preload.txt")
 
 
 def main(argv: list[str]) -> None:
-    """Run the template. Returns in it when it is to end, and in each kernel when that has ended."""
+    """Run the template. Returns when it is to end, and in no kernel."""
     began = time.monotonic()
     parser = argparse.ArgumentParser(prog="ipybox_kernel.template")
     parser.add_argument("--socket", type=int, required=True, metavar="FD")
