@@ -12,8 +12,15 @@
 #include "base/alloc.h"
 #include "entrypoint/apisocket.h"
 #include "entrypoint/find.h"
+#include "front/ask_text.h"
 
-enum { HEAD_MAX = 64 << 10, BLOCK = 64 << 10, DETAIL_MAX = 64 << 10, PATIENCE_MS = 30000 };
+enum {
+    HEAD_MAX = 64 << 10,
+    BLOCK = 64 << 10,
+    DETAIL_MAX = 64 << 10,
+    PATIENCE_MS = 30000,
+    COMPLAINT_INDENT = 4, /* of its further lines */
+};
 
 /* --- output ----------------------------------------------------------------------------------- */
 
@@ -51,7 +58,9 @@ void cli_complain(const char *command, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(sentence, sizeof sentence, fmt, args);
     va_end(args);
-    (void)buf_addf(&text, "ipybox %s: %s\n", command, sentence);
+    (void)buf_addf(&text, "ipybox %s: ", command);
+    ask_put_visible(&text, sentence, COMPLAINT_INDENT);
+    (void)buf_addc(&text, '\n');
     cli_put(STDERR_FILENO, &text);
 }
 
@@ -62,6 +71,22 @@ void cli_write_text(int fd, const char *text)
         cli_write(fd, "", 1);
     }
     cli_write(fd, text, strlen(text));
+}
+
+int cli_input(struct buf *ret, struct err *e)
+{
+    static char block[BLOCK];
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, block, sizeof block);
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(e, -errno, "standard input: %s", strerror(errno));
+        if (buf_add(ret, block, (size_t)n) < 0)
+            return err_set(e, -EINVAL, "standard input is longer than %zu bytes", ret->cap);
+    }
 }
 
 /* --- one request ------------------------------------------------------------------------------ */

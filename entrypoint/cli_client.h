@@ -54,7 +54,9 @@ char *cli_path(const char *before, const char *segment, const char *behind);
 
 void cli_write(int fd, const char *bytes, size_t n); /* all of it; what cannot be written is lost */
 void cli_put(int fd, const struct buf *text);
-/* "ipybox COMMAND: …" on descriptor 2. */
+/* All of standard input. -EINVAL: it is longer than the buffer may be. */
+MUST_CHECK int cli_input(struct buf *ret, struct err *e);
+/* "ipybox COMMAND: …" on descriptor 2; nothing in it steers the terminal. */
 void cli_complain(const char *command, const char *fmt, ...) PRINTF(2, 3);
 
 /* Text as it came from a kernel: C0 80 is a NUL (base/utf8.h). */

@@ -241,31 +241,13 @@ static void tell_rest(const struct exec *x)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static int read_code(const char *word, struct buf *ret, struct err *e)
-{
-    static char block[BLOCK];
-    if (strcmp(word, "-") != 0)
-        return buf_adds(ret, word);
-    for (;;) {
-        ssize_t n = read(STDIN_FILENO, block, sizeof block);
-        if (n == 0)
-            return 0;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(e, -errno, "standard input: %s", strerror(errno));
-        if (buf_add(ret, block, (size_t)n) < 0)
-            return err_set(e, -EINVAL, "the code is longer than %d bytes", CODE_MAX);
-    }
-}
-
 static int start(struct exec *x, struct err *e)
 {
     const struct options *o = x->options;
     drop_buf struct buf code = BUF_INIT(CODE_MAX), body = BUF_INIT(BODY_MAX);
     drop_str char *path = cli_path("/v1/sessions/", o->session, "/executions");
     struct jsonw w = JSONW(&body);
-    int r = read_code(o->words[0], &code, e);
+    int r = strcmp(o->words[0], "-") == 0 ? cli_input(&code, e) : buf_adds(&code, o->words[0]);
     if (r < 0)
         return r;
     jsonw_object(&w);

@@ -145,6 +145,8 @@ static const struct options_row rows[] = {
      "With yes: approve further calls of the same tool in the same session, so long."},
     {"remember-calls", NULL, OPTION_NUMBER, AT(remember_calls), "N", NULL, OPTION_OF_APPROVE, 0,
      "Likewise for so many calls, or as long as the time of --remember lasts."},
+    {"answer", NULL, OPTION_TEXT, AT(answer), "JSON", NULL, OPTION_OF_APPROVE, 0,
+     "With ID: the answer to a server's question as a JSON object, or - for standard input."},
     {"follow", NULL, OPTION_FLAG, AT(follow), NULL, NULL, OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
      "Go on with what comes, until it is interrupted."},
     {"json", NULL, OPTION_FLAG, AT(json), NULL, NULL,
@@ -186,7 +188,8 @@ static const struct options_command commands[] = {
      "root."},
     {"approve", ROLE_APPROVE, false,
      "List what waits for an approval, with what it would run; with an ID and yes or no: decide. "
-     "For root, where the server is not root."},
+     "A server's question is answered with its ID and FIELD=VALUE…, or with no or cancel. An ID "
+     "alone asks on the terminal. For root, where the server is not root."},
     {"logs", ROLE_LOGS, false, "Print what has happened in a session, as far as it is kept."},
     {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
     {"help", ROLE_HELP, false, "Print the help; with --markdown, as tables for documents."},
@@ -530,7 +533,9 @@ static const struct options_row *find_row(enum role role, const char *name, size
 /* A word that is no option, for a command that takes some. */
 static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
 {
-    int most = role == ROLE_EXEC || role == ROLE_POLICY ? 1 : role == ROLE_APPROVE ? 2 : 0;
+    int most = role == ROLE_EXEC || role == ROLE_POLICY ? 1
+               : role == ROLE_APPROVE                   ? OPTIONS_WORDS_MAX
+                                                        : 0;
     if (ret->n_words >= most)
         return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
     ret->words[ret->n_words++] = word;

@@ -20,7 +20,7 @@
 #include "base/log.h"
 
 #define OPTIONS_USAGE_STATUS 2
-#define OPTIONS_WORDS_MAX 2
+#define OPTIONS_WORDS_MAX 130        /* approve ID yes FIELD=VALUE… */
 #define OPTIONS_TEXT_MAX (64 * 1024) /* enough for every text that is made here */
 
 enum options_want { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
@@ -75,6 +75,7 @@ struct options {
     bool follow, json, reset;
     int remember; /* seconds; 0: not */
     int remember_calls;
+    const char *answer;                   /* JSON, "-": standard input; NULL: not given */
     const char *words[OPTIONS_WORDS_MAX]; /* what is no option */
     int n_words;
 };

@@ -20,6 +20,24 @@ bool api_wants_events(const struct http_request *r)
     return accept && strcasestr(accept, "text/event-stream");
 }
 
+/* What the rooms below name as an argument of an MCP tool is a member of a body here: its name, and
+ * where the text goes on behind it. */
+static const char *member_of(const char *text, const char **ret_rest)
+{
+    static const struct {
+        const char *argument, *member;
+    } names[] = {{"package_name", "package"}, {"server_name", "name"}, {"server_params", "params"}};
+    *ret_rest = text;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i].argument);
+        if (strncmp(text, names[i].argument, n) != 0 || (text[n] != ':' && text[n] != '.'))
+            continue;
+        *ret_rest = text + n;
+        return names[i].member;
+    }
+    return "";
+}
+
 void api_fail(struct http_request *r, const struct err *e)
 {
     static const struct {
@@ -33,5 +51,6 @@ void api_fail(struct http_request *r, const struct err *e)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].code == e->code)
             status = table[i].status;
-    http_problem(r, status, &later, status == 429 || status == 503, "%s", e->msg);
+    const char *rest, *member = member_of(e->msg, &rest);
+    http_problem(r, status, &later, status == 429 || status == 503, "%s%s", member, rest);
 }

@@ -39,20 +39,38 @@ static void put_table(struct buf *out, const char *name, const char *help, const
                        (unsigned long long)values[i]);
 }
 
-static void put_durations(struct buf *out, const struct metrics *m)
+static void put_durations(struct buf *out, const char *name, const char *help,
+                          const struct metrics_durations *d)
 {
-    static const char name[] = "ipybox_cell_duration_seconds";
     uint64_t count = 0;
-    put_head(out, name, "histogram", "How long cells ran.");
+    put_head(out, name, "histogram", help);
     for (size_t i = 0; i < METRICS_BUCKETS; i++) {
-        count += m->durations[i];
+        count += d->buckets[i];
         (void)buf_addf(out, "%s_bucket{le=\"%g\"} %llu\n", name,
                        (double)metrics_bounds_ms[i] / 1000, (unsigned long long)count);
     }
-    count += m->durations[METRICS_BUCKETS];
+    count += d->buckets[METRICS_BUCKETS];
     (void)buf_addf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name,
-                   (unsigned long long)count, name, (double)m->duration_ms / 1000, name,
+                   (unsigned long long)count, name, (double)d->ms / 1000, name,
                    (unsigned long long)count);
+}
+
+/* Of these the server hears from the kernel, where code can make up what it likes: they stand
+ * apart from what the server has seen itself. */
+static void put_foreign(struct buf *out, const struct metrics *m)
+{
+    static const enum cell_status ends[] = {CELL_OK, CELL_ERROR, CELL_LOST};
+    const char *names[sizeof ends / sizeof *ends];
+    uint64_t counts[sizeof ends / sizeof *ends];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        names[i] = cell_status_names[ends[i]];
+        counts[i] = m->foreign[ends[i]];
+    }
+    put_table(out, "ipybox_gateway_cells_total",
+              "Cells of the kernel gateway's clients that have ended, as kernels tell it.",
+              "status", names, counts, sizeof ends / sizeof *ends);
+    put_durations(out, "ipybox_gateway_cell_duration_seconds", "How long those cells ran.",
+                  &m->foreign_durations);
 }
 
 static void put_counters(struct buf *out, const struct metrics *m)
@@ -63,7 +81,8 @@ static void put_counters(struct buf *out, const struct metrics *m)
     static const char *const calls[METRICS_OUTCOMES] = {"ok", "error", "rejected", "expired"};
     put_table(out, "ipybox_cells_total", "Cells that have ended, by how.", "status",
               cell_status_names, m->cells, METRICS_STATUSES);
-    put_durations(out, m);
+    put_durations(out, "ipybox_cell_duration_seconds", "How long cells ran.", &m->durations);
+    put_foreign(out, m);
     put_one(out, "ipybox_kernels_started_total", "counter", "Kernels that sessions were given.",
             m->kernels);
     put_table(out, "ipybox_kernel_restarts_total", "Kernels that were replaced, by why.", "reason",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /v1/packages: pip, beside the cells. The answer is its output, whole or as a stream. */
+ * /v1/packages: pip, beside the cells. The answer is its output, whole or as a stream. And a list
+ * of what there is. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,13 +9,15 @@
 #include "front/api_bodies.h"
 #include "front/api_json.h"
 #include "front/api_parts.h"
+#include "session/package_list.h"
 
 enum { INSTALLS_MAX = 4 };
 
-struct job { /* one run of pip, and the request that waits for it */
+struct job { /* one run of pip, or of what lists packages, and the request that waits for it */
     struct job *prev, *next;
     struct api_packages *owner;
     struct install *install;
+    struct package_list *list;
     struct http_request *r;
     bool streams;
 };
@@ -38,6 +41,7 @@ static void on_gone(void *ctx)
 {
     struct job *job = ctx;
     (void)install_cancel(job->install);
+    (void)package_list_cancel(job->list);
     free_job(job);
 }
 
@@ -106,16 +110,22 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
     free_job(job);
 }
 
+static int check_room(const struct api_packages *all, struct err *e)
+{
+    if (all->count >= INSTALLS_MAX)
+        return err_set(e, -EAGAIN, "%d packages are being installed already, or listed",
+                       INSTALLS_MAX);
+    return all->api->stopping ? err_set(e, -ESHUTDOWN, "the server is stopping") : 0;
+}
+
 static int start(struct job *job, const struct json *body, struct err *e)
 {
     static const struct install_events events = {
         .text = on_text, .progress = on_progress, .finished = on_finished};
     const char *package = NULL;
     int r = body_package(body, &package, e);
-    if (r == 0 && job->owner->count >= INSTALLS_MAX)
-        r = err_set(e, -EAGAIN, "%d packages are being installed already", INSTALLS_MAX);
-    if (r == 0 && job->owner->api->stopping)
-        r = err_set(e, -ESHUTDOWN, "the server is stopping");
+    if (r == 0)
+        r = check_room(job->owner, e);
     if (r == 0)
         r = install_start(job->owner->api->config->packages, package, &events, job, &job->install,
                           e);
@@ -125,8 +135,6 @@ static int start(struct job *job, const struct json *body, struct err *e)
 static void attend(struct job *job, struct http_request *r)
 {
     static const struct http_events events = {.gone = on_gone};
-    static const struct http_header stream[] = {{"Content-Type", "text/event-stream"},
-                                                {"Cache-Control", "no-store"}};
     struct api_packages *all = job->owner;
     job->r = r;
     job->next = all->jobs;
@@ -135,6 +143,13 @@ static void attend(struct job *job, struct http_request *r)
     all->jobs = job;
     all->count++;
     http_watch(r, &events, job);
+}
+
+static void attend_install(struct job *job, struct http_request *r)
+{
+    static const struct http_header stream[] = {{"Content-Type", "text/event-stream"},
+                                                {"Cache-Control", "no-store"}};
+    attend(job, r);
     job->streams = api_wants_events(r);
     if (job->streams)
         http_stream_begin(r, 200, stream, 2, -1);
@@ -154,10 +169,62 @@ static void packages_post(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
+    attend_install(job, r);
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static void put_list(struct buf *body, const struct json *list)
+{
+    struct jsonw w = JSONW(body);
+    jsonw_object(&w);
+    jsonw_set_array(&w, "packages");
+    for (const struct json *one = json_first(list); one; one = json_next(one)) {
+        const char *name = json_get_text(one, "name"), *version = json_get_text(one, "version");
+        if (!name || !version)
+            continue;
+        jsonw_object(&w);
+        jsonw_set_text(&w, "name", name);
+        jsonw_set_text(&w, "version", version);
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
+    jsonw_end(&w);
+}
+
+static void on_listed(void *ctx, const struct json *list, const struct err *why)
+{
+    struct job *job = ctx;
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    if (list) {
+        put_list(&body, list);
+        http_answer_json(job->r, 200, &body);
+    } else {
+        http_problem(job->r, 500, NULL, 0, "%s", why->msg);
+    }
+    free_job(job);
+}
+
+static void packages_get(void *ctx, struct http_request *r)
+{
+    static const struct package_list_events events = {.finished = on_listed};
+    struct api *api = ctx;
+    struct err e = ERR_NONE;
+    struct job *job = NEW(struct job);
+    job->owner = api->packages;
+    int failed = check_room(job->owner, &e);
+    if (failed == 0)
+        failed = package_list_start(api->config->packages, &events, job, &job->list, &e);
+    if (failed < 0) {
+        xfree(job);
+        api_fail(r, &e);
+        return;
+    }
     attend(job, r);
 }
 
 static const struct http_route routes[] = {
+    {"GET", "/v1/packages", HTTP_NO_BODY, 0, NULL, API_EXECUTE, packages_get},
     {"POST", "/v1/packages", HTTP_COLLECT, 64 << 10, API_TYPE, API_EXECUTE, packages_post},
 };
 

@@ -208,22 +208,56 @@ int form_check(const struct json *form, struct err *e)
     return 0;
 }
 
+int form_field_fits(const struct json *form, const struct json *member, struct err *e)
+{
+    const char *name = json_name(member);
+    struct field f = {name, json_get(properties_of(form), name), member};
+    const struct kind *kind = kind_of(f.schema);
+    return kind ? kind->fits(&f, e)
+                : err_set(e, -EINVAL, "content.%.80s: the form has no such field", name);
+}
+
+static const struct json *needed_by(const struct json *form)
+{
+    return json_get(json_get(form, "requestedSchema"), "required");
+}
+
 int form_fits(const struct json *form, const struct json *content, struct err *e)
 {
-    const struct json *properties = properties_of(form);
-    const struct json *needed = json_get(json_get(form, "requestedSchema"), "required");
     for (const struct json *one = json_first(content); one; one = json_next(one)) {
-        struct field f = {json_name(one), json_get(properties, json_name(one)), one};
-        const struct kind *kind = kind_of(f.schema);
-        if (!kind)
-            return err_set(e, -EINVAL, "content.%.80s: the form has no such field", f.name);
-        int r = kind->fits(&f, e);
+        int r = form_field_fits(form, one, e);
         if (r < 0)
             return r;
     }
-    for (const struct json *one = json_first(needed); one; one = json_next(one)) {
+    for (const struct json *one = json_first(needed_by(form)); one; one = json_next(one)) {
         if (json_text(one) && !json_get(content, json_text(one)))
             return err_set(e, -EINVAL, "content.%.80s: it is required", json_text(one));
     }
     return 0;
+}
+
+/* --- fields, one by one ----------------------------------------------------------------------- */
+
+/* Of equal names the last is the field. */
+const struct json *form_next(const struct json *form, const struct json *field)
+{
+    const struct json *all = properties_of(form);
+    field = field ? json_next(field) : json_first(all);
+    while (field && json_get(all, json_name(field)) != field)
+        field = json_next(field);
+    return field;
+}
+
+bool form_needs(const struct json *form, const char *name)
+{
+    const struct json *one = json_first(needed_by(form));
+    while (one && !(json_text(one) && strcmp(json_text(one), name) == 0))
+        one = json_next(one);
+    return one != NULL;
+}
+
+bool form_is(const struct json *field, const char *kind)
+{
+    const char *type = json_get_text(field, "type");
+    return type && strcmp(type, kind) == 0;
 }

@@ -29,18 +29,8 @@ enum {
     STREAM_BLOCK = 64 << 10,
     SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
-    SPARE = 32, /* connections over the limit while others are being cut off */
-};
-
-const struct http_limits http_limits_default = {
-    .header_bytes = 16 << 10,
-    .connections = 1024,
-    .per_address = 512,
-    .header_ms = 15000,
-    .idle_ms = 75000,
-    .stall_ms = 30000,
-    .memory = (size_t)256 << 20,
-    .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
+    SPARE = 32,     /* connections over the limit while others are being cut off */
+    LOOK_MS = 1000, /* after its last request an idle connection is looked at */
 };
 
 /* --- running the library ---------------------------------------------------------------------- */
@@ -209,6 +199,12 @@ static void on_tell(void *ctx)
     else if (r->events->writable)
         r->events->writable(r->ctx);
     (void)log_set_request(before);
+}
+
+static unsigned quiet_seconds(const struct http_limits *limits)
+{
+    int64_t quiet = limits->idle_ms > limits->stall_ms ? limits->idle_ms : limits->stall_ms;
+    return (unsigned)(quiet / 1000 + 1);
 }
 
 static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
@@ -428,6 +424,19 @@ static void on_head_late(void *ctx)
     cut_off(c->http, c->fd);
 }
 
+/* An end that came with the last bytes of a request is no news to the library, which has seen that
+ * edge before it read the bytes. */
+static void on_idle_look(void *ctx)
+{
+    struct conn *c = ctx;
+    char byte;
+    int64_t left = c->idle_since + c->http->limits.idle_ms - loop_now(c->http->loop);
+    if (left <= 0 || recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        cut_off(c->http, c->fd);
+    else
+        loop_timer_set(c->http->loop, &c->deadline, left, on_head_late, c);
+}
+
 static void on_body_late(void *ctx)
 {
     struct http_request *r = ctx;
@@ -544,11 +553,6 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
     return MHD_YES;
 }
 
-void http_pause(struct http_request *r)
-{
-    r->paused = true;
-}
-
 void http_continue(struct http_request *r)
 {
     r->paused = false;
@@ -620,12 +624,23 @@ static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
     return r;
 }
 
+/* Where the source of an answer gives up, the library (1.0.10, with epoll) marks the connection as
+ * closed and looks at it no more until all that were quiet for longer have gone: its descriptor and
+ * its place stay. One with a time limit of its own is looked at in every turn. */
+static void look_again(struct http *http, struct MHD_Connection *mhd)
+{
+    (void)MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    quiet_seconds(&http->limits) + 1);
+    kick(http);
+}
+
 static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **request,
                             enum MHD_RequestTerminationCode why)
 {
-    (void)mhd, (void)why;
     struct http *http = ctx;
     struct http_request *r = *request;
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        look_again(http, mhd);
     if (!r)
         return;
     *request = NULL;
@@ -641,7 +656,10 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
         http->requests = r->next;
     if (r->next)
         r->next->prev = r->prev;
-    loop_timer_set(http->loop, &r->conn->deadline, http->limits.idle_ms, on_head_late, r->conn);
+    r->conn->idle_since = loop_now(http->loop);
+    loop_timer_set(http->loop, &r->conn->deadline,
+                   http->limits.idle_ms < LOOK_MS ? http->limits.idle_ms : LOOK_MS, on_idle_look,
+                   r->conn);
     (void)loop_io_del(r->watch);
     loop_timer_stop(http->loop, &r->timer);
     loop_defer_stop(http->loop, &r->tell);
@@ -671,14 +689,6 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
         free_conn(c);
 }
 
-static bool is_crowded(const struct http *http, const char *address)
-{
-    size_t n = 0;
-    for (const struct conn *c = http->conns; c; c = c->next)
-        n += !c->cut && strcmp(c->address, address) == 0;
-    return n >= http->limits.per_address;
-}
-
 /* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
  * yet. So those that only sit there keep nobody out. */
 static bool make_room(struct http *http, const char *address)
@@ -701,7 +711,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
     if (!http_find_peer(c, from, n) ||
-        (is_crowded(http, c->address) && !make_room(http, c->address))) {
+        (http_is_crowded(http, c->address) && !make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
         return;
@@ -725,14 +735,12 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
 
 static int start_library(struct http *http, struct err *e)
 {
-    int64_t quiet =
-        http->limits.idle_ms > http->limits.stall_ms ? http->limits.idle_ms : http->limits.stall_ms;
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_NO_THREAD_SAFETY,
         0, NULL, NULL, on_access, http, MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(quiet / 1000 + 1),
+        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, quiet_seconds(&http->limits),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);

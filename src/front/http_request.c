@@ -17,6 +17,17 @@ enum { PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
 
 const struct http_events http_no_events = {0};
 
+const struct http_limits http_limits_default = {
+    .header_bytes = 16 << 10,
+    .connections = 1024,
+    .per_address = 512,
+    .header_ms = 15000,
+    .idle_ms = 75000,
+    .stall_ms = 30000,
+    .memory = (size_t)256 << 20,
+    .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
+};
+
 /* --- the request and the door as a whole ------------------------------------------------------ */
 
 /* The client's own, when it is one and harmless wherever it will stand. */
@@ -124,6 +135,19 @@ const char *http_param(const struct http_request *r, const char *name)
 const char *http_peer(const struct http_request *r)
 {
     return r->conn->address;
+}
+
+bool http_is_crowded(const struct http *http, const char *address)
+{
+    size_t n = 0;
+    for (const struct conn *c = http->conns; c; c = c->next)
+        n += !c->cut && strcmp(c->address, address) == 0;
+    return n >= http->limits.per_address;
+}
+
+void http_pause(struct http_request *r)
+{
+    r->paused = true;
 }
 
 bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n)

@@ -31,6 +31,7 @@ struct conn {
     uid_t uid;
     char address[NI_MAXHOST];
     struct loop_timer deadline; /* for the head of the next request */
+    int64_t idle_since;         /* the last one is over */
 };
 
 struct http_request {
@@ -88,6 +89,8 @@ extern const struct http_events http_no_events;
 
 /* Fills address, local and uid. False: nobody can tell who it is. */
 bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n);
+/* As many connections of this address as it may have are there. */
+bool http_is_crowded(const struct http *http, const char *address);
 
 /* Its head is there: what it is called from now on. */
 void http_begin(struct http_request *r, const char *method);

@@ -166,7 +166,8 @@ static int from_gateway(struct connection *c)
 static unsigned wishes(const struct side *side, const struct buf *into)
 {
     unsigned in = !side->eof && into->len < RELAY_BUFFER ? LOOP_IN : 0;
-    return in | (side->out.len > 0 ? LOOP_OUT : 0);
+    bool end_is_due = side->no_more && !side->told;
+    return in | (side->out.len > 0 || end_is_due ? LOOP_OUT : 0);
 }
 
 static void set_wishes(struct connection *c)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "session/session.h"
 
 static void tell(const struct foreign_place *place, struct audit_event *event)
 {
@@ -23,15 +24,17 @@ static void tell_begin(struct foreign *cell, const struct foreign_place *place, 
     tell(place, &event);
 }
 
-static void tell_end(struct foreign *cell, const struct foreign_place *place, const char *outcome)
+static void tell_end(struct foreign *cell, const struct foreign_place *place,
+                     enum cell_status status)
 {
     struct audit_event event = {.kind = AUDIT_CELL_END,
-                                .outcome = outcome,
+                                .outcome = cell_status_names[status],
                                 .timed = true,
                                 .ms = loop_now(place->loop) - cell->begun_ms};
     if (!cell->told)
         tell_begin(cell, place, NULL);
     tell(place, &event);
+    metrics_foreign_cell(place->metrics, (int)status, event.ms);
     *cell = (struct foreign){0};
 }
 
@@ -57,7 +60,7 @@ static void on_status(struct foreign *cell, const struct foreign_place *place,
     if (strcmp(state, "busy") == 0)
         begin(cell, place, m);
     else if (strcmp(state, "idle") == 0 && is_of(cell, m))
-        tell_end(cell, place, cell->failed ? "error" : "ok");
+        tell_end(cell, place, cell->failed ? CELL_ERROR : CELL_OK);
 }
 
 void foreign_message(struct foreign *cell, const struct foreign_place *place,
@@ -78,5 +81,5 @@ void foreign_message(struct foreign *cell, const struct foreign_place *place,
 void foreign_lost(struct foreign *cell, const struct foreign_place *place)
 {
     if (*cell->request)
-        tell_end(cell, place, "lost");
+        tell_end(cell, place, CELL_LOST);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * session/foreign.h - cells that another client runs in a kernel, past the server: what the
- * kernel says of them goes to the audit log (private to session/).
+ * kernel says of them goes to the audit log and to the metrics (private to session/).
  * Told:    when the kernel has begun, so nothing is held up by it; a silent cell at its end,
  *          without its code, which is not published.
  * Trust:   the kernel publishes it: code that wants to can leave it out, or make it up. */
@@ -10,6 +10,7 @@
 
 #include "loop/loop.h"
 #include "session/audit.h"
+#include "session/metrics.h"
 #include "wire/jupyter_msg.h"
 
 #define FOREIGN_ID_MAX 128 /* bytes of a request's id; a longer one is cut */
@@ -22,7 +23,8 @@ struct foreign { /* in its owner, all zero at first; a kernel runs one cell at a
 
 struct foreign_place { /* borrowed for the call */
     struct loop *loop;
-    struct audit *audit;          /* NULL: there is none */
+    struct audit *audit; /* NULL: there is none, as of the next */
+    struct metrics *metrics;
     const char *session, *kernel; /* whose it is: one of both, the other is NULL */
 };
 

@@ -71,8 +71,10 @@ static void tell(struct kernels *k, const char *id)
 
 static struct foreign_place place_of(const struct entry *entry)
 {
+    const struct session_config *config = entry->owner->config.session_config;
     return (struct foreign_place){.loop = entry->owner->loop,
-                                  .audit = entry->owner->config.session_config->audit,
+                                  .audit = config->audit,
+                                  .metrics = config->metrics,
                                   .kernel = entry->id};
 }
 

@@ -15,11 +15,17 @@
 
 enum metrics_restart { RESTART_RESET, RESTART_LOST, RESTART_UNRESPONSIVE, METRICS_RESTARTS };
 
+struct metrics_durations {
+    uint64_t buckets[METRICS_BUCKETS + 1]; /* each cell is counted in one */
+    int64_t ms;                            /* of all of them */
+};
+
 struct metrics {
     uint64_t cells[METRICS_STATUSES];
-    uint64_t durations[METRICS_BUCKETS + 1]; /* of cells that ran; each counted in one */
-    int64_t duration_ms;                     /* of all of them */
-    uint64_t kernels;                        /* taken by sessions */
+    struct metrics_durations durations; /* of cells that ran */
+    uint64_t foreign[METRICS_STATUSES]; /* session/foreign.h: as kernels tell it */
+    struct metrics_durations foreign_durations;
+    uint64_t kernels; /* taken by sessions */
     uint64_t restarts[METRICS_RESTARTS];
     uint64_t output_bytes; /* text that cells printed */
     uint64_t verdicts[METRICS_VERDICTS];
@@ -31,6 +37,7 @@ struct metrics {
 extern const int64_t metrics_bounds_ms[METRICS_BUCKETS];
 
 void metrics_cell(struct metrics *m, int status, int64_t ran_ms); /* < 0: it never ran */
+void metrics_foreign_cell(struct metrics *m, int status, int64_t ran_ms);
 void metrics_restart(struct metrics *m, enum metrics_restart why);
 
 #endif

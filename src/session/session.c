@@ -189,8 +189,10 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
 
 static struct foreign_place place_of(const struct session *s)
 {
-    return (struct foreign_place){
-        .loop = s->loop, .audit = s->config->audit, .session = s->config->id};
+    return (struct foreign_place){.loop = s->loop,
+                                  .audit = s->config->audit,
+                                  .metrics = s->config->metrics,
+                                  .session = s->config->id};
 }
 
 static void on_foreign(void *ctx, const struct jupyter_msg *m)

@@ -53,6 +53,22 @@ equal(through_gateway("import os; print(os.environ['OPEN'], 'SECRET' in os.envir
 PY
 }
 
+@test "cells of the gateway's clients are counted, apart from the server's own" {
+    with_gateway -e IPYBOX_KERNEL_GATEWAY_PORT=8888 -- --http 8080 <<'PY'
+READ = "import urllib.request as u; print(u.urlopen('http://localhost:8080/metrics').read().decode())"
+def counted(status):
+    return int(matches(inside("python3", "-c", READ), rf'\nipybox_gateway_cells_total{{status="{status}"}} (\d+)\n')[1])
+wait_for_gateway()
+through_gateway("import time; time.sleep(0.2); print(1)")
+through_gateway("1 / 0")
+wait_for("both", lambda: (counted("ok"), counted("error")) == (1, 1))
+metrics = inside("python3", "-c", READ)
+matches(metrics, r"\nipybox_gateway_cell_duration_seconds_count 2\n")
+matches(metrics, r"\nipybox_gateway_cell_duration_seconds_sum 0\.[2-9]")
+matches(metrics, r'\nipybox_cells_total\{status="ok"\} 0\n')
+PY
+}
+
 @test "without the option there is no gateway" {
     with_gateway <<'PY'
 prints("1", 1)

@@ -103,6 +103,11 @@ rest = list(seen)
 equal("".join(event["text"] for event in rest if event["event"] == "stdout"), "hi\n")
 equal(rest[-1]["status"], "ok")
 
+# packages, as kernels find them
+packages = {one["name"]: one["version"] for one in call("GET", "/v1/packages", token="execute")["packages"]}
+equal(run("import ipykernel; print(ipykernel.__version__)")["stdout"], packages["ipykernel"] + "\n")
+equal(call("GET", "/v1/packages", token="approve").status, 403)
+
 metrics = call("GET", "/metrics", token=None).text
 has(metrics, '\nipybox_tool_calls_total{outcome="ok"} 1\n')
 has(metrics, '\nipybox_approvals_total{verdict="accepted"} 1\n')
@@ -179,4 +184,39 @@ PY
 PY
     } | sed 's/^ *//' > "$BATS_TEST_TMPDIR/script"
     drive "${tokens[@]}" -e IPYBOX_HTTP=8080 < "$BATS_TEST_TMPDIR/script"
+}
+
+@test "a file of 512 MiB goes up and comes down, alone and in an archive, and the server stays below 64 MiB" {
+    start_box "${tokens[@]}" -- serve
+    talk <<'PY'
+from pathlib import Path
+BLOCK, BLOCKS = bytes(range(256)) * 4096, 512
+TOKEN = {"Authorization": "Bearer execute"}
+
+def peak():
+    """KiB of the server."""
+    [process] = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline") if path.read_bytes() == b"ipybox\0serve\0"]
+    return int((process / "status").read_text().split("VmHWM:")[1].split()[0])
+
+def download(path):
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection.request("GET", path, headers=TOKEN)
+    answer = connection.getresponse()
+    equal(answer.status, 200)
+    while block := answer.read(len(BLOCK)):
+        yield block
+
+wait_for("the server", ready)
+connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+length = {"Content-Length": str(len(BLOCK) * BLOCKS), "Content-Type": "application/octet-stream"}
+connection.request("PUT", "/v1/files/big", (BLOCK for _ in range(BLOCKS)), TOKEN | length)
+equal(connection.getresponse().status, 201)
+equal([block == BLOCK for block in download("/v1/files/big")], [True] * BLOCKS)
+assert sum(map(len, download("/v1/tar"))) > len(BLOCK) * BLOCKS
+assert peak() < 64 * 1024, f"{peak()} KiB"
+print(peak(), "KiB")
+PY
+    box kill -s TERM "$id"
+    end_box
+    assert_equal "$status" 0
 }

@@ -112,6 +112,12 @@ answered()
     cli approve "$approval" no
     wait_for 60 answered
     assert_match "$(< "$answer")" 'rejected'
+    ask '!echo by-terminal'
+    wait_for 60 waiting
+    terminal "$approval" 'may it be made (yes, no): ' yes
+    assert_match "$output" "^$approval.*by-terminal.* 0\$"
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'by-terminal'
     # A cell speaks to the socket itself: it may execute, and no more.
     cli exec '
 import glob, os, socket
@@ -150,6 +156,101 @@ threading.Thread(target=serve, daemon=True).start()'
     box exec -e IPYBOX_RUNTIME_DIR=/run/ipybox/1000 "$id" ipybox approve
     assert_equal "$status $output" "1 "
     assert_match "$errors" 'code in kernels has the uid of what answers here'
+    end_server
+}
+
+# terminal ID [PROMPT LINE]... - ipybox approve ID on a terminal; as each prompt comes, its line is typed (-: none). Sets
+# output to what was seen up to the last prompt, and its status.
+terminal()
+{
+    box exec -i "$id" python3 - "$@" <<'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("ipybox", ["ipybox", "approve", sys.argv[1]])
+seen, at = b"", 0
+for prompt, line in zip(sys.argv[2::2], sys.argv[3::2]):
+    while prompt.encode() not in seen[at:]:
+        seen += os.read(fd, 4096)
+    at = seen.index(prompt.encode(), at) + len(prompt)
+    if line != "-":
+        os.write(fd, line.encode() + b"\n")
+print(seen[:at].decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+}
+
+# question FORM - a cell in the background calls a tool whose server asks with that form.
+question()
+{
+    ask "from mcptools.demo import ask; print('said', ask.run(ask.Params(form=r'''$1''')))"
+    wait_for 60 waiting
+}
+
+form='{"type": "object", "required": ["name"], "properties": {
+    "name": {"type": "string", "title": "Your\u001b[2J name", "minLength": 2},
+    "colour": {"type": "string", "enum": ["red", "green"], "default": "green"},
+    "age": {"type": "integer", "maximum": 150},
+    "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}}}'
+
+@test "root answers a server's question by the command line, in words, in JSON or on a terminal" {
+    mkdir "$BATS_TEST_TMPDIR/tools"
+    cp "$here/tool_server.py" "$BATS_TEST_TMPDIR/tools"
+    echo '{"mcpServers": {"demo": {"command": "python3", "args": ["/tools/tool_server.py"]}}}' \
+        > "$BATS_TEST_TMPDIR/tools/servers.json"
+    start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -v "$BATS_TEST_TMPDIR/tools:/tools:ro" \
+        -- serve --mcp-servers /tools/servers.json
+
+    question "$form"
+    cli approve
+    assert_match "$output" "^$approval"$'\n''  session   default'$'\n''  server    demo'
+    assert_match "$output" $'  asks\n    Who are you[?]\n  fields\n    name: text, at least 2 characters; needed\n'
+    assert_match "$output" 'Your.u001b\[2J name'
+    assert_match "$output" 'colour: one of red, green; default "green"'
+    refute_match "$output" $'\033'
+    # What does not fit is refused, and the question goes on waiting.
+    cli approve "$approval"
+    assert_equal "$status" 2
+    assert_match "$errors" 'without a terminal ID with yes, no, cancel or FIELD=VALUE is needed'
+    cli approve "$approval" yes
+    assert_equal "$status" 2
+    assert_match "$errors" 'content.name: it is required'
+    cli approve "$approval" name=Ada age=200
+    assert_equal "$status" 2
+    assert_match "$errors" 'content.age: 150 is the most'
+    cli approve "$approval" name=Ada --remember 5
+    assert_equal "$status" 2
+    assert_match "$errors" 'its answer is not remembered'
+    cli approve "$approval" name=Ada age=36 tags=a tags=b
+    assert_equal "$status $output" "0 "
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"age": 36, "colour": "green", "name": "Ada", "tags": \["a", "b"\]\}\}'
+    cli approve "$approval" name=Ada
+    assert_equal "$status" 1
+    assert_match "$errors" 'nothing waits with the id'
+
+    question "$form"
+    box exec -i "$id" ipybox approve "$approval" --answer - <<<'{"name": "Ada"}'
+    assert_equal "$status" 0
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"name": "Ada"\}\}'
+
+    question "$form"
+    cli approve "$approval" no
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'said \{"action": "decline"\}'
+    question "$form"
+    cli approve "$approval" cancel
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'said \{"action": "cancel"\}'
+
+    question "$form"
+    terminal "$approval" 'what to do (accept, decline, cancel): ' accept 'name: ' A 'it has 1 characters' - \
+        'name: ' Ada 'colour ["green"]: ' '' 'age: ' old 'a number is needed' - 'age: ' 36 \
+        'tags' a 'and: ' '' 'send it (yes, no): ' yes
+    assert_equal "$status" 0
+    assert_match "$output" ' 0$'
+    wait_for 60 answered
+    assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"age": 36, "colour": "green", "name": "Ada", "tags": \["a"\]\}\}'
     end_server
 }
 

@@ -23,6 +23,8 @@ PNG = (
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NOTHING = {"type": "object", "properties": {}}
+FORM = {"type": "object", "properties": {"form": {"type": "string"}}}  # a schema, as JSON
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 SUM = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 1}},
@@ -43,7 +45,7 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "pid", "description": "Its process.", "inputSchema": NOTHING},
     {"name": "environment", "description": "A variable.", "inputSchema": TEXT},
     {"name": "arguments", "description": "As they came.", "inputSchema": {"type": "object"}},
-    {"name": "ask", "description": "Ask the human.", "inputSchema": NOTHING},
+    {"name": "ask", "description": "Ask the human.", "inputSchema": FORM},
     {"name": "steps", "description": "Tell every step.", "inputSchema": STEPS},
     {"name": "odd name (v2)", "description": 'Hostile: """\nimport os\n\\', "inputSchema": TEXT},
 ]
@@ -63,8 +65,8 @@ def text(value: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": value}], "isError": False, **more}
 
 
-def ask() -> dict[str, Any]:
-    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+def ask(arguments: dict[str, Any]) -> dict[str, Any]:
+    schema = json.loads(arguments["form"]) if arguments.get("form") else NAME
     params = {"message": "Who are you?", "requestedSchema": schema}
     send({"id": "q1", "method": "elicitation/create", "params": params})
     with answered:
@@ -98,7 +100,7 @@ CALLS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "die": die,
     "pid": lambda _: text(str(os.getpid())),
     "environment": lambda arguments: text(os.environ.get(arguments["text"], "unset")),
-    "ask": lambda _: ask(),
+    "ask": ask,
 }
 
 

@@ -28,6 +28,41 @@ int install_start(const struct packages_config *config, const char *package,
     return 0;
 }
 
+struct package_list {
+    const struct package_list_events *events;
+    void *ctx;
+};
+
+static struct package_list *last_list;
+
+int package_list_start(const struct packages_config *config,
+                       const struct package_list_events *events, void *ctx,
+                       struct package_list **ret, struct err *e)
+{
+    (void)config, (void)e;
+    fake_packages.lists++;
+    last_list = *ret = NEW(struct package_list);
+    *last_list = (struct package_list){events, ctx};
+    return 0;
+}
+
+struct package_list *package_list_cancel(struct package_list *list)
+{
+    fake_packages.cancels += list != NULL;
+    xfree(list);
+    return NULL;
+}
+
+void fake_packages_listed(const char *json)
+{
+    struct err e = ERR_NONE;
+    (void)err_set(&e, -ECHILD, "Python told no list");
+    drop_json struct json *list =
+        json ? json_parse_copy(json, strlen(json), JSON_STRICT, NULL) : NULL;
+    last_list->events->finished(last_list->ctx, list, list ? NULL : &e);
+    xfree(last_list);
+}
+
 struct install *install_cancel(struct install *install)
 {
     fake_packages.cancels += install != NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_packages.h - stands in for session/packages.c at link time: a test plays pip. */
+ * tests/fakes/fake_packages.h - stands in for session/packages.c and session/package_list.c at link
+ * time: a test plays pip, and what lists. */
 #ifndef FAKES_FAKE_PACKAGES_H
 #define FAKES_FAKE_PACKAGES_H
 
-#include "session/packages.h"
+#include "session/package_list.h"
 
 struct fake_packages {
-    int starts, cancels; /* so far */
-    char package[128];   /* of the last start */
+    int starts, lists, cancels; /* so far */
+    char package[128];          /* of the last start */
 };
 
 extern struct fake_packages fake_packages;
@@ -17,5 +18,6 @@ extern struct fake_packages fake_packages;
 void fake_packages_text(const char *text);
 void fake_packages_progress(double progress, double total, const char *what);
 void fake_packages_finish(const char *output, const char *why); /* NULL: it went well */
+void fake_packages_listed(const char *json);                    /* NULL: it failed */
 
 #endif

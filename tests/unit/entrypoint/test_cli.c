@@ -298,11 +298,18 @@ static void no_sandbox_is_changed_where_root_does_not_listen(void)
 
 static void what_cannot_be_meant_is_refused(void)
 {
-    static const char *const wrong[][4] = {{"id"},
+    static const char *const wrong[][5] = {{"id"},
                                            {"id", "maybe"},
                                            {"id", "no", "--remember=5"},
                                            {"--remember-calls=5"},
-                                           {"id", "yes", "--json"}};
+                                           {"id", "yes", "--json"},
+                                           {"--answer={}"},
+                                           {"id", "yes", "no"},
+                                           {"id", "no", "a=b"},
+                                           {"id", "a=b", "no"},
+                                           {"id", "cancel", "--answer={}"},
+                                           {"id", "a=b", "--answer={}"},
+                                           {"id", "--answer={}", "--follow"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         TEST_CASE_("%zu", i);
         TEST_CHECK(run(ROLE_APPROVE, wrong[i], WORDS(OK)) == 2);

@@ -114,7 +114,9 @@ static void commands_have_options_and_words_of_their_own(void)
     TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "--workspace=/", "1") == -EINVAL);
     TEST_ASSERT(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "--remember", "60") == 0);
     TEST_CHECK(o.n_words == 2 && o.remember == 60 && o.remember_calls == 0);
-    TEST_CHECK(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "no") == -EINVAL);
+    TEST_ASSERT(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "a=b", "c=d", "--answer", "-") == 0);
+    TEST_CHECK(o.n_words == 3 && strcmp(o.words[2], "c=d") == 0 && strcmp(o.answer, "-") == 0);
+    TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "1", "--answer={}") == -EINVAL);
     TEST_CHECK(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "--token=x") == -EINVAL);
     TEST_CHECK(PARSE_AS(ROLE_SESSIONS, &o, &e, "x") == -EINVAL);
     TEST_ASSERT(PARSE_AS(ROLE_POLICY, &o, &e, "--session=s", "--reset", "-") == 0);

@@ -244,6 +244,34 @@ static void a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise(void)
     close_api();
 }
 
+static void ignore_result(void *ctx, const struct cell_result *result)
+{
+    (void)ctx, (void)result;
+}
+
+static void a_full_queue_refuses_with_its_limit_and_takes_again(void)
+{
+    static const char line[] = "POST " EXECUTIONS;
+    static const struct cell_events events = {.finished = ignore_result};
+    struct cell_request request = {.code = {"x", 1}, .timeout_ms = 1000};
+    struct sessions_view view;
+    struct cell *cell = NULL;
+    open_ready();
+    TEST_ASSERT(sessions_find(sessions, "default", &view));
+    for (int i = 0; i < SESSION_QUEUE_MAX; i++)
+        TEST_ASSERT(session_execute(view.session, &request, &events, NULL, &cell, NULL) == 0);
+    turn();
+    call(line, "{\"code\":\"x\",\"wait\":false}");
+    check_head("HTTP/1.1 429 ");
+    check_has("Content-Type: application/problem+json\r\n");
+    check_has("\"detail\":\"1000 cells are waiting already\"");
+    fake_kernel_done(OK_REPLY);
+    turn();
+    call(line, "{\"code\":\"x\",\"wait\":false}");
+    check_head("HTTP/1.1 202 ");
+    close_api();
+}
+
 static void a_reset_waits_for_the_new_kernel(void)
 {
     open_ready();
@@ -295,6 +323,8 @@ static void the_metrics_count(void)
     fake_kernel_done("{\"status\":\"error\"}");
     finish(fd);
     fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
+    for (int i = 0; i < 3; i++)
+        metrics_foreign_cell(&metrics, CELL_OK, 2000);
     call("GET /metrics", "");
     check_head("HTTP/1.1 200 ");
     check_has("\nipybox_cells_total{status=\"ok\"} 1\n");
@@ -303,6 +333,13 @@ static void the_metrics_count(void)
     check_has("\nipybox_cell_duration_seconds_bucket{le=\"5\"} 2\n");
     check_has("\nipybox_cell_duration_seconds_sum 2.000\n");
     check_has("\nipybox_cell_duration_seconds_count 2\n");
+    check_has("\nipybox_gateway_cells_total{status=\"ok\"} 3\n");
+    check_has("\nipybox_gateway_cells_total{status=\"error\"} 0\n");
+    check_has("\nipybox_gateway_cells_total{status=\"lost\"} 0\n");
+    check_has("\nipybox_gateway_cell_duration_seconds_bucket{le=\"1\"} 0\n");
+    check_has("\nipybox_gateway_cell_duration_seconds_bucket{le=\"5\"} 3\n");
+    check_has("\nipybox_gateway_cell_duration_seconds_sum 6.000\n");
+    check_has("\nipybox_gateway_cell_duration_seconds_count 3\n");
     check_has("\nipybox_output_bytes_total 5\n");
     check_has("\nipybox_kernels_started_total 1\n");
     check_has("\nipybox_kernels 1\n");
@@ -395,6 +432,8 @@ TEST_LIST = {
     {"a_retried_request_gets_the_first_ones_result", a_retried_request_gets_the_first_ones_result},
     {"a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise",
      a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise},
+    {"a_full_queue_refuses_with_its_limit_and_takes_again",
+     a_full_queue_refuses_with_its_limit_and_takes_again},
     {"a_reset_waits_for_the_new_kernel", a_reset_waits_for_the_new_kernel},
     {NULL, NULL},
 };

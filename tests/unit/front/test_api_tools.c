@@ -208,6 +208,7 @@ static void a_package_is_installed_whole_or_as_a_stream(void)
     check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\"");
     call_with("POST /v1/packages", EXECUTOR, "{\"package\":\"--index-url\"}");
     check_head("HTTP/1.1 400 ");
+    check_has("\"detail\":\"package: an option\""); /* by the name that it has here */
     call_with("POST /v1/packages", APPROVER, "{\"package\":\"x\"}");
     check_head("HTTP/1.1 403 ");
     TEST_CHECK(fake_packages.starts == 2);
@@ -233,6 +234,32 @@ static void only_so_many_packages_at_once_and_who_leaves_ends_his(void)
     TEST_CHECK(fake_packages.cancels == 5);
     for (size_t i = 0; i < 4; i++)
         (void)fd_close(fds[i]);
+}
+
+static void packages_are_listed_and_what_lists_them_is_not_believed(void)
+{
+    fake_packages = (struct fake_packages){0};
+    open_with_tokens(true);
+    int fd = send_with("GET /v1/packages", EXECUTOR, "");
+    TEST_CHECK(fake_packages.lists == 1);
+    fake_packages_listed("[{\"name\":\"numpy\",\"version\":\"2.1\",\"path\":\"/x\"},1,"
+                         "{\"name\":\"half\"},{\"name\":\"a\\nb\",\"version\":\"1\"}]");
+    finish(fd);
+    check_head("HTTP/1.1 200 ");
+    check_has("\r\n\r\n{\"packages\":[{\"name\":\"numpy\",\"version\":\"2.1\"},"
+              "{\"name\":\"a\\nb\",\"version\":\"1\"}]}");
+    fd = send_with("GET /v1/packages", EXECUTOR, "");
+    fake_packages_listed(NULL);
+    finish(fd);
+    check_head("HTTP/1.1 500 ");
+    check_has("\"detail\":\"Python told no list\"");
+    call_with("GET /v1/packages", APPROVER, "");
+    check_head("HTTP/1.1 403 ");
+    fd = send_with("GET /v1/packages", EXECUTOR, "");
+    (void)fd_close(fd);
+    turn();
+    TEST_CHECK(fake_packages.lists == 3 && fake_packages.cancels == 1);
+    close_api();
 }
 
 static void a_session_can_be_stricter_than_the_policy(void)
@@ -290,6 +317,8 @@ TEST_LIST = {
     {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
     {"only_so_many_packages_at_once_and_who_leaves_ends_his",
      only_so_many_packages_at_once_and_who_leaves_ends_his},
+    {"packages_are_listed_and_what_lists_them_is_not_believed",
+     packages_are_listed_and_what_lists_them_is_not_believed},
     {"a_question_is_listed_and_decided", a_question_is_listed_and_decided},
     {"a_question_is_an_event_of_the_cell_that_waits",
      a_question_is_an_event_of_the_cell_that_waits},

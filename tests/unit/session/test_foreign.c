@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the audit log has of cells that come through the kernel gateway. */
+ * What the audit log and the metrics have of cells that come through the kernel gateway. */
 #include <acutest.h>
 
 #include <string.h>
@@ -18,6 +18,13 @@ static struct loop *loop;
 static struct session_config config;
 static struct session *session;
 static struct kernels *kernels;
+static struct metrics metrics;
+static int64_t fake_now;
+
+static int64_t fake_clock(void)
+{
+    return fake_now;
+}
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -33,10 +40,13 @@ static void open_all(void)
 {
     open_audit();
     TEST_ASSERT(loop_new(&loop, NULL) == 0);
+    loop_set_clock(loop, fake_clock);
+    metrics = (struct metrics){0};
     config = (struct session_config){.kernel = {.loop = loop},
                                      .workspace = "/tmp",
                                      .id = "default",
                                      .audit = audit,
+                                     .metrics = &metrics,
                                      .log = ignore_log};
     TEST_ASSERT(session_open(&config, &session, NULL) == 0);
     kernels = kernels_open(&(struct kernels_config){
@@ -70,6 +80,37 @@ static void code_and_outcome_of_a_foreign_cell_are_told(void)
                 "cell_end session=default door=gateway outcome=ok\n"
                 "cell session=default door=gateway bytes=3 " HASH
                 "cell_end session=default door=gateway outcome=error\n");
+    close_all();
+}
+
+/* So many have ended so, and nothing of it stands among the cells that the server ran itself. */
+static void check_counts(uint64_t ok, uint64_t error, uint64_t lost)
+{
+    static const uint64_t none[METRICS_STATUSES];
+    TEST_CHECK(metrics.foreign[CELL_OK] == ok && metrics.foreign[CELL_ERROR] == error);
+    TEST_CHECK(metrics.foreign[CELL_LOST] == lost);
+    TEST_CHECK(memcmp(metrics.cells, none, sizeof none) == 0 && metrics.durations.ms == 0);
+}
+
+static void foreign_cells_are_counted_with_their_outcome_and_duration(void)
+{
+    open_all();
+    fake_kernel_foreign(BUSY);
+    fake_now += 2000;
+    loop_turn(loop, 0);
+    fake_kernel_foreign(IDLE);
+    check_counts(1, 0, 0);
+    TEST_CHECK(metrics.foreign_durations.ms == 2000 && metrics.foreign_durations.buckets[6] == 1);
+    fake_kernel_foreign(BUSY);
+    check_counts(1, 0, 0); /* it runs */
+    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_foreign(IDLE);
+    check_counts(1, 1, 0);
+    fake_kernel_foreign(IDLE); /* of none */
+    fake_kernel_foreign(BUSY);
+    fake_kernel_dies("killed", "");
+    check_counts(1, 1, 1);
+    TEST_CHECK(metrics.foreign_durations.buckets[0] == 2);
     close_all();
 }
 
@@ -122,6 +163,8 @@ static void a_kernel_of_the_gateway_has_its_own_id(void)
 
 TEST_LIST = {
     {"code and outcome of a foreign cell are told", code_and_outcome_of_a_foreign_cell_are_told},
+    {"foreign cells are counted with their outcome and duration",
+     foreign_cells_are_counted_with_their_outcome_and_duration},
     {"a silent cell is told without its code", a_silent_cell_is_told_without_its_code},
     {"what belongs to no cell is not told", what_belongs_to_no_cell_is_not_told},
     {"a cell whose kernel dies is lost", a_cell_whose_kernel_dies_is_lost},

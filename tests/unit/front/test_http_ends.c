@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections that have ended are seen and cleared up, whatever else the library looks at. */
+#include "httptest.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "front/http.h"
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+static struct http *http;
+static struct http_request *held; /* by the last `start` that did not answer */
+
+static void on_gone(void *ctx)
+{
+    (void)ctx;
+    held = NULL;
+}
+
+static void hold(void *ctx, struct http_request *r)
+{
+    static const struct http_events events = {.gone = on_gone};
+    http_watch(r, &events, ctx);
+    held = r;
+}
+
+static void answer(void *ctx, struct http_request *r)
+{
+    (void)ctx;
+    http_answer(r, 200, NULL, 0, "here", 4);
+}
+
+/* A file that became shorter than it was. */
+static void send_short_file(void *ctx, struct http_request *r)
+{
+    (void)ctx;
+    int fd = memfd_create("short", MFD_CLOEXEC);
+    TEST_ASSERT(fd >= 0 && write(fd, "abc", 3) == 3);
+    http_answer_file(r, 200, NULL, 0, fd, 0, 1 << 20);
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/echo", HTTP_NO_BODY, 0, NULL, 0, answer},
+    {"GET", "/hold", HTTP_NO_BODY, 0, NULL, 0, hold},
+    {"GET", "/short", HTTP_NO_BODY, 0, NULL, 0, send_short_file},
+};
+
+static void open_it(void)
+{
+    open_loop();
+    struct http_config config = {.loop = loop,
+                                 .host = "localhost",
+                                 .routes = routes,
+                                 .n_routes = sizeof routes / sizeof *routes};
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(http_open(&config, &http, &e) == 0, "%s", e.msg);
+    port = http_port(http);
+}
+
+static void close_it(void)
+{
+    http = http_close(http);
+    close_loop();
+}
+
+static int count_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void break_off(int i, int fd)
+{
+    static const char *const lines[] = {GET("/short"), GET("/hold"), GET("/hold"), GET("/hold")};
+    say(fd, lines[i]);
+    if (i == 0) /* the file ends too early */
+        return;
+    TEST_ASSERT(held != NULL);
+    http_stream_begin(held, 200, NULL, 0, -1);
+    TEST_CHECK(http_stream_write(held, "x", 1) == 0);
+    turn();
+    if (i == 1) /* else the client leaves */
+        http_stream_abort(held);
+}
+
+static void an_answer_that_is_broken_off_leaves_no_descriptor(void)
+{
+    open_it();
+    int quiet = dial(); /* for longer than all that follow */
+    say(quiet, GET("/echo"));
+    (void)hear(quiet);
+    int before = count_descriptors();
+    for (int i = 0; i < 4; i++) {
+        int fd = dial();
+        break_off(i, fd);
+        TEST_CHECK(i > 1 || hear(fd));
+        (void)fd_close(fd);
+        turn();
+        TEST_CHECK_(count_descriptors() == before, "%d: %d of %d", i, count_descriptors(), before);
+    }
+    TEST_CHECK(!hear(quiet));
+    (void)fd_close(quiet);
+    close_it();
+}
+
+static void an_end_that_came_with_the_request_is_seen_soon(void)
+{
+    open_it();
+    int half = dial(), whole = dial();
+    say(whole, GET("/echo"));
+    TEST_ASSERT(send(half, GET("/echo"), strlen(GET("/echo")), MSG_NOSIGNAL) > 0);
+    TEST_ASSERT(shutdown(half, SHUT_WR) == 0);
+    turn();
+    bool over = hear(half);
+    check_head("HTTP/1.1 200 ");
+    pass(1000);
+    TEST_CHECK(over || hear(half));
+    TEST_CHECK(!hear(whole));
+    pass(http_limits_default.idle_ms - 1001);
+    TEST_CHECK(!hear(whole));
+    pass(1);
+    TEST_CHECK(hear(whole));
+    (void)fd_close(half);
+    (void)fd_close(whole);
+    close_it();
+}
+
+#define TEST(name) {#name, name}
+TEST_LIST = {
+    TEST(an_answer_that_is_broken_off_leaves_no_descriptor),
+    TEST(an_end_that_came_with_the_request_is_seen_soon),
+    {NULL, NULL},
+};
