@@ -96,6 +96,9 @@ static const struct options_row rows[] = {
     {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE, AT(kernel_memory), "SIZE", NULL, 0, 0,
      "Most memory of a kernel and its processes together: over it they are killed. K, M and G are "
      "understood."},
+    {"kernel-disk", "IPYBOX_KERNEL_DISK", OPTION_SIZE, AT(kernel_disk), "SIZE", NULL, 0, 0,
+     "Most disk space that a kernel and its processes take while they run, wherever they may "
+     "write: over it they are killed. What is there before does not count."},
     {"kernel-open-files", "IPYBOX_KERNEL_OPEN_FILES", OPTION_MANY, AT(kernel_files), "N", NULL, 0,
      0, "Most files that one process of a kernel may have open."},
     {"kernel-file-size", "IPYBOX_KERNEL_FILE_SIZE", OPTION_SIZE, AT(kernel_file_size), "SIZE", NULL,

@@ -55,7 +55,7 @@ struct options {
     int kernel_tasks;           /* 0: no limit, as of the next */
     int kernel_files;
     int kernel_cpu;                           /* seconds */
-    uint64_t kernel_file_size, kernel_memory; /* bytes */
+    uint64_t kernel_file_size, kernel_memory, kernel_disk; /* bytes */
     const char *audit_log;                    /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;

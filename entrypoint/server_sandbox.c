@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "entrypoint/sandbox_place.h"
+#include "sandbox/diskuse.h"
 #include "sandbox/guard.h"
 
 /* --- what the machine grants ----------------------------------------------------------------- */
@@ -92,6 +93,16 @@ static int open_settings(const struct options *o, struct server_sandbox *s, stru
     return r == 0 ? 0 : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
 }
 
+static void find_disk_places(struct server_sandbox *s)
+{
+    drop_buf struct buf text = BUF_INIT(SERVER_SANDBOX_DETAIL);
+    s->disk_places = diskuse_places();
+    s->spec.disk_places = (const char *const *)s->disk_places;
+    for (char **place = s->disk_places; *place; place++)
+        (void)buf_addf(&text, " %s", *place);
+    log_info("sandbox", "--kernel-disk counts what is below%s", buf_text(&text));
+}
+
 int server_sandbox_open(const struct options *options, const char *workspace,
                         const char *tool_socket, struct server_sandbox *ret, struct err *e)
 {
@@ -107,7 +118,10 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .files = options->kernel_files,
                                              .file_size = options->kernel_file_size,
                                              .memory = options->kernel_memory,
+                                             .disk = options->kernel_disk,
                                              .cpu = options->kernel_cpu};
+    if (options->kernel_disk > 0)
+        find_disk_places(s);
     if (options->sandbox)
         r = open_settings(options, s, e);
     if (r == 0 && probe.filter_errno == 0) {
@@ -120,6 +134,7 @@ int server_sandbox_open(const struct options *options, const char *workspace,
 void server_sandbox_done(struct server_sandbox *s)
 {
     words_done(&s->variables);
+    (void)diskuse_places_free(s->disk_places);
     xfree(s->settings);
     xfree(s->workspace);
     xfree(s->ipython);

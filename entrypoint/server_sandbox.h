@@ -21,6 +21,7 @@ struct server_sandbox {
     /* what these point to */
     struct sandbox_spec spec;
     char *settings, *workspace, *ipython, *tool_socket;
+    char **disk_places; /* NULL without --kernel-disk */
     const char *dirs[SERVER_SANDBOX_DIRS], *sockets[2];
     uint16_t ports[2];
 };

@@ -26,11 +26,12 @@
 #include "base/clock.h"
 #include "sandbox/budget.h"
 #include "sandbox/confine.h"
+#include "sandbox/diskbudget.h"
 #include "sandbox/guard.h"
 #include "sandbox/proctree.h"
 #include "sandbox/shim_tell.h"
 
-enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED_US = 100000 };
+enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED_US = 100000, BLOCK = 512 };
 
 struct failure { /* what goes through the start pipe */
     int32_t code, step;
@@ -46,7 +47,8 @@ struct shim {
     int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
     struct guard *guard;
     struct sandbox_limits limits;
-    int64_t next_look; /* at its memory; NO_DEADLINE: there is no limit */
+    struct diskbudget *disk; /* NULL: there is no limit */
+    int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
     long task_refusals;
     int64_t cpu_us; /* of the child, when it has ended */
     struct teller teller;
@@ -230,6 +232,8 @@ static int make_walls(struct shim *s, struct err *e)
         return r;
     s->limits = spec->limits;
     r = guard_open(spec, &s->guard, e);
+    if (r == 0 && s->limits.disk > 0)
+        s->disk = diskbudget_open(s->limits.disk, spec->disk_places);
     (void)sandbox_spec_free(spec);
     return r < 0 ? r : guard_offer(s->guard, s->confine, e);
 }
@@ -253,8 +257,8 @@ static int on_confined(struct shim *s)
     s->confine = fd_close(s->confine);
     if (!guard_has_broker(s->guard))
         s->guard = guard_free(s->guard);
-    if (s->limits.memory > 0 || s->limits.tasks > 0)
-        s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+    if (s->limits.memory > 0 || s->limits.tasks > 0 || s->disk)
+        s->next_look = clock_ms() + SHIM_LOOK_MS;
     if (s->start < 0)
         report(s, SHIM_STARTED, s->child, 0);
     return 0;
@@ -273,20 +277,27 @@ static void tell_tasks(struct shim *s)
     s->task_refusals = refusals;
 }
 
-/* A tree that is too large is ended. */
-static void look_at_budgets(struct shim *s)
+static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const char *of)
 {
     char text[200];
+    (void)snprintf(text, sizeof text, "the limit of %llu MiB %s was reached",
+                   (unsigned long long)(most >> 20), of);
+    teller_report(&s->teller, SHIM_LIMIT, (int32_t)limit, 0, text);
+    s->kill = true;
+}
+
+/* A tree that uses too much is ended. */
+static void look_at_budgets(struct shim *s)
+{
+    const struct sandbox_limits *most = &s->limits;
+    const int64_t from = clock_ms();
     tell_tasks(s);
-    uint64_t most = s->limits.memory;
-    if (most > 0 && budget_exceeds(most)) {
-        (void)snprintf(text, sizeof text,
-                       "the limit of %llu MiB memory (--kernel-memory) was reached",
-                       (unsigned long long)(most >> 20));
-        teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_MEMORY, 0, text);
-        s->kill = true;
-    }
-    s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+    if (most->memory > 0 && budget_exceeds(most->memory))
+        kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory (--kernel-memory)");
+    else if (s->disk && diskbudget_exceeded(s->disk))
+        kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space (--kernel-disk)");
+    const int64_t now = clock_ms(), pause = (now - from) * SHIM_LOOK_SHARE;
+    s->next_look = now + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
 }
 
 /* --- the child's life ----------------------------------------------------------------------- */
@@ -351,6 +362,8 @@ static bool reap(struct shim *s, int *ret_status)
     bool ended = false;
     struct rusage used;
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
+        if (s->disk)
+            diskbudget_reaped(s->disk, (uint64_t)used.ru_oublock * BLOCK);
         if (pid != s->child)
             continue;
         s->cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +

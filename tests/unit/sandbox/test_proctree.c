@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -138,6 +139,41 @@ static void daemons_stopped_and_stubborn_processes_all_end(void)
     TEST_CHECK(proctree_end(50) == 0);
     TEST_CHECK(all_gone());
     TEST_CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+static void *stay_alone(void *ctx)
+{
+    (void)ctx;
+    live_on();
+}
+
+/* Its process looks like a zombie from then on. */
+static void leave_it_to_a_thread(void)
+{
+    pthread_t thread;
+    (void)signal(SIGTERM, SIG_IGN);
+    if (pthread_create(&thread, NULL, stay_alone, NULL) == 0)
+        pthread_exit(NULL);
+    _exit(9);
+}
+
+static void count_process(void *ctx, pid_t pid)
+{
+    (void)pid;
+    ++*(int *)ctx;
+}
+
+static void a_process_whose_first_thread_has_ended_is_found_and_ends(void)
+{
+    int n = 0;
+    become_reaper();
+    fork_daemon(leave_it_to_a_thread);
+    if (fork() == 0)
+        leave_it_to_a_thread();
+    wait_ready(2);
+    TEST_CHECK(proctree_each(count_process, &n) == 0 && n == 2);
+    TEST_CHECK(proctree_end(0) == 0);
+    TEST_CHECK(all_gone());
 }
 
 static void a_polite_tree_ends_within_the_grace_by_term(void)
@@ -317,6 +353,8 @@ TEST_LIST = {
     {"without_children_the_end_comes_at_once", without_children_the_end_comes_at_once},
     {"daemons_stopped_and_stubborn_processes_all_end",
      daemons_stopped_and_stubborn_processes_all_end},
+    {"a_process_whose_first_thread_has_ended_is_found_and_ends",
+     a_process_whose_first_thread_has_ended_is_found_and_ends},
     {"a_polite_tree_ends_within_the_grace_by_term", a_polite_tree_ends_within_the_grace_by_term},
     {"a_stopped_child_may_act_on_the_term", a_stopped_child_may_act_on_the_term},
     {"the_status_of_one_child_is_kept", the_status_of_one_child_is_kept},
