@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "sandbox/proctree.h"
 
-enum { TEXT_MAX = 1024, CLIMB_MAX = 64, FINE = 1, A_MILLISECOND = 1000000, SECOND_NS = 1000000000 };
+enum { TEXT_MAX = 1024, CLIMB_MAX = 64, SECOND_NS = 1000000000 };
 
 static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX])
 {
@@ -25,30 +25,25 @@ static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX]
 }
 
 /* Processor time is exact to the nanosecond: whoever has run at all has another number. */
-static uint64_t mix(uint64_t digest, pid_t pid, int64_t unit_ns)
+static void mix(void *ctx, pid_t pid)
 {
+    uint64_t *digest = ctx, mixed = *digest;
     clockid_t clock;
     struct timespec used = {0};
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-        return digest;
-    const uint64_t ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
-    digest = (digest ^ (uint64_t)pid) * 0x9E3779B97F4A7C15U;
-    digest = (digest ^ ns / (uint64_t)unit_ns) * 0x9E3779B97F4A7C15U;
-    return digest ^ digest >> 29;
+        return;
+    mixed = (mixed ^ (uint64_t)pid) * 0x9E3779B97F4A7C15U;
+    mixed = (mixed ^ ((uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec)) *
+            0x9E3779B97F4A7C15U;
+    *digest = mixed ^ mixed >> 29;
 }
 
 /* --- our own ---------------------------------------------------------------------------------- */
 
-static void mix_own(void *ctx, pid_t pid)
-{
-    uint64_t *digest = ctx;
-    *digest = mix(*digest, pid, FINE);
-}
-
 uint64_t activity_own(void)
 {
     uint64_t digest = 0;
-    (void)proctree_each(mix_own, &digest);
+    (void)proctree_each(mix, &digest);
     return digest;
 }
 
@@ -60,17 +55,22 @@ static uint64_t field(const char *text, const char *label)
     return at && end > at + strlen(label) ? n : 0;
 }
 
-/* What goes through calls counts wherever it went, what goes through memory only to disks. */
+/* What goes through calls counts wherever it went, what goes through memory only to disks. False:
+ * it does not tell. */
+static bool written_by(pid_t pid, uint64_t *sum)
+{
+    char text[TEXT_MAX];
+    if (read_proc(pid, "io", text) <= 0)
+        return false;
+    const uint64_t calls = field(text, "wchar: "), disk = field(text, "\nwrite_bytes: ");
+    *sum += calls > disk ? calls : disk;
+    return true;
+}
+
 static void add_written(void *ctx, pid_t pid)
 {
     struct activity *a = ctx;
-    char text[TEXT_MAX];
-    if (read_proc(pid, "io", text) <= 0) {
-        a->untold = true;
-        return;
-    }
-    const uint64_t calls = field(text, "wchar: "), disk = field(text, "\nwrite_bytes: ");
-    a->written += calls > disk ? calls : disk;
+    a->untold |= !written_by(pid, &a->written);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -128,9 +128,9 @@ static bool is_of_another_kernel(const struct kin *kin, pid_t pid)
     return false;
 }
 
-static uint64_t mix_others(void)
+static uint64_t written_by_others(void)
 {
-    uint64_t digest = 0;
+    uint64_t sum = 0;
     const struct dirent *entry;
     const struct kin kin = {getpid(), getppid(), parent_of(getppid())};
     DIR *dir = opendir("/proc");
@@ -138,17 +138,17 @@ static uint64_t mix_others(void)
         char *end;
         pid_t pid = (pid_t)strtol(entry->d_name, &end, 10);
         if (*end == '\0' && pid > 0 && is_of_another_kernel(&kin, pid))
-            digest = mix(digest, pid, A_MILLISECOND);
+            (void)written_by(pid, &sum);
     }
     if (dir)
         (void)closedir(dir);
-    return digest;
+    return sum;
 }
 
 void activity_take(struct activity *ret)
 {
     *ret = (struct activity){0};
     (void)proctree_each(add_written, ret);
-    ret->others = mix_others();
+    ret->others_written = written_by_others();
     ret->own = activity_own();
 }

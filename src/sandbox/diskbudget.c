@@ -17,6 +17,7 @@ enum {
     SOON = 10,   /* walks take at most a tenth of the time where the disks fill, */
     SELDOM = 50, /* else a fiftieth */
     LINE_MAX_LEN = 4096,
+    CHATTER = 256 << 10, /* bytes that a kernel writes to pipes and the like when it starts */
 };
 
 enum state { RESTS, WALKS, HAS_WALKED };
@@ -145,6 +146,13 @@ static uint64_t growth(const struct diskbudget *b, const struct diskuse *use, bo
     return bytes + above(use->memory, b->last.memory);
 }
 
+/* One that has gone took away what it had told. */
+static bool others_write(const struct activity *before, const struct activity *now)
+{
+    return above(now->others_written, before->others_written) > CHATTER ||
+           above(before->others_written, now->others_written) > CHATTER;
+}
+
 /* What has gone out of sight has not gone: then nothing is given back. */
 static void charge(struct diskbudget *b, const struct diskuse *use, const struct activity *now,
                    bool unseen)
@@ -155,7 +163,7 @@ static void charge(struct diskbudget *b, const struct diskuse *use, const struct
     if (!unseen)
         less = above(b->last.disk, use->disk) + above(b->last.memory, use->memory);
     const uint64_t told = above(now->written, b->before.written);
-    if (now->others != b->before.others && !now->untold && told < more)
+    if (others_write(&b->before, now) && !now->untold && told < more)
         more = told;
     b->charge = above(b->charge + more, less);
 }
