@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -36,21 +37,29 @@ struct diskbudget {
     /* of the one that goes on */
     struct activity begun;
     uint64_t begun_filled;
-    int64_t begun_ms;
     bool has_walker;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t go;
     enum state state;
     struct diskuse use;
+    int64_t took_ms; /* of processor time */
 };
 
 /* --- the walker ------------------------------------------------------------------------------- */
+
+static int64_t processor_ms(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
 
 static void *walk(void *ctx)
 {
     struct diskbudget *b = ctx;
     for (;;) {
         struct diskuse use;
+        const int64_t from = processor_ms();
         (void)pthread_mutex_lock(&b->lock);
         while (b->state != WALKS)
             (void)pthread_cond_wait(&b->go, &b->lock);
@@ -58,6 +67,7 @@ static void *walk(void *ctx)
         diskuse_take(b->places, &use);
         (void)pthread_mutex_lock(&b->lock);
         b->use = use;
+        b->took_ms = processor_ms() - from;
         b->state = HAS_WALKED;
         (void)pthread_mutex_unlock(&b->lock);
     }
@@ -96,7 +106,6 @@ static void begin_walk(struct diskbudget *b, uint64_t filled)
         return;
     look(b, &b->begun);
     b->begun_filled = filled;
-    b->begun_ms = clock_ms();
     (void)pthread_mutex_lock(&b->lock);
     b->state = WALKS;
     (void)pthread_cond_signal(&b->go);
@@ -177,7 +186,7 @@ static bool judge(struct diskbudget *b)
     struct search search = {.holdings = &holdings};
     (void)proctree_each(find_removed, &search);
     charge(b, &b->use, &now, b->use.unseen > b->unseen || holdings.unseen || search.found);
-    const int64_t end = clock_ms(), took = end - b->begun_ms;
+    const int64_t end = clock_ms(), took = b->took_ms;
     b->last = b->use;
     b->before = b->begun;
     b->filled = b->begun_filled;
