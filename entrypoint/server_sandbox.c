@@ -22,6 +22,8 @@ static int check_level(const struct options *o, const struct sandbox_probe *prob
         return err_set(e, -ENOTSUP, "--sandbox: %s", detail);
     if (o->kernel_tasks > 0 && probe->level < SANDBOX_FULL)
         return err_set(e, -ENOTSUP, "--kernel-tasks: %s", detail);
+    if (o->mcp_tasks > 0 && probe->level < SANDBOX_FULL)
+        return err_set(e, -ENOTSUP, "--mcp-tasks: %s", detail);
     return 0;
 }
 
@@ -120,13 +122,19 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .memory = options->kernel_memory,
                                              .disk = options->kernel_disk,
                                              .cpu = options->kernel_cpu};
+    s->server_spec = sandbox_walls;
+    s->server_spec.options = "mcp";
+    s->server_spec.limits = (struct sandbox_limits){.tasks = options->mcp_tasks,
+                                                    .files = options->mcp_files,
+                                                    .memory = options->mcp_memory,
+                                                    .cpu = options->mcp_cpu};
     if (options->kernel_disk > 0)
         find_disk_places(s);
     if (options->sandbox)
         r = open_settings(options, s, e);
     if (r == 0 && probe.filter_errno == 0) {
         s->kernels = &s->spec;
-        s->servers = &sandbox_walls;
+        s->servers = &s->server_spec;
     }
     return r;
 }

@@ -19,7 +19,7 @@ struct server_sandbox {
     char detail[SERVER_SANDBOX_DETAIL];           /* a sentence about that */
     struct words variables; /* of kernels, NAME=value; none without --sandbox */
     /* what these point to */
-    struct sandbox_spec spec;
+    struct sandbox_spec spec, server_spec;
     char *settings, *workspace, *ipython, *tool_socket;
     char **disk_places; /* NULL without --kernel-disk */
     const char *dirs[SERVER_SANDBOX_DIRS], *sockets[2];

@@ -116,39 +116,67 @@ static bool is_kin(const struct kin *kin, pid_t shim)
     return is_one_of(kin, parent) || is_one_of(kin, parent_of(parent));
 }
 
-static bool is_of_another_kernel(const struct kin *kin, pid_t pid)
+/* 0: it is not of another kernel. */
+static pid_t shim_above(const struct kin *kin, pid_t pid)
 {
     for (int i = 0; i < CLIMB_MAX && pid > 1; i++) {
         pid = parent_of(pid);
         if (pid == kin->self)
-            return false;
+            return 0;
         if (is_shim_of_kernel(pid))
-            return is_kin(kin, pid);
+            return is_kin(kin, pid) ? pid : 0;
     }
+    return 0;
+}
+
+static bool has_other(const struct activity *a, pid_t shim)
+{
+    for (size_t i = 0; i < a->other_count && i < ACTIVITY_OTHERS_MAX; i++)
+        if (a->others[i] == shim)
+            return true;
     return false;
 }
 
-static uint64_t written_by_others(void)
+static void add_other(struct activity *a, pid_t shim)
 {
-    uint64_t sum = 0;
+    if (has_other(a, shim))
+        return;
+    if (a->other_count < ACTIVITY_OTHERS_MAX)
+        a->others[a->other_count] = shim;
+    if (a->other_count <= ACTIVITY_OTHERS_MAX)
+        a->other_count++;
+}
+
+bool activity_has_lost(const struct activity *before, const struct activity *now)
+{
+    for (size_t i = 0; i < before->other_count; i++)
+        if (i == ACTIVITY_OTHERS_MAX || !has_other(now, before->others[i]))
+            return true;
+    return false;
+}
+
+static void look_at_others(struct activity *a)
+{
     const struct dirent *entry;
     const struct kin kin = {getpid(), getppid(), parent_of(getppid())};
     DIR *dir = opendir("/proc");
     while (dir && (entry = readdir(dir))) {
         char *end;
         pid_t pid = (pid_t)strtol(entry->d_name, &end, 10);
-        if (*end == '\0' && pid > 0 && is_of_another_kernel(&kin, pid))
-            (void)written_by(pid, &sum);
+        pid_t shim = *end == '\0' && pid > 0 ? shim_above(&kin, pid) : 0;
+        if (shim == 0)
+            continue;
+        add_other(a, shim);
+        (void)written_by(pid, &a->others_written);
     }
     if (dir)
         (void)closedir(dir);
-    return sum;
 }
 
 void activity_take(struct activity *ret)
 {
     *ret = (struct activity){0};
     (void)proctree_each(add_written, ret);
-    ret->others_written = written_by_others();
+    look_at_others(ret);
     ret->own = activity_own();
 }

@@ -8,16 +8,24 @@
 #define SANDBOX_ACTIVITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#define ACTIVITY_OTHERS_MAX 128
 
 struct activity {
     uint64_t own;            /* the same number again: none of ours has run */
     uint64_t written;        /* bytes, by ours that are there and children that they waited for */
-    uint64_t others_written; /* likewise; less than before: one of them has gone */
+    uint64_t others_written; /* likewise */
     bool untold;             /* one of ours does not tell how much */
+    pid_t others[ACTIVITY_OTHERS_MAX]; /* the shims of the other kernels */
+    size_t other_count;                /* one more than fit: too many */
 };
 
 uint64_t activity_own(void);
 void activity_take(struct activity *ret);
+/* A kernel of `before` is not there any more: nobody knows what it has written. */
+bool activity_has_lost(const struct activity *before, const struct activity *now);
 
 #endif

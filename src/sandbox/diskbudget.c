@@ -155,11 +155,10 @@ static uint64_t growth(const struct diskbudget *b, const struct diskuse *use, bo
     return bytes + above(use->memory, b->last.memory);
 }
 
-/* One that has gone took away what it had told. */
 static bool others_write(const struct activity *before, const struct activity *now)
 {
     return above(now->others_written, before->others_written) > CHATTER ||
-           above(before->others_written, now->others_written) > CHATTER;
+           activity_has_lost(before, now);
 }
 
 /* What has gone out of sight has not gone: then nothing is given back. */

@@ -37,10 +37,10 @@ struct walk {
 
 static enum kind kind_of(const struct statfs *fs)
 {
-    static const unsigned views[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,         CGROUP_SUPER_MAGIC,
-                                     CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC,  MQUEUE_MAGIC,
-                                     SECURITYFS_MAGIC,    DEBUGFS_MAGIC,       TRACEFS_MAGIC,
-                                     BPF_FS_MAGIC,        NSFS_MAGIC,          PIPEFS_MAGIC};
+    static const unsigned views[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
+                                     CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, MQUEUE_MAGIC,
+                                     SECURITYFS_MAGIC,    DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+                                     BPF_FS_MAGIC,        NSFS_MAGIC,         PIPEFS_MAGIC};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)
         if ((unsigned)fs->f_type == views[i])
             return NO_FILES;

@@ -18,7 +18,7 @@
 #define DISKUSE_DEPTH_MAX 100
 #define DISKUSE_PLACES_MAX 64 /* more: the root directory, with everything below it */
 
-struct diskuse { /* in bytes */
+struct diskuse {           /* in bytes */
     uint64_t disk, memory; /* of files on disks, and in file systems of memory */
     uint64_t filled;       /* of the disks on which the places are, by whomever */
     size_t unseen;         /* directories that were not looked into */

@@ -53,10 +53,8 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
 {
     const struct policy *policy = guard->policy;
     const bool disk = spec->limits.disk > 0, counted = disk || spec->limits.memory > 0;
-    struct filter_wants wants = {.open_network = true,
-                                 .tasks = spec->limits.tasks > 0,
-                                 .counted = counted,
-                                 .disk = disk};
+    struct filter_wants wants = {
+        .open_network = true, .tasks = spec->limits.tasks > 0, .counted = counted, .disk = disk};
     wants.listener = wants.tasks;
     if (policy) {
         bool full = spec->level == SANDBOX_FULL;

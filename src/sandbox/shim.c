@@ -47,6 +47,7 @@ struct shim {
     int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
     struct guard *guard;
     struct sandbox_limits limits;
+    char options[16];        /* as in the spec: how those of the limits are called */
     struct diskbudget *disk; /* NULL: there is no limit */
     int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
     long task_refusals;
@@ -231,6 +232,7 @@ static int make_walls(struct shim *s, struct err *e)
     if (r < 0)
         return r;
     s->limits = spec->limits;
+    (void)snprintf(s->options, sizeof s->options, "%s", spec->options ? spec->options : "kernel");
     r = guard_open(spec, &s->guard, e);
     if (r == 0 && s->limits.disk > 0)
         s->disk = diskbudget_open(s->limits.disk, spec->disk_places);
@@ -271,17 +273,18 @@ static void tell_tasks(struct shim *s)
     long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
     if (refusals <= s->task_refusals)
         return;
-    (void)snprintf(text, sizeof text, "the limit of %d tasks (--kernel-tasks) was reached",
-                   s->limits.tasks);
+    (void)snprintf(text, sizeof text, "the limit of %d tasks (--%s-tasks) was reached",
+                   s->limits.tasks, s->options);
     teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
     s->task_refusals = refusals;
 }
 
-static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const char *of)
+static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const char *what,
+                     const char *option)
 {
     char text[200];
-    (void)snprintf(text, sizeof text, "the limit of %llu MiB %s was reached",
-                   (unsigned long long)(most >> 20), of);
+    (void)snprintf(text, sizeof text, "the limit of %llu MiB %s (--%s-%s) was reached",
+                   (unsigned long long)(most >> 20), what, s->options, option);
     teller_report(&s->teller, SHIM_LIMIT, (int32_t)limit, 0, text);
     s->kill = true;
 }
@@ -293,9 +296,9 @@ static void look_at_budgets(struct shim *s)
     const int64_t from = clock_ms();
     tell_tasks(s);
     if (most->memory > 0 && budget_exceeds(most->memory))
-        kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory (--kernel-memory)");
+        kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory", "memory");
     else if (s->disk && diskbudget_exceeded(s->disk))
-        kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space (--kernel-disk)");
+        kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
     const int64_t now = clock_ms(), pause = (now - from) * SHIM_LOOK_SHARE;
     s->next_look = now + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
 }
@@ -442,8 +445,8 @@ static void tell_cpu(const struct shim *s, int status)
     if (s->limits.cpu == 0 || s->cpu_us + ROUNDED_US < s->limits.cpu * (int64_t)SECOND_US ||
         !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
         return;
-    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--kernel-cpu) was reached",
-                   s->limits.cpu);
+    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
+                   s->limits.cpu, s->options);
     teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
 }
 

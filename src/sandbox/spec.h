@@ -33,8 +33,9 @@ struct sandbox_spec {     /* borrowed, but for one that was read */
     const char *const *private_dirs, *const *unix_sockets;
     const uint16_t *ports;
     const char *const *disk_places; /* of diskuse.h; NULL: none */
-    enum sandbox_level level; /* what must be reached; of the walls, what the machine has */
+    enum sandbox_level level;       /* what must be reached; of the walls, what the machine has */
     struct sandbox_limits limits;
+    const char *options; /* whose names begin with "--" and this: "kernel", "mcp"; NULL: kernel */
 };
 
 /* The walls alone. */

@@ -171,3 +171,35 @@ PY
         equal(box.zombies(), [])
 PY
 }
+
+@test "--mcp-memory and its like: the call names the limit, the next one starts the server anew" {
+    drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- --mcp-memory 200M --mcp-open-files 100 \
+        --mcp-cpu 5 --mcp-tasks 50 <<'PY'
+        server = (
+            "import sys, time; sys.path.insert(0, '/tools'); import tool_server as t\n"
+            "def act(arguments):\n"
+            "    what = arguments['text']\n"
+            "    if what == 'large': kept = bytearray(600 << 20); time.sleep(60)\n"
+            "    if what == 'small': kept = bytearray(50 << 20)\n"
+            "    if what == 'files': kept = [open('/dev/null') for _ in range(200)]\n"
+            "    while what == 'run': pass\n"
+            "    if what == 'tasks': import subprocess; kept = [subprocess.Popen(['sleep', '9']) for _ in range(80)]\n"
+            "    return t.text(what)\n"
+            "def told(arguments):\n"
+            "    try: return act(arguments)\n"
+            "    except OSError as e: return t.text(str(e), isError=True)\n"
+            "t.CALLS['echo'] = told; t.main(sys.argv)")
+        registers("demo", command="python3", args=["-c", server])
+        runs("from mcptools.demo import echo, pid\nsay = lambda text: print(echo.run(echo.Params(text=text)))")
+        prints("say('small')", "small")
+        fails("say('large')", r"the server was killed: the limit of 200 MiB memory .--mcp-memory. was reached")
+        prints("say('small')", "small")
+        fails("say('files')", "Too many open files")
+        prints("say('small')", "small")
+        fails("say('tasks')", "Resource temporarily unavailable")
+        wait_for("the log", lambda: "the limit of 50 tasks (--mcp-tasks) was reached" in box.log())
+        fails("say('run')", r"the limit of 5 s processor time .--mcp-cpu. was reached", timeout=100)
+        prints("say('small')", "small")
+        prints("len(bytearray(300 << 20))", 300 << 20)  # the kernel's memory is its own
+PY
+}

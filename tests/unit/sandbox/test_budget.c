@@ -248,8 +248,12 @@ static void lines_of_mappings_are_read_and_others_are_not(void)
     TEST_CHECK(maps_parse("7f00-7f10 r-xp 00000000 fd:01 1234    /usr/lib/a b.so\n", &map));
     TEST_CHECK(map.ino == 1234 && strcmp(map.name, "/usr/lib/a b.so\n") == 0);
     TEST_CHECK(maps_parse("7f00-7f10 rw-p 00000000 00:00 0 \n", &map) && map.ino == 0);
-    static const char *const others[] = {"", "Pss:   4 kB\n", "7f00-7f10", "7f00-7f10 r 0 fd:01\n",
-                                         "7f00-7f10 r 0 fd 1 x\n", "7f00-7f10 r 0 fd:1 x \n"};
+    static const char *const others[] = {"",
+                                         "Pss:   4 kB\n",
+                                         "7f00-7f10",
+                                         "7f00-7f10 r 0 fd:01\n",
+                                         "7f00-7f10 r 0 fd 1 x\n",
+                                         "7f00-7f10 r 0 fd:1 x \n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         TEST_CHECK_(!maps_parse(others[i], &map), "%s", others[i]);
 }

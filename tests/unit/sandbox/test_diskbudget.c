@@ -171,9 +171,17 @@ static const struct act {
     char letter;
     void (*act)(int n);
 } acts[] = {
-    {'f', write_file},     {'s', write_small_files}, {'h', write_hole}, {'r', write_and_remove},
-    {'c', write_and_hide}, {'d', write_deep},        {'m', write_and_map},
-    {'p', write_from_a_child}, {'t', write_and_truncate}, {'l', link_often}, {'x', run_on},
+    {'f', write_file},
+    {'s', write_small_files},
+    {'h', write_hole},
+    {'r', write_and_remove},
+    {'c', write_and_hide},
+    {'d', write_deep},
+    {'m', write_and_map},
+    {'p', write_from_a_child},
+    {'t', write_and_truncate},
+    {'l', link_often},
+    {'x', run_on},
 };
 
 static _Noreturn void obey(int orders, int answers)

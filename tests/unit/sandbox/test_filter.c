@@ -527,17 +527,6 @@ static void a_process_is_made_but_no_namespace(void)
     TEST_CHECK(run(clone_now, &wall) == 0);
 }
 
-/* The kernel refuses both otherwise: a thread shares its memory. */
-static void a_thread_shares_its_descriptors(void)
-{
-    const struct wall wall = {&walls_alone, -1};
-    clone_flags = CLONE_THREAD;
-    TEST_CHECK(run(clone_now, &no_wall) == EINVAL);
-    TEST_CHECK(run(clone_now, &wall) == EPERM);
-    clone_flags = CLONE_THREAD | CLONE_FILES;
-    TEST_CHECK(run(clone_now, &wall) == EINVAL);
-}
-
 #ifdef __x86_64__
 static int fork_now(void)
 {
@@ -652,28 +641,6 @@ static void priorities_and_limits_are_changed_of_oneself_only(void)
     TEST_CHECK(run(idle_all_of_us, &wall) == EPERM);
 }
 
-static int hide(void)
-{
-    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? errno : prctl(PR_GET_DUMPABLE) + 100;
-}
-
-static void a_process_cannot_hide_its_memory_from_broker_and_budget(void)
-{
-    const struct filter_wants brokered = {.listener = true, .open_network = true};
-    const struct filter_wants counted = {.counted = true, .open_network = true};
-    TEST_CHECK(run(hide, &(struct wall){&walls_alone, -1}) == 100);
-    TEST_CHECK(run(hide, &(struct wall){&brokered, -1}) == 101);
-    TEST_CHECK(run(hide, &(struct wall){&counted, -1}) == 101);
-}
-
-static void where_disk_space_is_counted_none_is_taken_without_writing(void)
-{
-    const struct filter_wants counted = {.counted = true, .disk = true, .open_network = true};
-    const struct one_call call = CALL(fallocate, -1, 0, 0, 1);
-    check_all(&call, 1, &counted, EOPNOTSUPP);
-    check_passes(&call, 1, &walls_alone);
-}
-
 static void terminals_and_flags_of_files_are_left_alone(void)
 {
     static const struct one_call refused[] = {
@@ -729,6 +696,7 @@ static bool in_list(const struct one_call *calls, size_t n, long number)
 static bool has_test(long number)
 {
     static const long by_hand[] = {
+        /* also in test_filter_counted.c */
         SYS_clone, SYS_prctl, SYS_socketpair, SYS_fallocate,
 #ifdef __x86_64__
         SYS_fork,  SYS_vfork,
@@ -808,12 +776,9 @@ TEST_LIST = {NAMED(what_no_sandbox_needs_is_refused_to_all),
              NAMED(an_open_network_has_the_walls_alone),
              NAMED(a_connection_has_no_early_data_and_no_route_of_its_own),
              NAMED(a_process_is_made_but_no_namespace),
-             NAMED(a_thread_shares_its_descriptors),
              NAMED(where_tasks_are_counted_each_is_asked_for),
              NAMED(where_signals_have_no_scope_they_are_asked_for),
              NAMED(priorities_and_limits_are_changed_of_oneself_only),
-             NAMED(a_process_cannot_hide_its_memory_from_broker_and_budget),
-             NAMED(where_disk_space_is_counted_none_is_taken_without_writing),
              NAMED(terminals_and_flags_of_files_are_left_alone),
 #ifdef __x86_64__
              NAMED(a_call_of_another_architecture_ends_the_process),

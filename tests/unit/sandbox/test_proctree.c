@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -157,20 +159,51 @@ static void leave_it_to_a_thread(void)
     _exit(9);
 }
 
+/* Those under a number that is not their process's. */
+static void count_threads(void *ctx, pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    char text[4096] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, text, sizeof text - 1) > 0) {
+        const char *group = strstr(text, "\nTgid:");
+        *(int *)ctx += group && strtol(group + 6, NULL, 10) != pid;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 static void count_process(void *ctx, pid_t pid)
 {
     (void)pid;
     ++*(int *)ctx;
 }
 
-static void a_process_whose_first_thread_has_ended_is_found_and_ends(void)
+static void wait_until_zombies(int wanted)
 {
     int n = 0;
+    for (int64_t until = clock_ms() + 20000; n < wanted && clock_ms() < until;) {
+        siginfo_t info = {0}; /* it does not count as ended */
+        TEST_CHECK(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0);
+        n = 0;
+        (void)proctree_each(count_threads, &n);
+    }
+    TEST_CHECK(n == wanted);
+}
+
+static void a_process_whose_first_thread_has_ended_is_found_and_ends(void)
+{
     become_reaper();
-    fork_daemon(leave_it_to_a_thread);
+    if (fork() == 0) {
+        (void)setsid();
+        leave_it_to_a_thread();
+    }
     if (fork() == 0)
         leave_it_to_a_thread();
     wait_ready(2);
+    wait_until_zombies(2);
+    int n = 0;
     TEST_CHECK(proctree_each(count_process, &n) == 0 && n == 2);
     TEST_CHECK(proctree_end(0) == 0);
     TEST_CHECK(all_gone());
