@@ -201,11 +201,10 @@ static bool is_due(struct diskbudget *b, uint64_t filled)
     const uint64_t grown = above(filled, b->filled), own = activity_own();
     const bool has_run = own != b->before.own, sleeps = own == b->looked;
     b->looked = own;
-    if (now < b->soon_ms)
-        return false;
-    if (grown > 0 && grown >= above(b->most, b->charge) / 2)
-        return true;
-    return has_run && (sleeps || now >= b->next_ms);
+    const bool fills = grown > 0 && grown >= above(b->most, b->charge) / 2;
+    if (has_run && (sleeps || fills))
+        return now >= b->soon_ms;
+    return (has_run || fills) && now >= b->next_ms;
 }
 
 bool diskbudget_exceeded(struct diskbudget *b)

@@ -31,7 +31,7 @@
 #include "sandbox/proctree.h"
 #include "sandbox/shim_tell.h"
 
-enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED_US = 100000, BLOCK = 512 };
+enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED = 10, BLOCK = 512 };
 
 struct failure { /* what goes through the start pipe */
     int32_t code, step;
@@ -442,7 +442,8 @@ static int watch(struct shim *s, int *ret_status)
 static void tell_cpu(const struct shim *s, int status)
 {
     char text[200];
-    if (s->limits.cpu == 0 || s->cpu_us + ROUNDED_US < s->limits.cpu * (int64_t)SECOND_US ||
+    const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
+    if (most == 0 || s->cpu_us < most - most / ROUNDED ||
         !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
         return;
     (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
