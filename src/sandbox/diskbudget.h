@@ -4,8 +4,8 @@
  * opened.
  * Counts:  by how much the places of diskuse.h have grown while these processes ran, and their
  *          files without a name (holdings.h). Growth in a time in which none of them has run is
- *          not theirs. Where another kernel has written or ended in the same time, it is at most what
- *          ours say that they have written (activity.h).
+ *          not theirs. Where another kernel has written or ended in the same time, it is at most
+ *          what ours say that they have written (activity.h).
  * Looks:   cheap, each time that it is asked; the places are walked in a thread of its own: when
  *          their disks have filled by half of what is left, else every DISKBUDGET_PAUSE_MS, both
  *          only while something runs, and seldom enough to use 2 % of a processor.

@@ -443,8 +443,8 @@ static void tell_cpu(const struct shim *s, int status)
 {
     char text[200];
     const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
-    if (most == 0 || s->cpu_us < most - most / ROUNDED ||
-        !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+    if (most == 0 || s->cpu_us < most - most / ROUNDED || !WIFSIGNALED(status) ||
+        WTERMSIG(status) != SIGKILL)
         return;
     (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
                    s->limits.cpu, s->options);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Job control on a real terminal, for `ipybox sandbox`; run in the container.
 
-    job_control.py CASE [PROGRAM]    prints what went wrong and ends with status 1, or says "ok"
+job_control.py CASE [PROGRAM] prints what went wrong and ends with status 1, or says "ok".
 """
 
 from __future__ import annotations
