@@ -12,7 +12,13 @@
 #include "base/alloc.h"
 #include "sandbox/proctree.h"
 
-enum { TEXT_MAX = 1024, CLIMB_MAX = 64, SECOND_NS = 1000000000 };
+enum {
+    TEXT_MAX = 1024,
+    CLIMB_MAX = 64,
+    SECOND_NS = 1000000000,
+    IDLE_NS = 500000,   /* so much, and */
+    IDLE_SHARE = 10000, /* this part of the time, is no work */
+};
 
 static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX])
 {
@@ -24,27 +30,36 @@ static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX]
     return n;
 }
 
-/* Processor time is exact to the nanosecond: whoever has run at all has another number. */
-static void mix(void *ctx, pid_t pid)
+/* Exact to the nanosecond, and of all threads, also those that have ended. */
+static void add_own(void *ctx, pid_t pid)
 {
-    uint64_t *digest = ctx, mixed = *digest;
+    struct activity_own *own = ctx;
     clockid_t clock;
-    struct timespec used = {0};
+    struct timespec used;
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
         return;
-    mixed = (mixed ^ (uint64_t)pid) * 0x9E3779B97F4A7C15U;
-    mixed = (mixed ^ ((uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec)) *
-            0x9E3779B97F4A7C15U;
-    *digest = mixed ^ mixed >> 29;
+    own->used_ns += (int64_t)used.tv_sec * SECOND_NS + used.tv_nsec;
+    own->who = (own->who ^ (uint64_t)pid) * 0x9E3779B97F4A7C15U;
+    own->who ^= own->who >> 29;
 }
 
 /* --- our own ---------------------------------------------------------------------------------- */
 
-uint64_t activity_own(void)
+struct activity_own activity_own(void)
 {
-    uint64_t digest = 0;
-    (void)proctree_each(mix, &digest);
-    return digest;
+    struct activity_own own = {0};
+    struct timespec now;
+    (void)proctree_each(add_own, &own);
+    if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+        own.at_ns = (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+    return own;
+}
+
+bool activity_has_run(const struct activity_own *before, const struct activity_own *now)
+{
+    const int64_t idle = IDLE_NS + (now->at_ns - before->at_ns) / IDLE_SHARE;
+    const int64_t used = now->used_ns - before->used_ns;
+    return now->who != before->who || used > idle || used < -idle;
 }
 
 static uint64_t field(const char *text, const char *label)

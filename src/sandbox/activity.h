@@ -14,8 +14,14 @@
 
 #define ACTIVITY_OTHERS_MAX 128
 
+struct activity_own { /* of our processes */
+    int64_t at_ns;    /* when it was looked, */
+    int64_t used_ns;  /* the processor time of those that are there, */
+    uint64_t who;     /* the same number again: they are the same */
+};
+
 struct activity {
-    uint64_t own;            /* the same number again: none of ours has run */
+    struct activity_own own;
     uint64_t written;        /* bytes, by ours that are there and children that they waited for */
     uint64_t others_written; /* likewise */
     bool untold;             /* one of ours does not tell how much */
@@ -23,7 +29,9 @@ struct activity {
     size_t other_count;                /* one more than fit: too many */
 };
 
-uint64_t activity_own(void);
+struct activity_own activity_own(void);
+/* More than a kernel does that waits for a cell: it answers a heartbeat every three seconds. */
+bool activity_has_run(const struct activity_own *before, const struct activity_own *now);
 void activity_take(struct activity *ret);
 /* A kernel of `before` is not there any more: nobody knows what it has written. */
 bool activity_has_lost(const struct activity *before, const struct activity *now);

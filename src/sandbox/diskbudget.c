@@ -30,9 +30,9 @@ struct diskbudget {
     size_t unseen; /* at the beginning */
     /* of the last walk */
     struct diskuse last;
-    struct activity before; /* when it began */
-    uint64_t filled;        /* then, of diskuse_filled() */
-    uint64_t looked;        /* activity_own() of the last look */
+    struct activity before;     /* when it began */
+    uint64_t filled;            /* then, of diskuse_filled() */
+    struct activity_own looked; /* of the last look */
     int64_t soon_ms, next_ms;
     /* of the one that goes on */
     struct activity begun;
@@ -161,17 +161,18 @@ static bool others_write(const struct activity *before, const struct activity *n
            activity_has_lost(before, now);
 }
 
-/* What has gone out of sight has not gone: then nothing is given back. */
+/* All growth is theirs, unless there was somebody else, or they did next to nothing. What has gone
+ * out of sight has not gone: then nothing is given back. */
 static void charge(struct diskbudget *b, const struct diskuse *use, const struct activity *now,
                    bool unseen)
 {
-    if (now->own == b->before.own)
-        return;
     uint64_t more = growth(b, use, unseen), less = 0;
     if (!unseen)
         less = above(b->last.disk, use->disk) + above(b->last.memory, use->memory);
     const uint64_t told = above(now->written, b->before.written);
-    if (others_write(&b->before, now) && !now->untold && told < more)
+    const bool doubtful =
+        others_write(&b->before, now) || !activity_has_run(&b->before.own, &now->own);
+    if (doubtful && !now->untold && told < more)
         more = told;
     b->charge = above(b->charge + more, less);
 }
@@ -198,8 +199,10 @@ static bool judge(struct diskbudget *b)
 static bool is_due(struct diskbudget *b, uint64_t filled)
 {
     const int64_t now = clock_ms();
-    const uint64_t grown = above(filled, b->filled), own = activity_own();
-    const bool has_run = own != b->before.own, sleeps = own == b->looked;
+    const uint64_t grown = above(filled, b->filled);
+    const struct activity_own own = activity_own();
+    const bool has_run = activity_has_run(&b->before.own, &own);
+    const bool sleeps = !activity_has_run(&b->looked, &own);
     b->looked = own;
     const bool fills = grown > 0 && grown >= above(b->most, b->charge) / 2;
     if (has_run && (sleeps || fills))

@@ -3,9 +3,9 @@
  * sandbox/diskbudget.h - how much disk space the processes below this one have taken since it was
  * opened.
  * Counts:  by how much the places of diskuse.h have grown while these processes ran, and their
- *          files without a name (holdings.h). Growth in a time in which none of them has run is
- *          not theirs. Where another kernel has written or ended in the same time, it is at most
- *          what ours say that they have written (activity.h).
+ *          files without a name (holdings.h). Growth in a time in which they have hardly run, or
+ *          in which another kernel has written or ended, is at most what ours say that they have
+ *          written (activity.h).
  * Looks:   cheap, each time that it is asked; the places are walked in a thread of its own: when
  *          their disks have filled by half of what is left, else every DISKBUDGET_PAUSE_MS, both
  *          only while something runs, and seldom enough to use 2 % of a processor.

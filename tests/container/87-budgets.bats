@@ -109,6 +109,18 @@ PY
 PY
 }
 
+@test "--kernel-disk: what others write while a kernel waits is not its own" {
+    drive -- --kernel-disk 100M <<'PY'
+        runs("kept = 'kept'; import time; time.sleep(3)")
+        for name in ("one", "two"):
+            time.sleep(4)
+            inside("sh", "-c", f"head -c 150M /dev/zero > /app/workspace/{name}")
+            time.sleep(4)
+            prints("print(kept); time.sleep(3)", "kept")
+        fails("open('own', 'wb').write(bytes(150 << 20)); time.sleep(60)", "--kernel-disk")
+PY
+}
+
 @test "--kernel-disk: the other sessions go on, also where they run" {
     acts
     start_box "${acts[@]}" -- serve --kernel-disk 100M
