@@ -54,9 +54,11 @@ struct options {
     const char *sandbox_min;    /* name of a level; never NULL */
     int kernel_tasks;           /* 0: no limit, as of the next */
     int kernel_files;
-    int kernel_cpu;                           /* seconds */
-    uint64_t kernel_file_size, kernel_memory; /* bytes */
-    const char *audit_log;                    /* NULL: none */
+    int kernel_cpu;                    /* seconds */
+    int mcp_tasks, mcp_files, mcp_cpu; /* likewise, of each stdio MCP server */
+    uint64_t mcp_memory;
+    uint64_t kernel_file_size, kernel_memory, kernel_disk; /* bytes */
+    const char *audit_log;                                 /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
     int stop_grace;      /* seconds, as all that follow */

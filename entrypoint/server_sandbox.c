@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "entrypoint/sandbox_place.h"
+#include "sandbox/diskuse.h"
 #include "sandbox/guard.h"
 
 /* --- what the machine grants ----------------------------------------------------------------- */
@@ -21,6 +22,8 @@ static int check_level(const struct options *o, const struct sandbox_probe *prob
         return err_set(e, -ENOTSUP, "--sandbox: %s", detail);
     if (o->kernel_tasks > 0 && probe->level < SANDBOX_FULL)
         return err_set(e, -ENOTSUP, "--kernel-tasks: %s", detail);
+    if (o->mcp_tasks > 0 && probe->level < SANDBOX_FULL)
+        return err_set(e, -ENOTSUP, "--mcp-tasks: %s", detail);
     return 0;
 }
 
@@ -93,6 +96,16 @@ static int open_settings(const struct options *o, struct server_sandbox *s, stru
     return r == 0 ? 0 : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
 }
 
+static void find_disk_places(struct server_sandbox *s)
+{
+    drop_buf struct buf text = BUF_INIT(SERVER_SANDBOX_DETAIL);
+    s->disk_places = diskuse_places();
+    s->spec.disk_places = (const char *const *)s->disk_places;
+    for (char **place = s->disk_places; *place; place++)
+        (void)buf_addf(&text, " %s", *place);
+    log_info("sandbox", "--kernel-disk counts what is below%s", buf_text(&text));
+}
+
 int server_sandbox_open(const struct options *options, const char *workspace,
                         const char *tool_socket, struct server_sandbox *ret, struct err *e)
 {
@@ -108,12 +121,21 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .files = options->kernel_files,
                                              .file_size = options->kernel_file_size,
                                              .memory = options->kernel_memory,
+                                             .disk = options->kernel_disk,
                                              .cpu = options->kernel_cpu};
+    s->server_spec = sandbox_walls;
+    s->server_spec.options = "mcp";
+    s->server_spec.limits = (struct sandbox_limits){.tasks = options->mcp_tasks,
+                                                    .files = options->mcp_files,
+                                                    .memory = options->mcp_memory,
+                                                    .cpu = options->mcp_cpu};
+    if (options->kernel_disk > 0)
+        find_disk_places(s);
     if (options->sandbox)
         r = open_settings(options, s, e);
     if (r == 0 && probe.filter_errno == 0) {
         s->kernels = &s->spec;
-        s->servers = &sandbox_walls;
+        s->servers = &s->server_spec;
     }
     return r;
 }
@@ -121,6 +143,7 @@ int server_sandbox_open(const struct options *options, const char *workspace,
 void server_sandbox_done(struct server_sandbox *s)
 {
     words_done(&s->variables);
+    (void)diskuse_places_free(s->disk_places);
     xfree(s->settings);
     xfree(s->workspace);
     xfree(s->ipython);

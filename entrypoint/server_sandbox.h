@@ -20,8 +20,9 @@ struct server_sandbox {
     struct words variables; /* of kernels, NAME=value; none without --sandbox */
     const char *preload;    /* of kernels' LD_PRELOAD, or NULL */
     /* what these point to */
-    struct sandbox_spec spec;
+    struct sandbox_spec spec, server_spec;
     char *settings, *workspace, *ipython, *tool_socket;
+    char **disk_places; /* NULL without --kernel-disk */
     const char *dirs[SERVER_SANDBOX_DIRS], *sockets[2];
     uint16_t ports[2];
 };

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "sandbox/holdings.h"
+#include "sandbox/maps.h"
 #include "sandbox/proctree.h"
 
 enum { FILE_TEXT_MAX = 4096, KIB = 1024 };
@@ -46,14 +48,66 @@ static void add(void *ctx, pid_t pid)
         sum->bytes += number_at(at + strlen(sum->label)) * sum->unit;
 }
 
+/* --- mapping by mapping ----------------------------------------------------------------------- */
+
+struct mappings {
+    const struct holdings *holdings; /* counted already */
+    const struct sum *fallback;
+    uint64_t bytes;
+};
+
+/* Of a file that counts as a whole, what a process has changed for itself is beside it. */
+static void add_line(struct mappings *m, const char *line, bool *counted)
+{
+    struct maps_line map;
+    if (maps_parse(line, &map)) {
+        *counted = map.ino != 0 && holdings_has(m->holdings, map.dev, map.ino);
+        return;
+    }
+    const char *label = *counted ? "Anonymous:" : "Pss:";
+    if (strncmp(line, label, strlen(label)) == 0)
+        m->bytes += number_at(line + strlen(label)) * KIB;
+}
+
+static void add_mappings(void *ctx, pid_t pid)
+{
+    struct mappings *m = ctx;
+    char path[32], line[FILE_TEXT_MAX];
+    bool counted = false, whole = true; /* of a longer line the beginning is enough */
+    (void)snprintf(path, sizeof path, "/proc/%d/smaps", (int)pid);
+    FILE *file = fopen(path, "re");
+    const uint64_t before = m->bytes;
+    while (file && fgets(line, sizeof line, file)) {
+        if (whole)
+            add_line(m, line, &counted);
+        whole = strchr(line, '\n') != NULL;
+    }
+    if (file)
+        (void)fclose(file);
+    if (m->bytes > before)
+        return;
+    struct sum other = *m->fallback;
+    add(&other, pid);
+    m->bytes += other.bytes;
+}
+
 bool budget_exceeds(uint64_t bytes)
 {
-    struct sum cheap = {.file = "statm", .label = " ", .unit = (uint64_t)sysconf(_SC_PAGESIZE)};
+    const struct sum resident = {
+        .file = "statm", .label = " ", .unit = (uint64_t)sysconf(_SC_PAGESIZE)};
+    struct sum cheap = resident;
+    drop_holdings struct holdings holdings = HOLDINGS_NONE;
     (void)proctree_each(add, &cheap);
-    if (cheap.bytes <= bytes)
+    holdings_take(&holdings);
+    if (cheap.bytes + holdings.memory <= bytes)
         return false;
-    cheap.bytes = 0;
-    struct sum exact = {.fallback = &cheap, .file = "smaps_rollup", .label = "\nPss:", .unit = KIB};
+    if (holdings.memory > 0) {
+        struct mappings all = {.holdings = &holdings, .fallback = &resident};
+        (void)proctree_each(add_mappings, &all);
+        return all.bytes + holdings.memory > bytes;
+    }
+    struct sum exact = {
+        .fallback = &resident, .file = "smaps_rollup", .label = "\nPss:", .unit = KIB};
     (void)proctree_each(add, &exact);
     return exact.bytes > bytes;
 }

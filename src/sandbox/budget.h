@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/budget.h - how much memory the processes below this one use together.
- * Counts:  what is theirs alone or shared among them, once (Pss); files that are mapped count too.
+ * Counts:  what is theirs alone or shared among them, once (Pss); files that are mapped count too;
+ *          what they hold in memory by descriptors alone (holdings.h).
  * Caller:  as for proctree.h, one thread of a process that sees its descendants in /proc.
- * Cost:    one small file per process; the exact count, which takes a millisecond per process, is
- *          made only where the cheap one, which counts shared pages for each who has them, is too
- *          high. */
+ * Cost:    one small file per process and what holdings.h says; the exact count, which takes a
+ *          millisecond per process, is made only where the cheap one, which counts shared pages for
+ *          each who has them, is too high. */
 #ifndef SANDBOX_BUDGET_H
 #define SANDBOX_BUDGET_H
 

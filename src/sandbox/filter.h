@@ -20,6 +20,8 @@ struct filter_wants {
     bool unix_sockets; /* Unix sockets are notified; else refused */
     bool tasks;        /* clone, fork and vfork are notified */
     bool signals;      /* kill and its kind are notified: Landlock has no scope for them */
+    bool counted;      /* somebody adds up what its processes have, as far as they can be read */
+    bool disk;         /* and what they write */
 };
 
 #define FILTER_MAX 1024 /* instructions */

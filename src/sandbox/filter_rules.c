@@ -108,6 +108,7 @@ const struct filter_rule filter_rules[] = {
     NUMBER(CALL_REMOVEXATTRAT, ALWAYS, REFUSE(ENOSYS)),
     NUMBER(CALL_FILE_GETATTR, ALWAYS, REFUSE(ENOSYS)),
     NUMBER(CALL_FILE_SETATTR, ALWAYS, REFUSE(ENOSYS)),
+    ROW(fallocate, DISK, REFUSE(EOPNOTSUPP)), /* space that nobody has written */
     NEVER(open_by_handle_at),
     NEVER(fanotify_init),
     NEVER(mq_open),
@@ -153,6 +154,8 @@ const struct filter_rule filter_rules[] = {
 
     /* Other processes. */
     IF(clone, ALWAYS, REFUSE(EPERM), ANY_BIT(0, NEW_NAMESPACES)),
+    /* A thread with descriptors of its own, which /proc/PID/fd does not show. */
+    IF(clone, ALWAYS, REFUSE(EPERM), MASKED(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)),
     ROW(clone, TASKS, ASK),
     ROW(clone3, ALWAYS, REFUSE(ENOSYS)), /* its flags are in memory; libraries fall back to clone */
     SIGNAL(kill),
@@ -181,7 +184,7 @@ const struct filter_rule filter_rules[] = {
     IF(ioprio_set, ALWAYS, REFUSE(EPERM), OTHER(1, 0)),
     IF(ioprio_set, ALWAYS, REFUSE(EPERM), EQUAL(0, IO_PRIORITY_OF_USER)),
     /* One that is not dumpable cannot be read by its broker. The answer is success. */
-    IF(prctl, LISTENER, REFUSE(0), EQUAL(0, PR_SET_DUMPABLE)),
+    IF(prctl, READ, REFUSE(0), EQUAL(0, PR_SET_DUMPABLE)),
 
     /* Memory and queues that belong to a uid and not to a sandbox. */
     ABSENT(shmget),

@@ -45,7 +45,9 @@ int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct
 static int make_filter(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
 {
     const struct policy *policy = guard->policy;
-    struct filter_wants wants = {.open_network = true, .tasks = spec->limits.tasks > 0};
+    const bool disk = spec->limits.disk > 0, counted = disk || spec->limits.memory > 0;
+    struct filter_wants wants = {
+        .open_network = true, .tasks = spec->limits.tasks > 0, .counted = counted, .disk = disk};
     wants.listener = wants.tasks;
     if (policy) {
         bool full = spec->level == SANDBOX_FULL;
@@ -59,6 +61,8 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
                             (spec->private_dirs && *spec->private_dirs),
             .tasks = full && spec->limits.tasks > 0,
             .signals = full && landlock_abi() < LANDLOCK_ABI_SCOPES,
+            .counted = counted,
+            .disk = disk,
         };
     }
     guard->listener = wants.listener;

@@ -87,6 +87,11 @@ static int read_stat(int proc_fd, pid_t pid, struct proctree_stat *ret)
     return proctree_parse(text, ret);
 }
 
+static bool is_dead(char state)
+{
+    return state == 'Z' || state == 'X';
+}
+
 /* /proc may show another PID namespace than ours: its numbers would name strangers. */
 static int check_proc(int proc_fd, pid_t self)
 {
@@ -156,7 +161,32 @@ static bool leads_to_us(struct scan *s, pid_t pid)
     return false;
 }
 
-/* The next descendant that is no zombie; 0 at the end of the scan. */
+/* A thread that lives, of a process whose first one has ended: that one looks like a zombie until
+ * the last has ended too. 0: there is none. */
+static pid_t living_thread(const struct scan *s, pid_t pid)
+{
+    char path[32];
+    const struct dirent *entry;
+    struct proctree_stat stat;
+    pid_t found = 0;
+    (void)snprintf(path, sizeof path, "%d/task", (int)pid);
+    drop_fd int fd = openat(s->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        return 0;
+    (void)fd_take(&fd);
+    while (!found && (entry = readdir(dir))) {
+        char *end;
+        pid_t thread = (pid_t)strtol(entry->d_name, &end, 10);
+        if (*end == '\0' && thread != pid && read_stat(s->fd, thread, &stat) == 0 &&
+            !is_dead(stat.state))
+            found = thread;
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+/* The next descendant that has not ended; 0 at the end of the scan. */
 static pid_t scan_next(struct scan *s, struct proctree_stat *ret)
 {
     const struct dirent *entry;
@@ -166,7 +196,7 @@ static pid_t scan_next(struct scan *s, struct proctree_stat *ret)
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid == s->self || read_stat(s->fd, pid, ret) < 0)
             continue;
-        if (ret->state == 'Z' || ret->state == 'X' || !leads_to_us(s, ret->ppid))
+        if (!leads_to_us(s, ret->ppid) || (is_dead(ret->state) && living_thread(s, pid) == 0))
             continue;
         *verdict_of(s, pid) = (struct verdict){pid, true};
         return pid;
@@ -224,8 +254,11 @@ int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
     int r = scan_open(s);
     if (r < 0)
         return r;
-    for (pid_t pid; (pid = scan_next(s, &st)) > 0;)
-        fn(ctx, pid);
+    for (pid_t pid; (pid = scan_next(s, &st)) > 0;) {
+        pid_t thread = is_dead(st.state) ? living_thread(s, pid) : pid;
+        if (thread > 0)
+            fn(ctx, thread);
+    }
     scan_close(s);
     return 0;
 }

@@ -26,10 +26,11 @@ struct proctree_stat { /* the first fields of /proc/PID/stat, see proc(5) */
  * everything up to the last ')' is skipped. -EBADMSG: not such a text. */
 MUST_CHECK int proctree_parse(const char *text, struct proctree_stat *ret);
 
-/* Calls fn for every descendant that is no zombie. Returns 0 or as proctree_signal(). */
+/* Calls fn for every descendant that has not ended, with a number under which /proc shows it: that
+ * of another thread where the first one has ended. Returns 0 or as proctree_signal(). */
 int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx);
 
-/* Sends `sig` once to every descendant that is no zombie. Returns how many were signalled, or a
+/* Sends `sig` once to every descendant that has not ended. Returns how many were signalled, or a
  * negative errno: /proc cannot be read or shows another PID namespace. Children forked while it
  * looks may be missed; proctree_end() is what makes sure. */
 int proctree_signal(int sig);

@@ -27,11 +27,12 @@
 #include "base/unixsock.h"
 #include "sandbox/budget.h"
 #include "sandbox/confine.h"
+#include "sandbox/diskbudget.h"
 #include "sandbox/guard.h"
 #include "sandbox/proctree.h"
 #include "sandbox/shim_tell.h"
 
-enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED_US = 100000 };
+enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED = 10, BLOCK = 512 };
 
 struct failure { /* what goes through the start pipe */
     int32_t code, step;
@@ -47,7 +48,9 @@ struct shim {
     int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
     struct guard *guard;
     struct sandbox_limits limits;
-    int64_t next_look; /* at its memory; NO_DEADLINE: there is no limit */
+    char options[16];        /* as in the spec: how those of the limits are called */
+    struct diskbudget *disk; /* NULL: there is no limit */
+    int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
     long task_refusals;
     int64_t cpu_us; /* of the child, when it has ended */
     struct teller teller;
@@ -230,7 +233,10 @@ static int make_walls(struct shim *s, struct err *e)
     if (r < 0)
         return r;
     s->limits = spec->limits;
+    (void)snprintf(s->options, sizeof s->options, "%s", spec->options ? spec->options : "kernel");
     r = guard_open(spec, &s->guard, e);
+    if (r == 0 && s->limits.disk > 0)
+        s->disk = diskbudget_open(s->limits.disk, spec->disk_places);
     (void)sandbox_spec_free(spec);
     return r < 0 ? r : guard_offer(s->guard, s->confine, e);
 }
@@ -254,8 +260,8 @@ static int on_confined(struct shim *s)
     s->confine = fd_close(s->confine);
     if (!guard_has_broker(s->guard))
         s->guard = guard_free(s->guard);
-    if (s->limits.memory > 0 || s->limits.tasks > 0)
-        s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+    if (s->limits.memory > 0 || s->limits.tasks > 0 || s->disk)
+        s->next_look = clock_ms() + SHIM_LOOK_MS;
     if (s->start < 0)
         report(s, SHIM_STARTED, s->child, 0);
     return 0;
@@ -282,26 +288,34 @@ static void tell_tasks(struct shim *s)
     long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
     if (refusals <= s->task_refusals)
         return;
-    (void)snprintf(text, sizeof text, "the limit of %d tasks (--kernel-tasks) was reached",
-                   s->limits.tasks);
+    (void)snprintf(text, sizeof text, "the limit of %d tasks (--%s-tasks) was reached",
+                   s->limits.tasks, s->options);
     teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
     s->task_refusals = refusals;
 }
 
-/* A tree that is too large is ended. */
-static void look_at_budgets(struct shim *s)
+static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const char *what,
+                     const char *option)
 {
     char text[200];
+    (void)snprintf(text, sizeof text, "the limit of %llu MiB %s (--%s-%s) was reached",
+                   (unsigned long long)(most >> 20), what, s->options, option);
+    teller_report(&s->teller, SHIM_LIMIT, (int32_t)limit, 0, text);
+    s->kill = true;
+}
+
+/* A tree that uses too much is ended. */
+static void look_at_budgets(struct shim *s)
+{
+    const struct sandbox_limits *most = &s->limits;
+    const int64_t from = clock_ms();
     tell_tasks(s);
-    uint64_t most = s->limits.memory;
-    if (most > 0 && budget_exceeds(most)) {
-        (void)snprintf(text, sizeof text,
-                       "the limit of %llu MiB memory (--kernel-memory) was reached",
-                       (unsigned long long)(most >> 20));
-        teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_MEMORY, 0, text);
-        s->kill = true;
-    }
-    s->next_look = clock_ms() + SHIM_MEMORY_CHECK_MS;
+    if (most->memory > 0 && budget_exceeds(most->memory))
+        kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory", "memory");
+    else if (s->disk && diskbudget_exceeded(s->disk))
+        kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
+    const int64_t now = clock_ms(), pause = (now - from) * SHIM_LOOK_SHARE;
+    s->next_look = now + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
 }
 
 /* --- the child's life ----------------------------------------------------------------------- */
@@ -370,6 +384,8 @@ static bool reap(struct shim *s, int *ret_status)
     bool ended = false;
     struct rusage used;
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
+        if (s->disk)
+            diskbudget_reaped(s->disk, (uint64_t)used.ru_oublock * BLOCK);
         if (pid != s->child)
             continue;
         s->cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
@@ -445,11 +461,12 @@ static int watch(struct shim *s, int *ret_status)
 static void tell_cpu(const struct shim *s, int status)
 {
     char text[200];
-    if (s->limits.cpu == 0 || s->cpu_us + ROUNDED_US < s->limits.cpu * (int64_t)SECOND_US ||
-        !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+    const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
+    if (most == 0 || s->cpu_us < most - most / ROUNDED || !WIFSIGNALED(status) ||
+        WTERMSIG(status) != SIGKILL)
         return;
-    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--kernel-cpu) was reached",
-                   s->limits.cpu);
+    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
+                   s->limits.cpu, s->options);
     teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
 }
 

@@ -49,10 +49,11 @@
 #include <stdint.h>
 
 #define SHIM_TERM_GRACE_MS 2000
-#define SHIM_TEXT_MAX 1024       /* bytes behind a report */
-#define SHIM_REFUSALS_BURST 20   /* reports of refusals at once, */
-#define SHIM_REFUSALS_SECOND 10  /* and in each second after that */
-#define SHIM_MEMORY_CHECK_MS 200 /* between two looks at how much memory the tree has */
+#define SHIM_TEXT_MAX 1024      /* bytes behind a report */
+#define SHIM_REFUSALS_BURST 20  /* reports of refusals at once, */
+#define SHIM_REFUSALS_SECOND 10 /* and in each second after that */
+#define SHIM_LOOK_MS 200        /* between two looks at what the tree uses; more, */
+#define SHIM_LOOK_SHARE 20      /* where a look takes more than this part of the time */
 
 enum shim_order {
     SHIM_INTERRUPT = 'I', /* SIGINT to the child's process group */
@@ -71,7 +72,12 @@ enum shim_kind {
     SHIM_CONFINED
 };
 
-enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS, SHIM_LIMIT_CPU /* of the child */ };
+enum shim_limit {
+    SHIM_LIMIT_MEMORY = 1,
+    SHIM_LIMIT_TASKS,
+    SHIM_LIMIT_CPU, /* of the child */
+    SHIM_LIMIT_DISK,
+};
 
 enum shim_step {                      /* where a start failed */
                  SHIM_STEP_SETUP = 1, /* the shim's own: signalfd, prctl, pipe */

@@ -20,7 +20,7 @@ const struct sandbox_spec sandbox_walls = {.level = SANDBOX_NONE};
 struct read_spec {
     struct sandbox_spec spec; /* the first member */
     struct json *json;        /* its texts are the spec's */
-    const char **dirs, **sockets;
+    const char **dirs, **sockets, **places;
     uint16_t *ports;
 };
 
@@ -56,12 +56,15 @@ static int print_spec(const struct sandbox_spec *spec, struct buf *out)
         put_place(&w, spec);
     else
         jsonw_set_bool(&w, "walls", true);
+    put_texts(&w, "places", spec->disk_places);
     jsonw_set_text(&w, "level", sandbox_level_name(spec->level));
+    jsonw_set_text(&w, "options", spec->options ? spec->options : "kernel");
     jsonw_set_object(&w, "limits");
     jsonw_set_int(&w, "tasks", limits->tasks);
     jsonw_set_int(&w, "files", limits->files);
     jsonw_set_int(&w, "file_size", (int64_t)limits->file_size);
     jsonw_set_int(&w, "memory", (int64_t)limits->memory);
+    jsonw_set_int(&w, "disk", (int64_t)limits->disk);
     jsonw_set_int(&w, "cpu", limits->cpu);
     jsonw_end(&w);
     jsonw_end(&w);
@@ -81,7 +84,8 @@ int sandbox_spec_write(const struct sandbox_spec *spec, int *ret_fd, struct err 
     drop_buf struct buf text = BUF_INIT(SANDBOX_SPEC_MAX);
     const char *const own[] = {spec->settings, spec->cwd, spec->home, NULL};
     /* JSON would carry another name, and the rules would be those of another place. */
-    if (!all_text(own) || !all_text(spec->private_dirs) || !all_text(spec->unix_sockets))
+    if (!all_text(own) || !all_text(spec->private_dirs) || !all_text(spec->unix_sockets) ||
+        !all_text(spec->disk_places))
         return err_set(e, -EILSEQ, "a sandbox needs paths that are UTF-8");
     int r = print_spec(spec, &text);
     if (r < 0)
@@ -168,6 +172,7 @@ static int take_level(struct read_spec *s, struct err *e)
 {
     const struct json *limits = json_get(s->json, "limits");
     const char *name = json_get_text(s->json, "level");
+    s->spec.options = json_get_text(s->json, "options");
     int level = name ? sandbox_level_of(name) : -EINVAL;
     if (level < 0)
         return bad("level", e);
@@ -179,9 +184,12 @@ static int take_level(struct read_spec *s, struct err *e)
         .files = (int)limit(limits, "files"),
         .file_size = (uint64_t)limit(limits, "file_size"),
         .memory = (uint64_t)limit(limits, "memory"),
+        .disk = (uint64_t)limit(limits, "disk"),
         .cpu = (int)limit(limits, "cpu"),
     };
-    return 0;
+    int r = take_texts(s->json, "places", &s->places, e);
+    s->spec.disk_places = s->places;
+    return r;
 }
 
 static int take_place(struct read_spec *s, struct err *e)
@@ -232,6 +240,7 @@ struct sandbox_spec *sandbox_spec_free(struct sandbox_spec *spec)
     struct read_spec *s = (struct read_spec *)(void *)spec;
     xfree(s->dirs);
     xfree(s->sockets);
+    xfree(s->places);
     xfree(s->ports);
     (void)json_free(s->json);
     xfree(s);

@@ -2,7 +2,8 @@
  *
  * sandbox/spec.h - what one child is to be put behind: said by the server, read by its shim.
  * Form:    one JSON object in a sealed memfd, {"settings": TEXT, "cwd", "home", "private": [...],
- *          "sockets": [...], "ports": [...], "level": "full", "limits": {...}} or {"walls": true}.
+ *          "sockets": [...], "ports": [...], "level": "full", "limits": {...}} or {"walls": true,
+ *          "level", "limits"}; both with "places": [...].
  * Trust:   the shim trusts its server; a document that is not of this form ends the start.
  * Limits:  SANDBOX_SPEC_MAX bytes, SANDBOX_SPEC_LIST_MAX entries of a list. */
 #ifndef SANDBOX_SPEC_H
@@ -21,6 +22,7 @@ struct sandbox_limits { /* 0: none */
     int files;          /* open descriptors of one process */
     uint64_t file_size; /* bytes of a file */
     uint64_t memory;    /* bytes, of the whole tree */
+    uint64_t disk;      /* likewise; needs `disk_places` */
     int cpu;            /* seconds of one process */
 };
 
@@ -30,8 +32,10 @@ struct sandbox_spec {     /* borrowed, but for one that was read */
     /* As in struct policy_place; NULL: nothing. */
     const char *const *private_dirs, *const *unix_sockets;
     const uint16_t *ports;
-    enum sandbox_level level; /* what must be reached; of the walls, what the machine has */
+    const char *const *disk_places; /* of diskuse.h; NULL: none */
+    enum sandbox_level level;       /* what must be reached; of the walls, what the machine has */
     struct sandbox_limits limits;
+    const char *options; /* whose names begin with "--" and this: "kernel", "mcp"; NULL: kernel */
 };
 
 /* The walls alone. */

@@ -153,7 +153,10 @@ static void explain_end(struct stdio *s, const struct child_exit *how, const str
     drop_buf struct buf words = BUF_INIT(4 * TRANSPORT_STDERR_KEPT);
     pick_words(s, &words);
     const char *said = words.len > 0 ? "; its last words: " : "";
-    if (how && how->signal)
+    if (how && how->limit)
+        (void)err_set(ret, -EPIPE, "the server was killed: %s%s%s", how->limit, said,
+                      buf_text(&words));
+    else if (how && how->signal)
         (void)err_set(ret, -EPIPE, "the server ended (killed by signal %d)%s%s", how->signal, said,
                       buf_text(&words));
     else if (how)
@@ -225,6 +228,14 @@ static void on_output(void *ctx, const char *bytes, size_t n)
         n -= take;
     }
     leave(s);
+}
+
+/* It goes on. */
+static void on_limited(void *ctx, const char *text)
+{
+    struct stdio *s = ctx;
+    drop_str char *line = xstrdup(text);
+    log_line(s, line, strlen(line));
 }
 
 static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
@@ -338,8 +349,11 @@ int transport_stdio_open(const struct transport_stdio_config *config,
 {
     static const struct transport_ops ops = {
         .send = stdio_send, .forget = stdio_forget, .close = stdio_close};
-    static const struct child_events child_events = {
-        .output = on_output, .errors = on_errors, .writable = on_more, .ended = on_ended};
+    static const struct child_events child_events = {.output = on_output,
+                                                     .errors = on_errors,
+                                                     .writable = on_more,
+                                                     .limited = on_limited,
+                                                     .ended = on_ended};
     struct stdio *s = NEW(struct stdio);
     s->transport.ops = &ops;
     s->config = *config;

@@ -266,3 +266,11 @@ print(u.urlopen("http://localhost:8080/metrics").read().decode())'
     assert_match "$output" 'ipybox_sandbox_level\{level="full"\} 1'
     box rm -f "$id"
 }
+
+@test "one command on a terminal: its jobs, and itself as a job" {
+    for case in inside outside both; do
+        box_timeout=150 run_box -v "$BATS_TEST_DIRNAME/job_control.py:/job_control.py:ro" -- python3 /job_control.py "$case"
+        assert_equal "$status" 0
+        assert_equal "$output" ok
+    done
+}

@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -138,6 +141,72 @@ static void daemons_stopped_and_stubborn_processes_all_end(void)
     TEST_CHECK(proctree_end(50) == 0);
     TEST_CHECK(all_gone());
     TEST_CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+static void *stay_alone(void *ctx)
+{
+    (void)ctx;
+    live_on();
+}
+
+/* Its process looks like a zombie from then on. */
+static void leave_it_to_a_thread(void)
+{
+    pthread_t thread;
+    (void)signal(SIGTERM, SIG_IGN);
+    if (pthread_create(&thread, NULL, stay_alone, NULL) == 0)
+        pthread_exit(NULL);
+    _exit(9);
+}
+
+/* Those under a number that is not their process's. */
+static void count_threads(void *ctx, pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    char text[4096] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, text, sizeof text - 1) > 0) {
+        const char *group = strstr(text, "\nTgid:");
+        *(int *)ctx += group && strtol(group + 6, NULL, 10) != pid;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+static void count_process(void *ctx, pid_t pid)
+{
+    (void)pid;
+    ++*(int *)ctx;
+}
+
+static void wait_until_zombies(int wanted)
+{
+    int n = 0;
+    for (int64_t until = clock_ms() + 20000; n < wanted && clock_ms() < until;) {
+        siginfo_t info = {0}; /* it does not count as ended */
+        TEST_CHECK(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0);
+        n = 0;
+        (void)proctree_each(count_threads, &n);
+    }
+    TEST_CHECK(n == wanted);
+}
+
+static void a_process_whose_first_thread_has_ended_is_found_and_ends(void)
+{
+    become_reaper();
+    if (fork() == 0) {
+        (void)setsid();
+        leave_it_to_a_thread();
+    }
+    if (fork() == 0)
+        leave_it_to_a_thread();
+    wait_ready(2);
+    wait_until_zombies(2);
+    int n = 0;
+    TEST_CHECK(proctree_each(count_process, &n) == 0 && n == 2);
+    TEST_CHECK(proctree_end(0) == 0);
+    TEST_CHECK(all_gone());
 }
 
 static void a_polite_tree_ends_within_the_grace_by_term(void)
@@ -317,6 +386,8 @@ TEST_LIST = {
     {"without_children_the_end_comes_at_once", without_children_the_end_comes_at_once},
     {"daemons_stopped_and_stubborn_processes_all_end",
      daemons_stopped_and_stubborn_processes_all_end},
+    {"a_process_whose_first_thread_has_ended_is_found_and_ends",
+     a_process_whose_first_thread_has_ended_is_found_and_ends},
     {"a_polite_tree_ends_within_the_grace_by_term", a_polite_tree_ends_within_the_grace_by_term},
     {"a_stopped_child_may_act_on_the_term", a_stopped_child_may_act_on_the_term},
     {"the_status_of_one_child_is_kept", the_status_of_one_child_is_kept},

@@ -23,15 +23,21 @@ static void what_is_written_is_read(void)
 {
     const char *const dirs[] = {"/run/k1", "/home/\"x\"\n", NULL}, *const sockets[] = {"/s", NULL};
     const uint16_t ports[] = {8900, 65535, 0};
-    const struct sandbox_spec spec = {
-        .settings = "{\"network\": {}}",
-        .cwd = "/work",
-        .home = "/home/x",
-        .private_dirs = dirs,
-        .unix_sockets = sockets,
-        .ports = ports,
-        .level = SANDBOX_LANDLOCK,
-        .limits = {.tasks = 7, .files = 9, .file_size = 1 << 30, .memory = 1ULL << 33, .cpu = 3}};
+    const struct sandbox_spec spec = {.settings = "{\"network\": {}}",
+                                      .cwd = "/work",
+                                      .home = "/home/x",
+                                      .private_dirs = dirs,
+                                      .unix_sockets = sockets,
+                                      .ports = ports,
+                                      .disk_places = dirs,
+                                      .options = "mcp",
+                                      .level = SANDBOX_LANDLOCK,
+                                      .limits = {.tasks = 7,
+                                                 .files = 9,
+                                                 .file_size = 1 << 30,
+                                                 .memory = 1ULL << 33,
+                                                 .disk = 1ULL << 34,
+                                                 .cpu = 3}};
     struct sandbox_spec *got = there_and_back(&spec);
     TEST_CHECK(strcmp(got->settings, spec.settings) == 0 && strcmp(got->cwd, "/work") == 0);
     TEST_CHECK(strcmp(got->home, "/home/x") == 0 && got->level == SANDBOX_LANDLOCK);
@@ -40,6 +46,8 @@ static void what_is_written_is_read(void)
     TEST_CHECK(got->ports[0] == 8900 && got->ports[1] == 65535 && got->ports[2] == 0);
     TEST_CHECK(got->limits.tasks == 7 && got->limits.files == 9 && got->limits.cpu == 3);
     TEST_CHECK(got->limits.file_size == 1 << 30 && got->limits.memory == 1ULL << 33);
+    TEST_CHECK(strcmp(got->options, "mcp") == 0);
+    TEST_CHECK(got->limits.disk == 1ULL << 34 && strcmp(got->disk_places[1], dirs[1]) == 0);
     TEST_CHECK(sandbox_spec_free(got) == NULL);
 }
 

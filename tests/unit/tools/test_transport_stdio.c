@@ -60,6 +60,8 @@ static void on_log(void *ctx, const char *line)
     (void)buf_addf(&logged, "<%s>", line);
 }
 
+static const struct sandbox_spec *sandbox;
+
 static void open_argv(const char *const *argv)
 {
     static const struct transport_events events = {
@@ -73,6 +75,7 @@ static void open_argv(const char *const *argv)
                                             .argv = argv,
                                             .envp = env,
                                             .cwd = "/",
+                                            .sandbox = sandbox,
                                             .close_grace_ms = 60000,
                                             .log = on_log};
     TEST_ASSERT_(transport_stdio_open(&config, &events, NULL, &transport, &e) == 0, "%s", e.msg);
@@ -206,6 +209,25 @@ static void the_end_is_told_with_the_last_words(void)
     close_it();
 }
 
+static void the_limit_that_ended_it_is_named(void)
+{
+    struct sandbox_spec spec = sandbox_walls;
+    spec.options = "mcp";
+    spec.limits.memory = 128 << 20;
+    sandbox = &spec;
+    open_script("head -c 20M /dev/zero | tail | wc -c >&2; kill -9 $$");
+    wait_for_end();
+    TEST_CHECK_(strstr(why.msg, "killed by signal 9") != NULL, "%s", why.msg);
+    close_it();
+    closed = 0;
+    open_script("head -c 600M /dev/zero | tail | wc -c >&2; sleep 60");
+    wait_for_end();
+    TEST_CHECK_(strcmp(why.msg, "the server was killed: the limit of 128 MiB memory (--mcp-memory) "
+                                "was reached") == 0,
+                "%s", why.msg);
+    close_it();
+}
+
 static void a_signal_is_named_and_silence_is_no_word(void)
 {
     open_script("kill -9 $$");
@@ -271,6 +293,7 @@ TEST_LIST = {
     T(a_message_over_the_limit_ends_it),
     T(who_does_not_read_is_sent_a_bounded_amount),
     T(the_end_is_told_with_the_last_words),
+    T(the_limit_that_ended_it_is_named),
     T(a_signal_is_named_and_silence_is_no_word),
     T(a_long_line_of_standard_error_is_logged_in_pieces),
     T(what_cannot_be_run_says_why),

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the filter refuses so that others can look into a process: a broker, and budgets. */
+#include "wallstest.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+
+static const struct filter_wants walls_alone = {.open_network = true};
+static const struct filter_wants brokered = {.listener = true, .open_network = true};
+static const struct filter_wants counted = {.counted = true, .open_network = true};
+static const struct filter_wants disk = {.counted = true, .disk = true, .open_network = true};
+
+static int run_behind(act_fn act, const struct filter_wants *wants)
+{
+    return run(act, &(struct wall){wants, -1});
+}
+
+static int hide(void)
+{
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? errno : prctl(PR_GET_DUMPABLE) + 100;
+}
+
+static void a_process_cannot_hide_its_memory_from_broker_and_budget(void)
+{
+    TEST_CHECK(run_behind(hide, &walls_alone) == 100);
+    TEST_CHECK(run_behind(hide, &brokered) == 101);
+    TEST_CHECK(run_behind(hide, &counted) == 101);
+}
+
+static long clone_flags;
+
+/* The kernel refuses both otherwise: a thread shares its memory. */
+static int clone_now(void)
+{
+    return call_result(syscall(SYS_clone, clone_flags | SIGCHLD, 0, 0, 0, 0));
+}
+
+static void a_thread_shares_its_descriptors(void)
+{
+    clone_flags = CLONE_THREAD;
+    TEST_CHECK(run(clone_now, &no_wall) == EINVAL);
+    TEST_CHECK(run_behind(clone_now, &walls_alone) == EPERM);
+    clone_flags = CLONE_THREAD | CLONE_FILES;
+    TEST_CHECK(run_behind(clone_now, &walls_alone) == EINVAL);
+}
+
+static int reserve(void)
+{
+    return call_result(syscall(SYS_fallocate, -1, 0, 0L, 1L));
+}
+
+static void where_disk_space_is_counted_none_is_taken_without_writing(void)
+{
+    TEST_CHECK(run_behind(reserve, &disk) == EOPNOTSUPP);
+    TEST_CHECK(run_behind(reserve, &counted) == EBADF);
+}
+
+TEST_LIST = {
+    {"a_process_cannot_hide_its_memory_from_broker_and_budget",
+     a_process_cannot_hide_its_memory_from_broker_and_budget},
+    {"a_thread_shares_its_descriptors", a_thread_shares_its_descriptors},
+    {"where_disk_space_is_counted_none_is_taken_without_writing",
+     where_disk_space_is_counted_none_is_taken_without_writing},
+    {NULL, NULL},
+};
