@@ -704,8 +704,8 @@ void cell_before_reset(struct cell *cell, loop_fn fn)
 int session_confine(struct session *s, const char *settings,
                     void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
 {
-    bool is_up = s->kernel && s->state != STARTING;
-    return is_up ? kernel_confine(s->kernel, settings, done, ctx, e) : 1;
+    return s->state == STARTING || !s->kernel ? 1
+                                              : kernel_confine(s->kernel, settings, done, ctx, e);
 }
 
 void session_renew(struct session *s)
