@@ -98,6 +98,8 @@ int cli_main(enum role role, const struct options *options)
     (void)prctl(PR_SET_DUMPABLE, 0); /* the environment may hold tokens, code in kernels our uid */
     if (role == ROLE_EXEC)
         return cli_exec(options);
+    if (role == ROLE_POLICY)
+        return cli_policy(options);
     if (role == ROLE_APPROVE)
         return cli_approve(options);
     return role == ROLE_LOGS ? cli_logs(options) : list_sessions(options);

@@ -18,10 +18,15 @@
 
 #define NAME "approve"
 
+#define OTHERWISE                                                                                  \
+    "decide over the HTTP API from outside of the container with IPYBOX_APPROVER_TOKEN, over the " \
+    "approval channel, or in the MCP client; or start the container as root, with a workspace "    \
+    "that is not root's"
+
 enum { LOOK_MS = 1000, BODY_MAX = 4096, INDENT = 4 };
 
 static const struct cli_request list_request = {
-    .method = "GET", .path = "/v1/approvals", .trusted = true};
+    .method = "GET", .path = "/v1/approvals", .trusted = OTHERWISE};
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -196,7 +201,7 @@ static int post(const struct options *o, const struct buf *body, struct err *e)
     drop_str char *path = cli_path("/v1/approvals/", o->words[0], "");
     drop_buf struct buf ignored = BUF_INIT(CLI_ANSWER_MAX);
     const struct cli_request request = {
-        .method = "POST", .path = path, .body = body, .trusted = true};
+        .method = "POST", .path = path, .body = body, .trusted = OTHERWISE};
     return cli_fetch(&request, &ignored, e);
 }
 

@@ -110,13 +110,8 @@ char *cli_path(const char *before, const char *segment, const char *behind)
     return xstrdup(buf_text(&path));
 }
 
-#define ALTERNATIVES                                                                               \
-    "decide over the HTTP API from outside of the container with IPYBOX_APPROVER_TOKEN, over the " \
-    "approval channel, or in the MCP client; or start the container as root, with a workspace "    \
-    "that is not root's"
-
 /* Who listens, the kernel has taken down when listening began. */
-static int check_listener(int fd, struct err *e)
+static int check_listener(int fd, const char *otherwise, struct err *e)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -125,8 +120,8 @@ static int check_listener(int fd, struct err *e)
     if (peer.uid != 0)
         return err_set(e, -EPERM,
                        "code in kernels has the uid of what answers here (%u), so neither side can "
-                       "know the other: " ALTERNATIVES,
-                       peer.uid);
+                       "know the other: %s",
+                       peer.uid, otherwise);
     if (geteuid() != 0)
         return err_set(e, -EPERM, "only root may do this: docker exec --user 0 …");
     return 0;
@@ -154,7 +149,7 @@ static int send_request(int fd, const struct cli_request *q, struct err *e)
         (void)buf_adds(&text, "Accept: text/event-stream\r\n");
     if (q->body)
         (void)buf_adds(&text, "Content-Type: application/json\r\n");
-    if (strcmp(q->method, "POST") == 0)
+    if (q->body || strcmp(q->method, "POST") == 0)
         (void)buf_addf(&text, "Content-Length: %zu\r\n", length);
     (void)buf_adds(&text, "\r\n");
     (void)buf_add(&text, buf_text(q->body ? q->body : &(struct buf){0}), length);
@@ -225,7 +220,7 @@ int cli_ask(const struct cli_request *q, struct cli_answer *ret, struct err *e)
     if (r < 0)
         return -ENOTCONN; /* whatever the reason */
     a.fd = r;
-    r = q->trusted ? check_listener(a.fd, e) : 0;
+    r = q->trusted ? check_listener(a.fd, q->trusted, e) : 0;
     if (r == 0)
         r = send_request(a.fd, q, e);
     if (r == 0)
@@ -233,7 +228,7 @@ int cli_ask(const struct cli_request *q, struct cli_answer *ret, struct err *e)
     if (r == 0 && (a.status < 200 || a.status > 299))
         r = fail(&a, e);
     if (r == -EPERM && a.status == 403 && q->trusted)
-        r = err_set(e, -EPERM, "%.80s: " ALTERNATIVES, "the server is root, as code in kernels is");
+        r = err_set(e, -EPERM, "the server is root, as code in kernels is: %s", q->trusted);
     if (r < 0)
         cli_answer_done(&a);
     else

@@ -23,7 +23,7 @@ struct cli_request { /* borrowed */
     const char *method, *path;
     const struct buf *body; /* JSON; NULL: none */
     bool events;            /* a stream is wanted */
-    bool trusted;
+    const char *trusted;    /* NULL: whoever listens; else what to do where it is not root */
 };
 
 struct cli_answer {

@@ -157,6 +157,7 @@ int main(int argc, char **argv)
         return doctor_main(argc, argv);
     case ROLE_EXEC:
     case ROLE_SESSIONS:
+    case ROLE_POLICY:
     case ROLE_APPROVE:
     case ROLE_LOGS:
         return serve(role, argc, argv);

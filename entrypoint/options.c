@@ -71,8 +71,8 @@ static const struct options_row rows[] = {
      "Token of the HTTP API that may do everything. Prefer the variable or its _FILE form."},
     {"execute-token", "IPYBOX_EXECUTE_TOKEN", OPTION_TEXT, AT(execute_token), "TOKEN", NULL,
      OPTION_SECRET, 0,
-     "Token of the HTTP API that may do everything but approve tool calls and register MCP "
-     "servers. Prefer the variable or its _FILE form."},
+     "Token of the HTTP API that may do everything but approve tool calls, register MCP servers "
+     "and choose what a session's sandbox allows. Prefer the variable or its _FILE form."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Most sessions at once, the default one among them."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
@@ -135,8 +135,10 @@ static const struct options_row rows[] = {
      "In place of --server-params: a file with the result of tools/list."},
     {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
      "Directory that the package is put in."},
-    {"session", NULL, OPTION_TEXT, AT(session), "ID", "default", OPTION_OF_EXEC | OPTION_OF_LOGS, 0,
-     "The session that is meant."},
+    {"session", NULL, OPTION_TEXT, AT(session), "ID", "default",
+     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS, 0, "The session that is meant."},
+    {"reset", NULL, OPTION_FLAG, AT(reset), NULL, NULL, OPTION_OF_POLICY, 0,
+     "With a FILE: a new kernel with these settings, in turn with the cells."},
     {"timeout", NULL, OPTION_SECONDS, AT(cell_timeout), "SECONDS", NULL, OPTION_OF_EXEC, 1,
      "Time that the cell may run; without it the session's."},
     {"remember", NULL, OPTION_SECONDS, AT(remember), "SECONDS", NULL, OPTION_OF_APPROVE, 1,
@@ -148,7 +150,7 @@ static const struct options_row rows[] = {
     {"follow", NULL, OPTION_FLAG, AT(follow), NULL, NULL, OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
      "Go on with what comes, until it is interrupted."},
     {"json", NULL, OPTION_FLAG, AT(json), NULL, NULL,
-     OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
+     OPTION_OF_SESSIONS | OPTION_OF_POLICY | OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
      "JSON in place of text for humans."},
 };
 
@@ -180,6 +182,10 @@ static const struct options_command commands[] = {
      "Run the CODE that follows, or with - the code on standard input, in a kernel of the running "
      "server, and print what it prints. Ctrl-C interrupts it."},
     {"sessions", ROLE_SESSIONS, false, "List the sessions of the running server."},
+    {"policy", ROLE_POLICY, false,
+     "Print the settings of a session's sandbox and what they mean; with a FILE of settings, or - "
+     "for standard input: change them while its kernel runs. For root, where the server is not "
+     "root."},
     {"approve", ROLE_APPROVE, false,
      "List what waits for an approval, with what it would run; with an ID and yes or no: decide. "
      "A server's question is answered with its ID and FIELD=VALUE…, or with no or cancel. An ID "
@@ -229,9 +235,13 @@ const struct options_variable *options_variables(size_t *ret_count)
 unsigned options_own(enum role role)
 {
     static const unsigned own[] = {
-        [ROLE_APIGEN] = OPTION_APIGEN,        [ROLE_EXEC] = OPTION_OF_EXEC,
-        [ROLE_SESSIONS] = OPTION_OF_SESSIONS, [ROLE_APPROVE] = OPTION_OF_APPROVE,
-        [ROLE_LOGS] = OPTION_OF_LOGS,         [ROLE_VERSION] = 0,
+        [ROLE_APIGEN] = OPTION_APIGEN,
+        [ROLE_EXEC] = OPTION_OF_EXEC,
+        [ROLE_SESSIONS] = OPTION_OF_SESSIONS,
+        [ROLE_APPROVE] = OPTION_OF_APPROVE,
+        [ROLE_LOGS] = OPTION_OF_LOGS,
+        [ROLE_POLICY] = OPTION_OF_POLICY,
+        [ROLE_VERSION] = 0,
     };
     return own[role];
 }
@@ -523,7 +533,9 @@ static const struct options_row *find_row(enum role role, const char *name, size
 /* A word that is no option, for a command that takes some. */
 static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
 {
-    int most = role == ROLE_EXEC ? 1 : role == ROLE_APPROVE ? OPTIONS_WORDS_MAX : 0;
+    int most = role == ROLE_EXEC || role == ROLE_POLICY ? 1
+               : role == ROLE_APPROVE                   ? OPTIONS_WORDS_MAX
+                                                        : 0;
     if (ret->n_words >= most)
         return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
     ret->words[ret->n_words++] = word;

@@ -34,7 +34,7 @@ const char *sandbox_preload(const struct guard *guard)
 {
     char path[PATH_MAX];
     bool there = guard_takes_marks(guard) && realpath(SANDBOX_OPENS, path) &&
-                 access(path, R_OK) == 0 && policy_may_read(guard_policy(guard), path);
+                 may_access(path, R_OK) && policy_may_read(guard_policy(guard), path);
     return there ? SANDBOX_OPENS : NULL;
 }
 

@@ -69,6 +69,11 @@ static unsigned roles_of(const struct api_config *c, const struct http_request *
     return admin || execute || approve ? roles | TOKEN_KNOWN : roles;
 }
 
+bool api_may(const struct api *api, const struct http_request *r, enum api_role role)
+{
+    return (roles_of(api->config, r) & 1U << role) != 0;
+}
+
 static const char *what_is_needed(const struct api_config *c, unsigned role)
 {
     if (role == API_EXECUTE)
@@ -215,6 +220,7 @@ static const struct api_routes api_core_routes = {core_routes,
 const struct api_routes *const api_tables[] = {
     &api_core_routes,     /* health, metrics, the document */
     &api_session_routes,  /* /v1/sessions */
+    &api_sandbox_routes,  /* /v1/sessions/{id}/sandbox */
     &api_approval_routes, /* /v1/approvals */
     &api_server_routes,   /* /v1/mcp-servers */
     &api_package_routes,  /* /v1/packages */
@@ -269,6 +275,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .config = &core->config,
                         .core = core};
     api->sessions = api_sessions_open(api);
+    api->sandbox = api_sandbox_open(api);
     api->approvals = api_approvals_open(api);
     api->servers = api_servers_open(api);
     api->packages = api_packages_open(api);
@@ -291,6 +298,7 @@ struct api *api_close(struct api *api)
     api->http = http_close(api->http);
     api->files = api_files_close(api->files);
     api->mcp_sessions = api_mcp_sessions_close(api->mcp_sessions);
+    api->sandbox = api_sandbox_close(api->sandbox);
     api->sessions = api_sessions_close(api->sessions);
     api->approvals = api_approvals_close(api->approvals);
     api->servers = api_servers_close(api->servers);

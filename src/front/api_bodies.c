@@ -100,8 +100,8 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
 
 /* --- POST /v1/sessions ------------------------------------------------------------------------ */
 
-const char *const body_session_known[] = {"id",       "env", "cwd", "timeout_ms", "idle_timeout_ms",
-                                          "approval", NULL};
+const char *const body_session_known[] = {
+    "id", "env", "cwd", "timeout_ms", "idle_timeout_ms", "approval", "sandbox", NULL};
 
 static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
 {
@@ -131,6 +131,20 @@ int body_session(const struct json *body, struct sessions_spec *ret,
     if (r == 0)
         r = body_int(body, "idle_timeout_ms", 0, SESSIONS_MS_MAX, &ret->idle_ms, e);
     return r == 0 ? read_strictness(body, ret_strictness, e) : r;
+}
+
+/* --- PUT /v1/sessions/{id}/sandbox ------------------------------------------------------------ */
+
+const char *const body_sandbox_known[] = {"settings", "reset", NULL};
+
+int body_sandbox(const struct json *body, const struct json **ret_settings, bool *ret_reset,
+                 struct err *e)
+{
+    *ret_settings = json_get(body, "settings");
+    *ret_reset = false;
+    if (!json_is_object(*ret_settings))
+        return err_set(e, -EINVAL, "settings: an object is needed");
+    return body_bool(body, "reset", ret_reset, e);
 }
 
 /* --- POST /v1/approvals/{aid} ----------------------------------------------------------------- */

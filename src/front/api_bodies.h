@@ -38,6 +38,11 @@ extern const char *const body_session_known[];
 MUST_CHECK int body_session(const struct json *body, struct sessions_spec *ret,
                             enum approvals_strictness *ret_strictness, struct err *e);
 
+/* *ret_settings: an object. */
+extern const char *const body_sandbox_known[];
+MUST_CHECK int body_sandbox(const struct json *body, const struct json **ret_settings,
+                            bool *ret_reset, struct err *e);
+
 struct body_decision {
     struct approval_decision decision;
     const char *action; /* "accept", "decline" or "cancel": the answer to a question; else NULL */

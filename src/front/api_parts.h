@@ -13,6 +13,7 @@ struct api_config;    /* api.h */
 struct api_core;      /* api.c */
 struct api_files;     /* api_files.c: /v1/files */
 struct api_sessions;  /* api_sessions.c: /v1/sessions */
+struct api_sandbox;   /* api_sandbox.c: /v1/sessions/{id}/sandbox */
 struct api_mcp;       /* api_mcp.c: /mcp */
 struct api_approvals; /* api_approvals.c: /v1/approvals */
 struct api_packages;  /* api_packages.c: /v1/packages */
@@ -32,6 +33,7 @@ struct api {
     struct http *http;
     const char *workspace; /* absolute */
     struct api_sessions *sessions;
+    struct api_sandbox *sandbox;
     struct api_files *files;
     struct api_mcp *mcp;
     struct api_mcp_sessions *mcp_sessions; /* api_mcp_sessions.c: the sessions of /mcp */
@@ -50,11 +52,21 @@ struct api_routes {
 };
 
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
-    api_approval_routes, api_console_routes, api_package_routes, api_server_routes;
+    api_approval_routes, api_console_routes, api_package_routes, api_server_routes,
+    api_sandbox_routes;
 
 /* An event of the cell that runs in the session; data: an object. */
 void api_record(const struct api *api, const char *session, enum logged_kind kind,
                 const struct buf *data);
+
+/* May who asks do what this role may? For what a member of a body asks beyond its route. */
+bool api_may(const struct api *api, const struct http_request *r, enum api_role role);
+
+/* Tells the audit log and the log that an administrator gave a session settings, or tried to. */
+struct sandbox_told {
+    const char *session, *peer, *request_id, *settings, *outcome;
+};
+void api_tell_sandbox(const struct api *api, const struct sandbox_told *told);
 
 /* The roles, as bits, of a peer on the Unix socket. */
 unsigned api_peer_roles(uid_t peer, uid_t server);
@@ -66,6 +78,8 @@ extern const struct api_routes *const api_tables[];
 
 struct api_sessions *api_sessions_open(struct api *api);
 struct api_sessions *api_sessions_close(struct api_sessions *sessions); /* NULL in, NULL out */
+struct api_sandbox *api_sandbox_open(struct api *api);
+struct api_sandbox *api_sandbox_close(struct api_sandbox *sandbox);
 struct api_approvals *api_approvals_open(struct api *api);
 struct api_approvals *api_approvals_close(struct api_approvals *approvals);
 struct api_packages *api_packages_open(struct api *api);

@@ -126,6 +126,32 @@ static void answer_session(struct http_request *r, int status, const struct sess
 
 /* --- handlers --------------------------------------------------------------------------------- */
 
+/* The settings of its own. Whoever may execute must not choose what holds the code. */
+static int read_sandbox(const struct api *api, const struct http_request *r,
+                        const struct json *body, char **ret, struct err *e)
+{
+    const struct json *settings = json_get(body, "sandbox");
+    if (!settings || json_is_null(settings))
+        return 0;
+    if (!api_may(api, r, API_ADMIN))
+        return err_set(e, -EPERM, "sandbox: only IPYBOX_TOKEN, the role admin, may choose it");
+    if (!json_is_object(settings))
+        return err_set(e, -EINVAL, "sandbox: an object is needed");
+    *ret = json_print(settings);
+    return audit_check(api->config->audit, e);
+}
+
+static void tell_created(const struct api *api, const struct http_request *r,
+                         const struct sessions_view *view)
+{
+    if (view->own_sandbox)
+        api_tell_sandbox(api, &(struct sandbox_told){.session = view->id,
+                                                     .peer = http_peer(r),
+                                                     .request_id = http_id(r),
+                                                     .settings = view->sandbox,
+                                                     .outcome = "created"});
+}
+
 static void sessions_post(void *ctx, struct http_request *r)
 {
     enum approvals_strictness strictness;
@@ -134,14 +160,19 @@ static void sessions_post(void *ctx, struct http_request *r)
     struct sessions_view view;
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
+    drop_str char *sandbox = NULL;
     if (!api_body(r, body_session_known, &body))
         return;
-    if (body_session(body, &spec, &strictness, &e) < 0 ||
-        sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
+    int failed = body_session(body, &spec, &strictness, &e);
+    if (failed == 0)
+        failed = read_sandbox(api, r, body, &sandbox, &e);
+    spec.sandbox = sandbox;
+    if (failed < 0 || sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
         api_fail(r, &e);
         return;
     }
     approvals_restrict(api->config->approvals, view.id, strictness);
+    tell_created(api, r, &view);
     answer_session(r, 201, &view);
 }
 

@@ -31,7 +31,9 @@ struct kernel {
     char *token_variable;
     char *dir; /* its own */
     const char *private_dirs[PRIVATE_DIRS_MAX + 1];
-    struct sandbox_spec sandbox; /* the configured one with these */
+    struct sandbox_spec sandbox; /* the configured one with these; its settings: while it starts */
+    void (*confined)(void *ctx, const struct err *why); /* NULL: no change is under way */
+    void *confined_ctx;
     struct child *child;
     struct link *link;
     struct loop_timer nudge, deadline, drain;
@@ -51,8 +53,24 @@ struct kernel {
     loop_fn gone;
 };
 
+static void tell_confined(struct kernel *kernel, const struct err *why)
+{
+    void (*confined)(void *ctx, const struct err *why) = kernel->confined;
+    kernel->confined = NULL;
+    if (confined)
+        confined(kernel->confined_ctx, why);
+}
+
+static void give_up_change(struct kernel *kernel)
+{
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EBUSY, "the kernel has ended before its sandbox was changed");
+    tell_confined(kernel, &why);
+}
+
 static struct kernel *free_kernel(struct kernel *kernel)
 {
+    give_up_change(kernel);
     loop_fn gone = kernel->gone;
     void *ctx = kernel->ctx;
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
@@ -163,8 +181,13 @@ static void on_limited(void *ctx, const char *text)
         kernel->events->limited(kernel->ctx, text);
 }
 
+static void on_confined(void *ctx, const struct err *why)
+{
+    tell_confined(ctx, why);
+}
+
 static const struct child_events child_events = {
-    .output = on_output, .limited = on_limited, .ended = on_ended};
+    .output = on_output, .limited = on_limited, .confined = on_confined, .ended = on_ended};
 
 static int start_process(struct kernel *kernel, struct err *e)
 {
@@ -442,6 +465,21 @@ const char *kernel_connection(const struct kernel *kernel)
     return link_connection_text(kernel->link);
 }
 
+int kernel_confine(struct kernel *kernel, const char *settings,
+                   void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
+{
+    if ((kernel->state != IDLE && kernel->state != BUSY) || !kernel->child || kernel->confined)
+        return err_set(e, -EBUSY, "the kernel's sandbox cannot be changed at this moment");
+    struct sandbox_spec spec = kernel->sandbox;
+    spec.settings = settings;
+    int r = child_confine(kernel->child, &spec, e);
+    if (r < 0)
+        return r;
+    kernel->confined = done;
+    kernel->confined_ctx = ctx;
+    return 0;
+}
+
 void kernel_resume(struct kernel *kernel)
 {
     if (kernel->child)
@@ -472,6 +510,7 @@ struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
     kernel->ctx = ctx;
     bool can_answer = kernel->state == IDLE && kernel->child;
     kernel->state = RETIRING;
+    give_up_change(kernel);
     drop_buf struct buf content = BUF_INIT(256);
     jupyter_put_shutdown(&content, false);
     if (!can_answer || link_send(kernel->link, LINK_CONTROL, JUPYTER_SHUTDOWN_REQUEST,

@@ -72,6 +72,13 @@ void kernel_interrupt(struct kernel *kernel);
 /* What another client needs to connect to it: the text of its connection file. Borrowed. */
 const char *kernel_connection(const struct kernel *kernel);
 
+/* Other settings of its sandbox, while it runs. 0: done is called once, at the latest when the
+ * kernel is given up; why == NULL: every call that its processes begin from now on is judged by
+ * them. -EBUSY: it is not up, or another change is under way. */
+MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
+                              void (*done)(void *ctx, const struct err *why), void *ctx,
+                              struct err *e);
+
 /* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
 void kernel_resume(struct kernel *kernel);
 

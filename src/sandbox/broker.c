@@ -37,7 +37,7 @@ static int ask_listener(const struct broker *broker, unsigned long request, void
 
 const struct policy *notice_policy(const struct notice *notice)
 {
-    return __atomic_load_n(&notice->broker->policy, __ATOMIC_ACQUIRE);
+    return ruling_policy(notice->ruling);
 }
 
 bool notice_alive(const struct notice *notice)
@@ -147,6 +147,7 @@ static notice_fn room_of(int call)
 static void handle(struct broker *broker, const struct seccomp_notif *received)
 {
     struct notice notice = {.broker = broker,
+                            .ruling = ruling_take(broker),
                             .id = received->id,
                             .pid = (pid_t)received->pid,
                             .call = received->data.nr};
@@ -158,6 +159,7 @@ static void handle(struct broker *broker, const struct seccomp_notif *received)
     else
         notice_refuse(&notice, "not possible in this sandbox");
     notice_answer(&notice);
+    ruling_drop(broker, notice.ruling);
 }
 
 /* ENOENT: the caller died before we looked, or all have; then it would be so for ever. */
@@ -218,7 +220,7 @@ static struct broker *broker_new(const struct broker_config *config)
     struct broker *broker = NEW(struct broker);
     broker->config = *config;
     broker->listener = config->listener;
-    broker->policy = config->policy;
+    ruling_first(broker, config->policy);
     broker->tasks = config->tasks_max > 0 ? tasks_new(config->tasks_max) : NULL;
     broker->gives_at_once = true;
     broker->reads_memory = true;
@@ -261,11 +263,6 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
     return 0;
 }
 
-void broker_set_policy(struct broker *broker, const struct policy *policy)
-{
-    __atomic_store_n(&broker->policy, policy, __ATOMIC_RELEASE);
-}
-
 long broker_task_refusals(const struct broker *broker)
 {
     return broker->tasks ? tasks_refusals(broker->tasks) : 0;
@@ -281,6 +278,7 @@ struct broker *broker_free(struct broker *broker)
     broker->net = net_free(broker->net);
     (void)fd_close(broker->listener);
     broker->tasks = tasks_free(broker->tasks);
+    ruling_last(broker);
     xfree(broker);
     return NULL;
 }

@@ -29,7 +29,7 @@ struct refusal { /* borrowed for the call */
 };
 
 struct broker_config {
-    const struct policy *policy;       /* outlives the broker */
+    const struct policy *policy;       /* the first one; outlives the broker */
     const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
     int listener;                      /* taken */
     int tasks_max;                     /* 0: no limit */
@@ -46,8 +46,11 @@ struct broker;
  * tasks are counted. A child that does not exec after that has to become dumpable again itself:
  * its memory is read. */
 MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
-/* From now on another policy; the files' half of it must be what it was. */
-void broker_set_policy(struct broker *broker, const struct policy *policy);
+/* Every call that begins from now on is judged by this policy, which is the broker's; it is freed
+ * when another one holds and the last call that began under it has ended. One that waits (for a
+ * connection, at a FIFO) began when it was made. The floor stays as it is: it must not grant what
+ * this policy takes away (policy_includes()). Any thread. */
+void broker_set_policy(struct broker *broker, struct policy *policy);
 /* How often the task limit was met; for the message of the cell that met it. */
 long broker_task_refusals(const struct broker *broker);
 /* Waits for the last process of the sandbox. For who goes on living after it; NULL in, NULL out. */

@@ -40,7 +40,8 @@ static bool is_begun(int r)
 static int connect_name(struct wish *wish, const char *name, uint16_t port)
 {
     struct address found[NET_ADDRESSES_MAX];
-    int n = net_resolve(wish->net, name, port, wish->seen.kind.domain, found);
+    int n = net_resolve(wish->net, notice_policy(wish->notice), name, port, wish->seen.kind.domain,
+                        found);
     if (n == -EACCES) {
         char text[NET_TEXT_MAX + 32];
         (void)snprintf(text, sizeof text, "%s:%u (an inner address)", name, port);

@@ -73,7 +73,7 @@ static bool give_virtual(struct notice *notice, const struct wish *wish, const c
 {
     if (!notice->broker->net || writes(wish))
         return false;
-    int fd = net_virtual_file(notice->broker->net, path);
+    int fd = net_virtual_file(notice->broker->net, notice_policy(notice), path);
     if (fd < 0)
         return false;
     notice_give(notice, fd, (wish->flags & O_CLOEXEC) != 0);

@@ -19,15 +19,17 @@
 #define SYS_fchmodat2 452
 #endif
 
-struct net; /* broker_net.c: sockets that were handed out, names, the DNS stub, the proxies */
+struct net;    /* broker_net.c: sockets that were handed out, names, the DNS stub, the proxies */
+struct ruling; /* broker_policy.c: a policy, and how many calls are judged by it */
 
 struct broker {
     struct broker_config config;
     int listener;
-    const struct policy *policy; /* atomic */
-    struct net *net;             /* NULL: the filter notifies no socket */
-    struct tasks *tasks;         /* NULL: no limit */
-    struct waiting *waiting;     /* broker_wait.c: the calls that may block */
+    pthread_mutex_t ruling_lock;
+    struct ruling *ruling;   /* the one in force */
+    struct net *net;         /* NULL: the filter notifies no socket */
+    struct tasks *tasks;     /* NULL: no limit */
+    struct waiting *waiting; /* broker_wait.c: the calls that may block */
     pthread_t threads[BROKER_THREADS];
     bool gives_at_once; /* SECCOMP_ADDFD_FLAG_SEND is known */
     bool reads_memory;  /* process_vm_readv() is permitted */
@@ -36,6 +38,7 @@ struct broker {
 
 struct notice { /* one call that waits for its answer */
     struct broker *broker;
+    struct ruling *ruling; /* it is judged by this one, to its end */
     uint64_t id;
     pid_t pid; /* the thread that calls, as we see it */
     int call;  /* SYS_* */
@@ -68,6 +71,14 @@ void notice_refuse_write(struct notice *notice, const char *what);
  * that blocks there fails with EINTR, again and again, as soon as the caller is dead or a signal
  * waits for it: answer NOTICE_RESTART then. */
 void notice_defer(struct notice *notice, notice_fn fn);
+
+/* broker_policy.c. Who takes or keeps one drops it; any thread. */
+struct ruling *ruling_take(struct broker *broker); /* the one in force */
+void ruling_keep(struct broker *broker, struct ruling *ruling);
+void ruling_drop(struct broker *broker, struct ruling *ruling);
+const struct policy *ruling_policy(const struct ruling *ruling);
+void ruling_first(struct broker *broker, const struct policy *policy); /* lent */
+void ruling_last(struct broker *broker);                               /* no call comes any more */
 
 /* broker_wait.c */
 MUST_CHECK int waiting_open(struct broker *broker, struct err *e);
@@ -144,6 +155,6 @@ bool tasks_are_ours(pid_t pid); /* a process or thread of the sandbox, below us 
 /* broker_net.c. Virtual files: a descriptor for /etc/hosts and the like, or -1. */
 MUST_CHECK int net_open(struct broker *broker, struct net **ret, struct err *e);
 struct net *net_free(struct net *net); /* NULL in, NULL out; no call may come any more */
-int net_virtual_file(struct net *net, const char *path);
+int net_virtual_file(struct net *net, const struct policy *policy, const char *path);
 
 #endif

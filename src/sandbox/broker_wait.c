@@ -57,6 +57,7 @@ static void *run(void *ctx)
     (void)pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
     waiter->fn(&waiter->notice);
     notice_answer(&waiter->notice);
+    ruling_drop(waiter->notice.broker, waiter->notice.ruling);
     (void)pthread_mutex_lock(&waiting->lock);
     unlink_waiter(waiting, waiter);
     (void)pthread_mutex_unlock(&waiting->lock);
@@ -81,6 +82,7 @@ void notice_defer(struct notice *notice, notice_fn fn)
     struct waiter *waiter = NEW(struct waiter);
     *waiter = (struct waiter){.notice = *notice, .fn = fn, .waiting = waiting};
     waiter->notice.deferred = true;
+    ruling_keep(notice->broker, notice->ruling);
     (void)pthread_mutex_lock(&waiting->lock);
     int r = waiting->count >= BROKER_BLOCKED_MAX ? EAGAIN : start_waiter(waiter);
     if (r == 0) { /* it cannot take itself off the list before it is on it: we hold the lock */
@@ -92,8 +94,10 @@ void notice_defer(struct notice *notice, notice_fn fn)
     (void)pthread_mutex_unlock(&waiting->lock);
     notice->answered = r == 0;
     notice->error = r;
-    if (r != 0)
+    if (r != 0) {
+        ruling_drop(notice->broker, notice->ruling);
         xfree(waiter);
+    }
 }
 
 static void *watch(void *ctx)

@@ -27,7 +27,7 @@ struct guard {
 
 /* --- making --------------------------------------------------------------------------------- */
 
-static int make_policy(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
+int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct err *e)
 {
     struct sandbox_settings *settings = NULL;
     const struct policy_place place = {.cwd = spec->cwd,
@@ -37,17 +37,9 @@ static int make_policy(const struct sandbox_spec *spec, struct guard *guard, str
                                        .loopback_ports = spec->ports};
     int r = sandbox_settings_parse(spec->settings, strlen(spec->settings), &settings, e);
     if (r == 0)
-        r = policy_new(settings, &place, &guard->policy, e);
+        r = policy_new(settings, &place, ret, e);
     (void)sandbox_settings_free(settings);
     return r;
-}
-
-static bool wants_network(const struct sandbox_spec *spec, const struct policy *policy)
-{
-    uint16_t http = 0, socks = 0;
-    policy_proxy_ports(policy, &http, &socks);
-    return policy_has_network(policy) || policy_may_bind(policy) || http || socks ||
-           (spec->ports && *spec->ports);
 }
 
 static int make_filter(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
@@ -57,13 +49,12 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
     wants.listener = wants.tasks;
     if (policy) {
         bool full = spec->level == SANDBOX_FULL;
-        bool network = full && wants_network(spec, policy);
         wants = (struct filter_wants){
             .listener = full,
-            .reads = full && (policy_denies_reads(policy) || network),
+            .reads = full && (policy_denies_reads(policy) || policy_has_inet(policy)),
             .marks = guard->floor && floor_holds_reads(guard->floor),
             .writes = full,
-            .network = network,
+            .network = full, /* a later policy may allow some: the broker refuses until then */
             .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
                             (spec->private_dirs && *spec->private_dirs),
             .tasks = full && spec->limits.tasks > 0,
@@ -79,7 +70,7 @@ int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *
 {
     struct guard *guard = NEW(struct guard);
     guard->limits = spec->limits;
-    int r = spec->settings ? make_policy(spec, guard, e) : 0;
+    int r = spec->settings ? guard_policy_of(spec, &guard->policy, e) : 0;
     if (r == 0 && !guard->policy)
         r = floor_build_walls(&guard->floor, e);
     else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
@@ -199,4 +190,22 @@ long guard_task_refusals(const struct guard *guard)
 const struct policy *guard_policy(const struct guard *guard)
 {
     return guard->policy;
+}
+
+int guard_change(struct guard *guard, const struct sandbox_spec *spec, struct err *e)
+{
+    struct policy *next = NULL;
+    if (!guard->broker || !guard->policy)
+        return err_set(
+            e, -EBUSY,
+            "without a broker (the level full) it takes a new kernel: reset the session");
+    int r = guard_policy_of(spec, &next, e);
+    if (r == 0)
+        r = policy_includes(next, guard->policy, e);
+    if (r < 0) {
+        (void)policy_free(next);
+        return r;
+    }
+    broker_set_policy(guard->broker, next);
+    return 0;
 }

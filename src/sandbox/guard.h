@@ -39,7 +39,15 @@ bool guard_takes_marks(const struct guard *guard);
 /* How often the limit of tasks was met. */
 long guard_task_refusals(const struct guard *guard);
 
-/* NULL: the walls alone. */
+/* NULL: the walls alone. The one that it was opened with. */
 const struct policy *guard_policy(const struct guard *guard);
+
+/* Other settings for the running child: those of `spec`, which is the first one but for them.
+ * -EINVAL: they are wrong; -EBUSY: the child holds what they take away, or has no broker. Then all
+ * is as it was. */
+MUST_CHECK int guard_change(struct guard *guard, const struct sandbox_spec *spec, struct err *e);
+
+/* What the settings of a spec mean in its place. */
+MUST_CHECK int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct err *e);
 
 #endif

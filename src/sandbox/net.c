@@ -102,10 +102,9 @@ void net_environment(const struct policy *policy, const struct net_proxies *prox
 /* --- virtual files ---------------------------------------------------------------------------- */
 
 /* Where only /etc/hosts is read (musl), a name works if it is listed as it is. */
-static void write_hosts(struct net *net, struct buf *text)
+static void write_hosts(struct net *net, const struct policy *policy, struct buf *text)
 {
     char host[HOST_MAX] = "";
-    const struct policy *policy = net_policy(net);
     const struct words *domains = policy_domains(policy);
     (void)gethostname(host, sizeof host - 1);
     (void)buf_addf(text, "127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n", host);
@@ -128,13 +127,13 @@ static void write_hosts(struct net *net, struct buf *text)
 }
 
 /* opens.c knows the names too. */
-int net_virtual_file(struct net *net, const char *path)
+int net_virtual_file(struct net *net, const struct policy *policy, const char *path)
 {
     drop_buf struct buf text = BUF_INIT(TEXT_MAX);
     if (!net)
         return -1;
     if (strcmp(path, "/etc/hosts") == 0)
-        write_hosts(net, &text);
+        write_hosts(net, policy, &text);
     else if (strcmp(path, "/etc/resolv.conf") == 0)
         (void)buf_adds(&text, "nameserver 127.0.0.53\noptions use-vc timeout:1 attempts:1\n");
     else
@@ -148,7 +147,10 @@ int net_virtual_file(struct net *net, const char *path)
 static uint32_t on_question(void *ctx, const char *name)
 {
     struct net *net = ctx;
-    return net_may_some_port(net_policy(net), name) ? names_address(net->names, name) : 0;
+    struct ruling *ruling = ruling_take(net->broker);
+    bool may = net_may_some_port(ruling_policy(ruling), name);
+    ruling_drop(net->broker, ruling);
+    return may ? names_address(net->names, name) : 0;
 }
 
 static int connect_in_time(const struct address *to)
@@ -162,9 +164,9 @@ static int connect_in_time(const struct address *to)
 }
 
 /* Address or name, as a program would connect to it; what stands for a name is one of those. */
-static int find_host(struct net *net, const char *host, uint16_t port, struct address *ret)
+static int find_host(struct net *net, const struct policy *policy, const char *host, uint16_t port,
+                     struct address *ret)
 {
-    const struct policy *policy = net_policy(net);
     struct address to = address_of_v4(0, port);
     char name[DNS_NAME_MAX + 1];
     bool six = inet_pton(AF_INET6, host, &to.in6.sin6_addr) == 1;
@@ -173,11 +175,12 @@ static int find_host(struct net *net, const char *host, uint16_t port, struct ad
         to.in6.sin6_family = AF_INET6;
     }
     if (!six && inet_pton(AF_INET, host, &to.in.sin_addr) != 1)
-        return net_may_name(policy, host, port) ? net_resolve(net, host, port, AF_UNSPEC, ret)
-                                                : -EACCES;
+        return net_may_name(policy, host, port)
+                   ? net_resolve(net, policy, host, port, AF_UNSPEC, ret)
+                   : -EACCES;
     enum net_verdict verdict = net_judge(net, policy, &to, name);
     if (verdict == NET_NAME)
-        return net_resolve(net, name, port, AF_UNSPEC, ret);
+        return net_resolve(net, policy, name, port, AF_UNSPEC, ret);
     ret[0] = to;
     return verdict == NET_ADDRESS ? 1 : -EACCES;
 }
@@ -186,7 +189,9 @@ static int on_dial(void *ctx, const char *host, uint16_t port)
 {
     struct net *net = ctx;
     struct address found[NET_ADDRESSES_MAX];
-    int n = find_host(net, host, port, found);
+    struct ruling *ruling = ruling_take(net->broker);
+    int n = find_host(net, ruling_policy(ruling), host, port, found);
+    ruling_drop(net->broker, ruling);
     const struct broker_config *config = &net->broker->config;
     if (n == -EACCES && config->refused) {
         char text[NET_TEXT_MAX];

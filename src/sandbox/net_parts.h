@@ -46,7 +46,6 @@ MUST_CHECK int net_run(struct net *net);
 void net_sweep_soon(struct net *net);
 
 /* net_rules.c: what a policy says. */
-const struct policy *net_policy(const struct net *net);
 /* May connections be judged by name? Not when external proxies are set. */
 bool net_transparent(const struct policy *policy);
 bool net_may_name(const struct policy *policy, const char *name, uint16_t port);
@@ -60,7 +59,8 @@ enum net_verdict net_judge(struct net *net, const struct policy *policy, const s
 bool net_other_loopback(struct net *net, const struct address *to, struct address *ret);
 /* The addresses of an allowed name that may be connected to, with the port; how many, or -errno:
  * -EACCES when it has none but those of the inner network. May block. */
-int net_resolve(struct net *net, const char *name, uint16_t port, int family, struct address *ret);
+int net_resolve(struct net *net, const struct policy *policy, const char *name, uint16_t port,
+                int family, struct address *ret);
 /* "name:443", "198.51.100.1:443", "[2001:db8::1]:443"; name NULL or "": the address. */
 #define NET_TEXT_MAX (DNS_NAME_MAX + 16)
 void net_text(const struct address *to, const char *name, char text[static NET_TEXT_MAX]);

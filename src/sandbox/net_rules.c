@@ -7,11 +7,6 @@
 
 enum { DNS_PORT = 53 };
 
-const struct policy *net_policy(const struct net *net)
-{
-    return __atomic_load_n(&net->broker->policy, __ATOMIC_ACQUIRE);
-}
-
 bool net_transparent(const struct policy *policy)
 {
     uint16_t http, socks;
@@ -108,13 +103,13 @@ enum net_verdict net_judge(struct net *net, const struct policy *policy, const s
     return may_literally(policy, to) ? NET_ADDRESS : NET_REFUSED;
 }
 
-int net_resolve(struct net *net, const char *name, uint16_t port, int family, struct address *ret)
+int net_resolve(struct net *net, const struct policy *policy, const char *name, uint16_t port,
+                int family, struct address *ret)
 {
     struct address found[NET_ADDRESSES_MAX];
     int n = net->resolve(name, family, found, NET_ADDRESSES_MAX);
     if (n < 0)
         return n;
-    const struct policy *policy = net_policy(net);
     int kept = 0;
     for (int i = 0; i < n; i++) {
         address_set_port(&found[i], port);

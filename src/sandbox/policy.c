@@ -304,6 +304,7 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
     for (int i = 0; i < LIST__COUNT && r == 0; i++)
         r = add_list(policy, (enum policy_list)i, lists[i], e);
     policy->allow_git_config = settings->allow_git_config;
+    policy->search_depth = settings->mandatory_deny_search_depth;
     copy_words(&policy->ignored, &settings->ignored_violations);
     copy_words(&policy->without_effect, &settings->without_effect);
     if (r == 0)

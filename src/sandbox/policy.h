@@ -54,9 +54,16 @@ bool policy_denies_reads(const struct policy *policy); /* false: everything may 
  * by no link at the time of policy_new(); directories, files, or not there yet. */
 const struct words *policy_write_roots(const struct policy *policy);
 
+/* 0: `next` allows of files all that `first` allows, now and later; so a floor that was made of
+ * `first` grants nothing that `next` takes away. -EBUSY: it does not, or one cannot tell; the
+ * message names the entry. Files that no settings allow to be written are left out of it. */
+MUST_CHECK int policy_includes(const struct policy *next, const struct policy *first,
+                               struct err *e);
+
 /* --- network ---------------------------------------------------------------------------------- */
 
 bool policy_has_network(const struct policy *policy); /* at least one domain is allowed */
+bool policy_has_inet(const struct policy *policy);    /* that, or something of the loopback */
 /* A name or a literal address, in any case; deny first. */
 bool policy_may_connect(const struct policy *policy, const char *host, uint16_t port);
 const struct words *policy_domains(const struct policy *policy); /* allowed, as written */

@@ -63,6 +63,12 @@ bool policy_has_network(const struct policy *policy)
     return policy->allowed_count > 0;
 }
 
+bool policy_has_inet(const struct policy *policy)
+{
+    return policy_has_network(policy) || policy->may_bind || policy->http_port ||
+           policy->socks_port || *policy->loopback_ports;
+}
+
 static bool is_listed(const struct domain *domains, size_t n, const struct domain *target)
 {
     for (size_t i = 0; i < n; i++)

@@ -41,6 +41,7 @@ struct policy {
     uint16_t *loopback_ports; /* ends with 0; NULL: none */
     uint16_t http_port, socks_port;
     bool all_unix, may_bind, allow_git_config;
+    int search_depth; /* for the mandatory ones */
     char *cwd, *home;
 };
 

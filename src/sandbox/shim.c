@@ -24,6 +24,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/unixsock.h"
 #include "sandbox/budget.h"
 #include "sandbox/confine.h"
 #include "sandbox/guard.h"
@@ -260,6 +261,20 @@ static int on_confined(struct shim *s)
     return 0;
 }
 
+/* The running child keeps its floor and its filter; its broker gets another policy. */
+static void change_settings(const struct shim *s, int fd)
+{
+    struct err e = ERR_NONE;
+    struct sandbox_spec *spec = NULL;
+    int r = s->guard
+                ? sandbox_spec_read(fd, &spec, &e)
+                : err_set(&e, -EBUSY, "without a broker it takes a new kernel: reset the session");
+    if (r == 0)
+        r = guard_change(s->guard, spec, &e);
+    (void)sandbox_spec_free(spec);
+    teller_report(&s->teller, SHIM_CONFINED, -r, 0, e.msg);
+}
+
 /* Once, however often it was met since the last look. */
 static void tell_tasks(struct shim *s)
 {
@@ -313,11 +328,12 @@ static void signal_group(const struct shim *s, int sig)
 
 static void on_control(struct shim *s)
 {
-    char order = SHIM_KILL;
-    ssize_t n = recv(s->control, &order, 1, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    switch (n <= 0 ? SHIM_KILL : (enum shim_order)order) {
+    char order;
+    drop_fd int fd = -1;
+    size_t count = 0;
+    if (unixsock_receive(s->control, &order, 1, &fd, 1, &count) < 0)
+        order = SHIM_KILL;
+    switch ((enum shim_order)order) {
     case SHIM_INTERRUPT:
         signal_group(s, SIGINT);
         break;
@@ -326,6 +342,9 @@ static void on_control(struct shim *s)
         break;
     case SHIM_RESUME:
         (void)proctree_signal(SIGCONT);
+        break;
+    case SHIM_CONFINE:
+        change_settings(s, fd);
         break;
     case SHIM_KILL:
     default: /* a server that speaks otherwise is not ours */

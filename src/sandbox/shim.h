@@ -21,8 +21,9 @@
  *           confine.h, whose other end PID has. A child that cannot be confined is never run:
  *           FAILED. When the shim is killed every call that the broker answers fails in whoever
  *           is left.
- * To it:    one byte per message, enum shim_order. End of file, also after kill -9 of the server,
- *           is SHIM_KILL. What comes before STARTED was reported is lost, but for SHIM_KILL.
+ * To it:    one byte per message, enum shim_order; with SHIM_CONFINE a descriptor as FD. End of
+ *           file, also after kill -9 of the server, is SHIM_KILL. What comes before STARTED was
+ *           reported is lost, but for SHIM_KILL.
  * From it:  struct shim_report per message, with a text behind it that may be empty:
  *             STARTED  once, when exec has succeeded. a = PID of the child, b = 0
  *             FAILED   instead of it. a = errno, b = enum shim_step; text: of the sandbox's step.
@@ -30,6 +31,9 @@
  *             REFUSED  the policy has refused a call. a = the caller, b = how many refusals were
  *                      not told before (there are too many); text: "call=CALL path=PATH".
  *             LIMIT    a budget was used up. a = enum shim_limit; text: which, and how much it is.
+ *             CONFINED the answer to SHIM_CONFINE. a = 0: every call of the child that begins from
+ *                      now on is judged by the new settings; or an errno, text: why not. Then the
+ *                      settings before hold.
  *             EXITED   once after STARTED (with a SHIM_KILL before it, alone). a = exit
  *                      status or -1, b = signal or 0. Then the shim ends what the child left
  *                      behind, without grace, and goes; with SHIM_KILL the report comes when all
@@ -55,9 +59,17 @@ enum shim_order {
     SHIM_TERMINATE = 'T', /* SIGTERM to it */
     SHIM_RESUME = 'C',    /* SIGCONT to the whole tree */
     SHIM_KILL = 'K',      /* end the whole tree at once */
+    SHIM_CONFINE = 'S',   /* other settings for the running child */
 };
 
-enum shim_kind { SHIM_STARTED = 1, SHIM_FAILED, SHIM_EXITED, SHIM_REFUSED, SHIM_LIMIT };
+enum shim_kind {
+    SHIM_STARTED = 1,
+    SHIM_FAILED,
+    SHIM_EXITED,
+    SHIM_REFUSED,
+    SHIM_LIMIT,
+    SHIM_CONFINED
+};
 
 enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS, SHIM_LIMIT_CPU /* of the child */ };
 

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/service.h"
+#include "base/unixsock.h"
 #include "sandbox/shim.h"
 
 enum {
@@ -208,6 +209,15 @@ static void on_limit(struct child *child, const struct shim_report *report, cons
     }
 }
 
+static void on_confined(struct child *child, const struct shim_report *report, const char *text)
+{
+    struct err why = ERR_NONE;
+    if (report->a != 0)
+        (void)err_set(&why, -report->a, "%s", text);
+    if (child->events && child->events->confined)
+        child->events->confined(child->ctx, report->a != 0 ? &why : NULL);
+}
+
 static void on_report(struct child *child, const struct shim_report *report, const char *text)
 {
     struct err why = ERR_NONE;
@@ -234,6 +244,9 @@ static void on_report(struct child *child, const struct shim_report *report, con
         return;
     case SHIM_LIMIT:
         on_limit(child, report, text);
+        return;
+    case SHIM_CONFINED:
+        on_confined(child, report, text);
         return;
     }
 }
@@ -530,6 +543,17 @@ void child_terminate(struct child *child)
 void child_resume(struct child *child)
 {
     command(child, SHIM_RESUME);
+}
+
+int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e)
+{
+    const char order = SHIM_CONFINE;
+    drop_fd int fd = -1;
+    int r = sandbox_spec_write(spec, &fd, e);
+    if (r < 0)
+        return r;
+    r = unixsock_send(child->control, &order, 1, &fd, 1, MSG_DONTWAIT);
+    return r < 0 ? err_set(e, r, "the kernel's shim: %s", strerror(-r)) : 0;
 }
 
 struct child *child_end(struct child *child)

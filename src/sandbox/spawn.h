@@ -50,6 +50,8 @@ struct child_events {
     /* Piped: bytes that it wrote to 2, and: child_write() takes bytes again, or has failed. */
     void (*errors)(void *ctx, const char *bytes, size_t n);
     void (*writable)(void *ctx);
+    /* The answer to child_confine(). why == NULL: it holds. May be NULL where that is not asked. */
+    void (*confined)(void *ctx, const struct err *why);
     /* It met a limit that does not end it, in a sentence; may be NULL. */
     void (*limited)(void *ctx, const char *text);
     /* The last event: the child ended, or (how == NULL) it never ran, for this reason. */
@@ -83,6 +85,10 @@ void child_interrupt(struct child *child);    /* SIGINT to its process group */
 void child_terminate(struct child *child);    /* SIGTERM to its process group */
 void child_resume(struct child *child);       /* SIGCONT to the whole tree */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
+
+/* Other settings for a child that has started behind a spec with settings: those of `spec`, which
+ * is the first one but for them. 0: `confined` follows, unless the child ends before. */
+MUST_CHECK int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e);
 
 /* --- a piped child ---------------------------------------------------------------------------- */
 

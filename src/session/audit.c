@@ -51,6 +51,7 @@ static const char *const kinds[AUDIT__COUNT] = {
     [AUDIT_ARCHIVE_UNPACKED] = "archive_unpacked",
     [AUDIT_SESSION_CREATED] = "session_created",
     [AUDIT_SESSION_ENDED] = "session_ended",
+    [AUDIT_SANDBOX_CHANGED] = "sandbox_changed",
 };
 
 static void say(const struct audit *a, enum log_level level, const char *text)

@@ -57,6 +57,7 @@ enum audit_kind {
     AUDIT_ARCHIVE_UNPACKED,
     AUDIT_SESSION_CREATED,
     AUDIT_SESSION_ENDED,
+    AUDIT_SANDBOX_CHANGED, /* of a session, or it could not be */
     AUDIT__COUNT
 };
 

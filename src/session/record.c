@@ -8,6 +8,26 @@
 
 enum { REASON_MAX = 16384 };
 
+struct eventlog *record_open(const struct session_config *config)
+{
+    if (config->event_memory == 0)
+        return NULL;
+    return eventlog_open(&(struct eventlog_config){.loop = config->kernel.loop,
+                                                   .memory_max = config->event_memory,
+                                                   .data_max = config->event_data,
+                                                   .spill_dir = config->event_dir,
+                                                   .spill_max = config->event_spill,
+                                                   .spill_for_readers = config->event_for_readers});
+}
+
+void record_result(struct cell_result *result)
+{
+    const char **const texts[] = {&result->ename, &result->evalue, &result->traceback,
+                                  &result->reason, &result->last_words};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = *texts[i] ? *texts[i] : "";
+}
+
 void record_kernel(struct eventlog *log, const char *state, const char *reason)
 {
     drop_buf struct buf text = BUF_INIT(REASON_MAX);

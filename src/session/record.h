@@ -9,6 +9,12 @@
 #include "session/session.h"
 #include "wire/jupyter_msg.h"
 
+/* As the config says; NULL: none. */
+struct eventlog *record_open(const struct session_config *config);
+
+/* What was left out of it becomes "". */
+void record_result(struct cell_result *result);
+
 void record_kernel(struct eventlog *log, const char *state, const char *reason);
 void record_begin(struct eventlog *log, uint64_t cell);
 void record_end(struct eventlog *log, const struct cell_result *result);

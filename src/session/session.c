@@ -26,8 +26,9 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     const struct cell_events *events;
     void *ctx;
     void (*reset_done)(void *ctx, const struct err *why);
-    uint64_t number; /* in the event log; 0: it has not begun */
-    bool abandoned;  /* nobody gets its result: the text comes with the next one's */
+    loop_fn before_reset; /* NULL: nothing */
+    uint64_t number;      /* in the event log; 0: it has not begun */
+    bool abandoned;       /* nobody gets its result: the text comes with the next one's */
 };
 
 struct session {
@@ -105,11 +106,7 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
     result->number = cell->number;
     output_finish(&cell->output);
     result->output = &cell->output;
-    result->ename = result->ename ? result->ename : "";
-    result->evalue = result->evalue ? result->evalue : "";
-    result->traceback = result->traceback ? result->traceback : "";
-    result->reason = result->reason ? result->reason : "";
-    result->last_words = result->last_words ? result->last_words : "";
+    record_result(result);
     if (cell->number > 0) {
         record_end(s->events, result);
         record_audit_end(s->config, cell->number, cell->origin.request_id, result->status,
@@ -319,6 +316,8 @@ static void step_start(struct session *s)
 
 static void start_reset(struct session *s)
 {
+    if (s->queue->before_reset)
+        s->queue->before_reset(s->queue->ctx);
     record_kernel(s->events, "replaced", "reset");
     metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
@@ -560,14 +559,7 @@ int session_open(const struct session_config *config, struct session **ret, stru
     s->config = config;
     s->loop = config->kernel.loop;
     s->late = BUF_INIT(SESSION_LATE_MAX);
-    if (config->event_memory > 0)
-        s->events = eventlog_open(
-            &(struct eventlog_config){.loop = s->loop,
-                                      .memory_max = config->event_memory,
-                                      .data_max = config->event_data,
-                                      .spill_dir = config->event_dir,
-                                      .spill_max = config->event_spill,
-                                      .spill_for_readers = config->event_for_readers});
+    s->events = record_open(config);
     failure_init(&s->failure, TRACEBACK_MAX);
     start_kernel(s);
     *ret = s;
@@ -702,6 +694,27 @@ void session_hold(struct session *s, bool hold)
     } else {
         loop_timer_set(s->loop, &s->timer, s->held_ms, on_timeout, s);
     }
+}
+
+void cell_before_reset(struct cell *cell, loop_fn fn)
+{
+    cell->before_reset = fn;
+}
+
+int session_confine(struct session *s, const char *settings,
+                    void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
+{
+    bool is_up = s->kernel && s->state != STARTING;
+    return is_up ? kernel_confine(s->kernel, settings, done, ctx, e) : 1;
+}
+
+void session_renew(struct session *s)
+{
+    if (s->state != STARTING)
+        return;
+    s->kernel = kernel_kill(s->kernel);
+    loop_defer_stop(s->loop, &s->spare_ready);
+    start_kernel(s);
 }
 
 /* --- other clients of the kernel -------------------------------------------------------------- */

@@ -125,6 +125,18 @@ MUST_CHECK int session_reset(struct session *session,
                              void (*done)(void *ctx, const struct err *why), void *ctx,
                              struct cell **ret, struct err *e);
 
+/* Of a reset: fn is called with its ctx when its turn has come, before the kernel is replaced. */
+void cell_before_reset(struct cell *cell, loop_fn fn);
+
+/* Other settings of its kernel's sandbox. 1: there is no kernel that is up, and nothing was done;
+ * 0: done follows, as of kernel_confine(). */
+MUST_CHECK int session_confine(struct session *session, const char *settings,
+                               void (*done)(void *ctx, const struct err *why), void *ctx,
+                               struct err *e);
+
+/* A kernel that is not up yet is started anew, with what the config says now. */
+void session_renew(struct session *session);
+
 /* What happened in it, late output among it; NULL: none is kept. Borrowed. */
 struct eventlog *session_events(const struct session *session);
 

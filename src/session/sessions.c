@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "session/setup.h"
+#include "session/walls.h"
 
 enum { RANDOM_ID_BYTES = 8 };
 
@@ -20,6 +21,7 @@ struct entry {
     char id[SESSIONS_ID_MAX + 1];
     char *cwd, *setup;
     struct session_config config;
+    struct walls walls;
     struct session *session;
     int64_t timeout_ms, idle_ms, used_ms, created_ms;
     struct loop_timer idle;
@@ -57,6 +59,7 @@ static void describe(const struct entry *entry, struct sessions_view *ret)
                                   .idle_ms = entry->idle_ms,
                                   .created_ms = entry->created_ms,
                                   .session = entry->session};
+    ret->sandbox = walls_settings(&entry->walls, &ret->own_sandbox);
 }
 
 bool sessions_find(const struct sessions *all, const char *id, struct sessions_view *ret)
@@ -99,6 +102,7 @@ static void free_entry(struct entry *entry)
     loop_timer_stop(all->loop, &entry->idle);
     loop_defer_stop(all->loop, &entry->gone);
     entry->session = session_free(entry->session);
+    walls_close(&entry->walls);
     xfree(entry->cwd);
     xfree(entry->setup);
     xfree(entry);
@@ -302,6 +306,8 @@ static int start(struct entry *entry, const struct sessions_spec *spec, struct e
     entry->config = *base;
     entry->config.id = entry->id;
     entry->config.setup = entry->setup;
+    if (r == 0)
+        r = walls_open(&entry->walls, &entry->config, spec->sandbox, e);
     return r < 0 ? r : session_open(&entry->config, &entry->session, e);
 }
 
@@ -335,6 +341,39 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
         loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_idle, entry);
     describe(entry, ret);
     return 0;
+}
+
+/* --- sandboxes -------------------------------------------------------------------------------- */
+
+static struct entry *need(const struct sessions *all, const char *id, struct err *e)
+{
+    struct entry *entry = find(all, id);
+    if (entry && !entry->ending)
+        return entry;
+    (void)err_set(e, -ENOENT, "there is no session %.80s", id);
+    return NULL;
+}
+
+int sessions_change_sandbox(struct sessions *all, const char *id, const char *settings, bool reset,
+                            void (*done)(void *ctx, const struct err *why), void *ctx,
+                            struct err *e)
+{
+    struct entry *entry = need(all, id, e);
+    return entry ? walls_change(&entry->walls, entry->session, settings, reset, done, ctx, e)
+                 : -ENOENT;
+}
+
+void sessions_forget_change(struct sessions *all, const void *ctx)
+{
+    for (struct entry *entry = all->first; entry; entry = entry->next)
+        walls_forget(&entry->walls, ctx);
+}
+
+int sessions_explain_sandbox(const struct sessions *all, const char *id, struct buf *text,
+                             struct err *e)
+{
+    const struct entry *entry = need(all, id, e);
+    return entry ? walls_explain(&entry->walls, text, e) : -ENOENT;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */

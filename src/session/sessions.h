@@ -32,15 +32,18 @@ struct sessions_config {               /* copied */
 struct sessions_spec {      /* borrowed for the call */
     const char *id;         /* letters, digits, . _ -; NULL: a random one */
     const struct json *env; /* an object of texts, or NULL */
-    const char *cwd;    /* a folder of the workspace, absolute or below it; NULL: the workspace */
-    int64_t timeout_ms; /* of a cell that names none; 0: SESSIONS_TIMEOUT_MS */
-    int64_t idle_ms;    /* it ends when it was not used so long; 0: never */
+    const char *cwd;     /* a folder of the workspace, absolute or below it; NULL: the workspace */
+    int64_t timeout_ms;  /* of a cell that names none; 0: SESSIONS_TIMEOUT_MS */
+    int64_t idle_ms;     /* it ends when it was not used so long; 0: never */
+    const char *sandbox; /* settings of its own; NULL: the server's */
 };
 
 struct sessions_view { /* borrowed until the next turn of the loop */
     const char *id, *cwd;
     int64_t timeout_ms, idle_ms;
-    int64_t created_ms; /* since 1970 */
+    int64_t created_ms;  /* since 1970 */
+    const char *sandbox; /* the settings in force, NULL: there is no sandbox */
+    bool own_sandbox;    /* they are not the server's */
     struct session *session;
 };
 
@@ -61,6 +64,20 @@ size_t sessions_count(const struct sessions *sessions);
 
 /* Its cells are told as stopped. -ENOENT; -EPERM: it is the default one. */
 MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
+
+/* --- the sandbox of its kernels (walls.h) ----------------------------------------------------- */
+
+/* 1: the settings hold; 0: done follows, why == NULL when they do. -ENOENT; -EINVAL: the message
+ * names the key; -EBUSY: it takes a new kernel (reset), or another change is under way. */
+MUST_CHECK int sessions_change_sandbox(struct sessions *sessions, const char *id,
+                                       const char *settings, bool reset,
+                                       void (*done)(void *ctx, const struct err *why), void *ctx,
+                                       struct err *e);
+/* done is not called any more. */
+void sessions_forget_change(struct sessions *sessions, const void *ctx);
+/* What the settings in force mean. -ENOENT; -EBUSY: there is no sandbox. */
+MUST_CHECK int sessions_explain_sandbox(const struct sessions *sessions, const char *id,
+                                        struct buf *text, struct err *e);
 
 /* It is in use: its idle time begins anew. */
 void sessions_touch(struct sessions *sessions, const char *id);

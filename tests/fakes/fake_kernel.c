@@ -9,6 +9,8 @@
 struct kernel {
     const struct kernel_events *events;
     void *ctx;
+    void (*confined)(void *ctx, const struct err *why);
+    void *confined_ctx;
 };
 
 struct fake_kernel fake;
@@ -18,12 +20,13 @@ static void *held_ctx;
 int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
                  struct kernel **ret, struct err *e)
 {
-    (void)config;
     fake.starts++;
+    (void)snprintf(fake.started_with, sizeof fake.started_with, "%s",
+                   config->sandbox && config->sandbox->settings ? config->sandbox->settings : "");
     if (fake.fail_start)
         return err_set(e, -ENOENT, "no python");
     struct kernel *kernel = NEW(struct kernel);
-    *kernel = (struct kernel){events, ctx};
+    *kernel = (struct kernel){.events = events, .ctx = ctx};
     *ret = fake.current = kernel;
     if (!fake.first)
         fake.first = kernel;
@@ -63,6 +66,41 @@ void kernel_interrupt(struct kernel *kernel)
     fake.interrupts++;
 }
 
+int kernel_confine(struct kernel *kernel, const char *settings,
+                   void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
+{
+    (void)e;
+    (void)snprintf(fake.settings, sizeof fake.settings, "%s", settings);
+    kernel->confined = done;
+    kernel->confined_ctx = ctx;
+    return 0;
+}
+
+static void tell_confined(struct kernel *kernel, const struct err *why)
+{
+    void (*confined)(void *ctx, const struct err *why) = kernel->confined;
+    kernel->confined = NULL;
+    if (confined)
+        confined(kernel->confined_ctx, why);
+}
+
+void fake_kernel_confined(int code, const char *why)
+{
+    struct err e = ERR_NONE;
+    if (why)
+        (void)err_set(&e, code, "%s", why);
+    tell_confined(fake.current, why ? &e : NULL);
+}
+
+/* As the real one says it of a kernel that is given up. */
+static void free_kernel(struct kernel *kernel)
+{
+    struct err e = ERR_NONE;
+    (void)err_set(&e, -EBUSY, "the kernel has ended");
+    tell_confined(kernel, &e);
+    xfree(kernel);
+}
+
 void kernel_resume(struct kernel *kernel)
 {
     (void)kernel;
@@ -72,7 +110,7 @@ void kernel_resume(struct kernel *kernel)
 struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
 {
     fake.retires++;
-    xfree(kernel);
+    free_kernel(kernel);
     if (fake.hold_retired) {
         held_gone = gone;
         held_ctx = ctx;
@@ -85,7 +123,8 @@ struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
 struct kernel *kernel_kill(struct kernel *kernel)
 {
     fake.kills += kernel != NULL;
-    xfree(kernel);
+    if (kernel)
+        free_kernel(kernel);
     return NULL;
 }
 
@@ -164,7 +203,7 @@ void fake_kernel_dies(const char *why, const char *last_words)
     (void)err_set(&e, -ECHILD, "%s", why);
     const struct kernel_events *events = kernel->events;
     void *ctx = kernel->ctx;
-    xfree(kernel);
+    free_kernel(kernel);
     fake.current = NULL;
     events->ended(ctx, &e, last_words);
 }

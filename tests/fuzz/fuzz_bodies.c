@@ -45,6 +45,15 @@ static int session(const struct json *body, struct err *e)
     return r;
 }
 
+static int sandbox(const struct json *body, struct err *e)
+{
+    const struct json *settings = NULL;
+    bool reset = false;
+    int r = body_sandbox(body, &settings, &reset, e);
+    CHECK(r < 0 || json_is_object(settings));
+    return r;
+}
+
 /* Nothing is a permission but the very word. */
 static int decision(const struct json *body, struct err *e)
 {
@@ -83,7 +92,7 @@ static const struct body {
 } bodies[] = {
     {'x', body_execution_known, execution}, {'s', body_session_known, session},
     {'d', body_decision_known, decision},   {'p', body_package_known, package},
-    {'m', body_server_known, server},
+    {'m', body_server_known, server},       {'c', body_sandbox_known, sandbox},
 };
 
 static int read_once(const struct body *b, const char *text, size_t n)

@@ -282,6 +282,20 @@ static void nothing_is_approved_where_root_does_not_listen(void)
     check_is(asked, "");
 }
 
+/* What is asked of the server, and what is shown: tests/container/84-policy.bats. */
+static void no_sandbox_is_changed_where_root_does_not_listen(void)
+{
+    TEST_CHECK(run(ROLE_POLICY, WORDS(NULL), WORDS(OK "{\"source\":\"server\"}")) == 1);
+    check_in(errors, "code in kernels has the uid of what answers here");
+    check_in(errors, "with IPYBOX_TOKEN");
+    check_is(out, "");
+    check_is(asked, "");
+    TEST_CHECK(run(ROLE_POLICY, WORDS("--reset"), WORDS(OK)) == 2);
+    TEST_CHECK(run(ROLE_POLICY, WORDS("/nowhere.json"), WORDS(OK)) == 1);
+    check_in(errors, "/nowhere.json: No such file");
+    check_is(asked, "");
+}
+
 static void what_cannot_be_meant_is_refused(void)
 {
     static const char *const wrong[][5] = {{"id"},
@@ -314,6 +328,8 @@ TEST_LIST = {
     {"logs_are_lines_that_cannot_steer_a_terminal", logs_are_lines_that_cannot_steer_a_terminal},
     {"nothing_is_approved_where_root_does_not_listen",
      nothing_is_approved_where_root_does_not_listen},
+    {"no_sandbox_is_changed_where_root_does_not_listen",
+     no_sandbox_is_changed_where_root_does_not_listen},
     {"what_cannot_be_meant_is_refused", what_cannot_be_meant_is_refused},
     {NULL, NULL},
 };

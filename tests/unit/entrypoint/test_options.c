@@ -119,6 +119,9 @@ static void commands_have_options_and_words_of_their_own(void)
     TEST_CHECK(PARSE_AS(ROLE_EXEC, &o, &e, "1", "--answer={}") == -EINVAL);
     TEST_CHECK(PARSE_AS(ROLE_APPROVE, &o, &e, "id", "yes", "--token=x") == -EINVAL);
     TEST_CHECK(PARSE_AS(ROLE_SESSIONS, &o, &e, "x") == -EINVAL);
+    TEST_ASSERT(PARSE_AS(ROLE_POLICY, &o, &e, "--session=s", "--reset", "-") == 0);
+    TEST_CHECK(o.reset && o.n_words == 1 && strcmp(o.words[0], "-") == 0);
+    TEST_CHECK(PARSE_AS(ROLE_POLICY, &o, &e, "a", "b") == -EINVAL);
     TEST_CHECK(PARSE_AS(ROLE_LOGS, &o, &e, "--follow", "--json") == 0 && o.follow && o.json);
     TEST_CHECK(PARSE_AS(ROLE_SERVER, &o, &e, "--session", "s") == -EINVAL);
     (void)setenv("IPYBOX_STOP_GRACE", "soon", 1); /* the server's affair */

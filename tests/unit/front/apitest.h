@@ -27,14 +27,14 @@ static void ignore_log(enum log_level level, const char *text)
     (void)level, (void)text;
 }
 
-/* The default session's kernel is up. */
-static void open_api(void)
+/* With `sandbox` kernels are put behind it. */
+static void open_api_behind(const struct sandbox_spec *sandbox)
 {
     struct err e = ERR_NONE;
     open_loop();
     fake = (struct fake_kernel){0};
     metrics = (struct metrics){0};
-    session_config = (struct session_config){.kernel = {.loop = loop},
+    session_config = (struct session_config){.kernel = {.loop = loop, .sandbox = sandbox},
                                              .workspace = "/tmp",
                                              .interrupt_grace_ms = 5000,
                                              .metrics = &metrics,
@@ -60,6 +60,12 @@ static void open_api(void)
     port = api_port(api);
 }
 
+static __attribute__((unused)) void open_api(void)
+{
+    open_api_behind(NULL);
+}
+
+/* The default session's kernel is up. */
 static __attribute__((unused)) void open_ready(void)
 {
     open_api();

@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/unixsock.h"
 #include "sandbox/confine.h"
 #include "sandbox/shim.h"
 #include "sandbox/spec.h"
@@ -227,6 +228,88 @@ static void a_flood_of_refusals_is_counted_and_not_told(void)
     clean();
 }
 
+/* --- other settings for a running child ------------------------------------------------------- */
+
+static const char more_settings[] =
+    "{\"network\": {\"allowedDomains\": [], \"deniedDomains\": []},"
+    " \"filesystem\": {\"denyRead\": [], \"allowWrite\": [\".\"], \"denyWrite\": []}}";
+static const char less_settings[] =
+    "{\"network\": {\"allowedDomains\": [], \"deniedDomains\": []},"
+    " \"filesystem\": {\"denyRead\": [\".env\"], \"allowWrite\": [], \"denyWrite\": []}}";
+static const char wrong_settings[] = "{\"filesystem\": {\"allowWrites\": []}}";
+
+/* What the shim answers. */
+static struct told change(const struct stage *st, struct sandbox_spec spec, const char *text)
+{
+    const char order = SHIM_CONFINE;
+    drop_fd int fd = -1;
+    spec.settings = text;
+    TEST_ASSERT(sandbox_spec_write(&spec, &fd, NULL) == 0);
+    TEST_ASSERT(unixsock_send(st->control, &order, 1, &fd, 1, 0) == 0);
+    return wait_for(st, SHIM_CONFINED);
+}
+
+/* The child looks once for each line that it is given. */
+static void make_it_look(int fifo)
+{
+    TEST_CHECK(write(fifo, "\n", 1) == 1);
+}
+
+static const char *next_line(const struct stage *st)
+{
+    static char line[256];
+    size_t n = 0;
+    struct pollfd p = {st->output, POLLIN, 0};
+    while (n < sizeof line - 1 && poll(&p, 1, PATIENCE_MS) == 1 &&
+           read(st->output, line + n, 1) == 1 && line[n] != '\n')
+        n++;
+    line[n] = '\0';
+    return line;
+}
+
+static void a_running_child_gets_other_settings_and_keeps_them_when_a_change_is_refused(void)
+{
+    struct sandbox_spec spec = sandbox();
+    TEST_ASSERT(mkfifo("probe", 0600) == 0);
+    struct stage st = start(
+        &spec, "exec 3<probe; while read x <&3; do cat .env 2>&- || echo refused; done", false);
+    drop_fd int fifo = open("probe", O_WRONLY | O_CLOEXEC);
+    (void)wait_for(&st, SHIM_STARTED);
+    make_it_look(fifo);
+    TEST_CHECK(strcmp(next_line(&st), "refused") == 0);
+    TEST_CHECK(change(&st, spec, more_settings).report.a == 0);
+    make_it_look(fifo);
+    TEST_CHECK(strcmp(next_line(&st), "secret") == 0);
+    struct told told = change(&st, spec, wrong_settings);
+    TEST_CHECK_(told.report.a == EINVAL && strstr(told.text, "allowWrites"), "%s", told.text);
+    told = change(&st, spec, less_settings);
+    TEST_CHECK_(told.report.a == EBUSY && strstr(told.text, "allowWrite without: .:"), "%s",
+                told.text);
+    make_it_look(fifo);
+    TEST_CHECK(strcmp(next_line(&st), "secret") == 0);
+    TEST_CHECK(change(&st, spec, settings).report.a == 0);
+    make_it_look(fifo);
+    TEST_CHECK(strcmp(next_line(&st), "refused") == 0);
+    fifo = fd_close(fifo);
+    (void)read_output(&st);
+    end(&st, 0);
+    clean();
+}
+
+static void a_child_without_a_broker_has_nothing_to_change(void)
+{
+    struct sandbox_spec spec = sandbox();
+    struct stage st = start(&sandbox_walls, "sleep 60", false);
+    (void)wait_for(&st, SHIM_STARTED);
+    struct told told = change(&st, spec, more_settings);
+    TEST_CHECK_(told.report.a == EBUSY && strstr(told.text, "new kernel"), "%s", told.text);
+    char order = SHIM_KILL;
+    TEST_CHECK(send(st.control, &order, 1, MSG_NOSIGNAL) == 1);
+    (void)read_output(&st);
+    end(&st, 0);
+    clean();
+}
+
 /* --- what fails ------------------------------------------------------------------------------- */
 
 static void nothing_runs_without_its_sandbox(void)
@@ -275,6 +358,35 @@ static void who_is_left_without_a_broker_opens_nothing(void)
     TEST_CHECK_(strstr(text, "closed") != NULL, "%s", text);
     TEST_CHECK(waitpid(st.shim, NULL, 0) == st.shim);
     clean();
+}
+
+/* Without a broker every call that would be notified fails; what goes on was never notified. */
+static const char *read_without_broker(const char *text)
+{
+    struct sandbox_spec spec = sandbox();
+    spec.settings = text;
+    struct stage st = start(&spec,
+                            "(trap '' HUP TERM; echo up; while { echo > probe; } 2>&-; do :; done; "
+                            "{ read x </etc/passwd; } 2>&- && echo read || echo closed) & wait",
+                            false);
+    (void)wait_for(&st, SHIM_STARTED);
+    char byte;
+    TEST_CHECK(read(st.output, &byte, 1) == 1);
+    TEST_CHECK(kill(st.shim, SIGKILL) == 0);
+    const char *output = read_output(&st);
+    TEST_CHECK(waitpid(st.shim, NULL, 0) == st.shim);
+    (void)close(st.control);
+    (void)close(st.output);
+    clean();
+    return output;
+}
+
+static void opens_for_reading_are_notified_only_where_a_rule_needs_it(void)
+{
+    const char *text = read_without_broker(more_settings);
+    TEST_CHECK_(strstr(text, "read\n") != NULL, "%s", text);
+    text = read_without_broker(settings);
+    TEST_CHECK_(strstr(text, "closed\n") != NULL, "%s", text);
 }
 
 /* --- budgets ---------------------------------------------------------------------------------- */
@@ -412,9 +524,15 @@ TEST_LIST = {
      a_neighbour_is_out_of_reach_behind_the_walls_alone},
     {"settings_hold_and_refusals_are_told", settings_hold_and_refusals_are_told},
     {"a_flood_of_refusals_is_counted_and_not_told", a_flood_of_refusals_is_counted_and_not_told},
+    {"a_running_child_gets_other_settings_and_keeps_them_when_a_change_is_refused",
+     a_running_child_gets_other_settings_and_keeps_them_when_a_change_is_refused},
+    {"a_child_without_a_broker_has_nothing_to_change",
+     a_child_without_a_broker_has_nothing_to_change},
     {"nothing_runs_without_its_sandbox", nothing_runs_without_its_sandbox},
     {"a_listener_above_is_named", a_listener_above_is_named},
     {"who_is_left_without_a_broker_opens_nothing", who_is_left_without_a_broker_opens_nothing},
+    {"opens_for_reading_are_notified_only_where_a_rule_needs_it",
+     opens_for_reading_are_notified_only_where_a_rule_needs_it},
     {"too_many_tasks_are_refused_and_told", too_many_tasks_are_refused_and_told},
     {"a_tree_that_is_too_large_is_killed_and_it_is_told",
      a_tree_that_is_too_large_is_killed_and_it_is_told},
