@@ -189,10 +189,9 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
 
 static struct foreign_place place_of(const struct session *s)
 {
-    return (struct foreign_place){.loop = s->loop,
-                                  .audit = s->config->audit,
-                                  .metrics = s->config->metrics,
-                                  .session = s->config->id};
+    const struct session_config *c = s->config;
+    return (struct foreign_place){
+        .loop = s->loop, .audit = c->audit, .metrics = c->metrics, .session = c->id};
 }
 
 static void on_foreign(void *ctx, const struct jupyter_msg *m)
