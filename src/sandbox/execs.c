@@ -467,9 +467,17 @@ typedef int spawn_fn(int *pid, const char *path, const void *actions, const void
 
 spawn_fn posix_spawn, posix_spawnp;
 
+static int has_no_spawn(int *pid, const char *path, const void *actions, const void *attributes,
+                        char *const argv[], char *const envp[])
+{
+    (void)pid, (void)path, (void)actions, (void)attributes, (void)argv, (void)envp;
+    return ENOSYS;
+}
+
 static spawn_fn *next(const char *name)
 {
-    return (spawn_fn *)(uintptr_t)dlsym((void *)-1L, name); /* RTLD_NEXT */
+    void *found = dlsym((void *)-1L, name); /* RTLD_NEXT */
+    return found ? (spawn_fn *)(uintptr_t)found : has_no_spawn;
 }
 
 static int spawn(spawn_fn *as_asked, int *pid, const char *asked, const char *path,
