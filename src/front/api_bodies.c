@@ -101,7 +101,7 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
 /* --- POST /v1/sessions ------------------------------------------------------------------------ */
 
 const char *const body_session_known[] = {
-    "id", "env", "cwd", "timeout_ms", "idle_timeout_ms", "approval", "sandbox", NULL};
+    "id", "env", "cwd", "timeout_ms", "idle_timeout_ms", "approval", "sandbox", "limits", NULL};
 
 static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
 {
@@ -122,7 +122,7 @@ static int read_strictness(const struct json *body, enum approvals_strictness *r
 int body_session(const struct json *body, struct sessions_spec *ret,
                  enum approvals_strictness *ret_strictness, struct err *e)
 {
-    *ret = (struct sessions_spec){.env = json_get(body, "env")};
+    *ret = (struct sessions_spec){.env = json_get(body, "env"), .limits = given(body, "limits")};
     int r = body_text(body, "id", &ret->id, e);
     if (r == 0)
         r = body_text(body, "cwd", &ret->cwd, e);

@@ -9,6 +9,7 @@
 #include "front/api_bodies.h"
 #include "front/api_desk.h"
 #include "front/api_json.h"
+#include "session/limits.h"
 
 struct api_sessions {
     struct api *api;
@@ -111,6 +112,7 @@ static void put_session(struct jsonw *w, const struct sessions_view *view)
     jsonw_set_int(w, "created_ms", view->created_ms);
     jsonw_set_int(w, "queued", (int64_t)session_waiting(view->session));
     jsonw_set_int(w, "last_event", log ? (int64_t)eventlog_last(log) : 0);
+    limits_put(w, "limits", view->limits);
     jsonw_end(w);
 }
 

@@ -60,6 +60,7 @@ static void describe(const struct entry *entry, struct sessions_view *ret)
                                   .created_ms = entry->created_ms,
                                   .session = entry->session};
     ret->sandbox = walls_settings(&entry->walls, &ret->own_sandbox);
+    ret->limits = walls_limits(&entry->walls);
 }
 
 bool sessions_find(const struct sessions *all, const char *id, struct sessions_view *ret)
@@ -307,7 +308,7 @@ static int start(struct entry *entry, const struct sessions_spec *spec, struct e
     entry->config.id = entry->id;
     entry->config.setup = entry->setup;
     if (r == 0)
-        r = walls_open(&entry->walls, &entry->config, spec->sandbox, e);
+        r = walls_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
     return r < 0 ? r : session_open(&entry->config, &entry->session, e);
 }
 

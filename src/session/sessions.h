@@ -36,14 +36,16 @@ struct sessions_spec {      /* borrowed for the call */
     int64_t timeout_ms;  /* of a cell that names none; 0: SESSIONS_TIMEOUT_MS */
     int64_t idle_ms;     /* it ends when it was not used so long; 0: never */
     const char *sandbox; /* settings of its own; NULL: the server's */
+    const struct json *limits; /* as of limits.h; NULL: the server's */
 };
 
 struct sessions_view { /* borrowed until the next turn of the loop */
     const char *id, *cwd;
     int64_t timeout_ms, idle_ms;
-    int64_t created_ms;  /* since 1970 */
-    const char *sandbox; /* the settings in force, NULL: there is no sandbox */
-    bool own_sandbox;    /* they are not the server's */
+    int64_t created_ms;                  /* since 1970 */
+    const char *sandbox;                 /* the settings in force, NULL: there is no sandbox */
+    bool own_sandbox;                    /* they are not the server's */
+    const struct sandbox_limits *limits; /* NULL: none */
     struct session *session;
 };
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "sandbox/diskuse.h"
 #include "sandbox/guard.h"
+#include "session/limits.h"
 
 /* --- settings --------------------------------------------------------------------------------- */
 
@@ -79,10 +81,32 @@ static void use(struct walls *w, char *settings)
     w->config->pool = settings ? NULL : w->spares;
 }
 
-int walls_open(struct walls *w, struct session_config *config, const char *settings, struct err *e)
+/* In the place of the server's, for good. */
+static int tighten(struct walls *w, const struct json *limits, struct err *e)
+{
+    struct sandbox_limits own;
+    int r = limits_read(limits, w->server, &own, e);
+    if (r < 0)
+        return r;
+    w->tighter = *w->server;
+    w->tighter.limits = own;
+    if (own.disk > 0 && !w->tighter.disk_places) {
+        w->places = diskuse_places();
+        w->tighter.disk_places = (const char *const *)w->places;
+    }
+    w->server = &w->tighter;
+    w->spares = NULL;
+    use(w, NULL);
+    return 0;
+}
+
+int walls_open(struct walls *w, struct session_config *config, const char *settings,
+               const struct json *limits, struct err *e)
 {
     *w = (struct walls){.config = config, .server = config->kernel.sandbox, .spares = config->pool};
-    int r = settings ? check(w, settings, e) : 0;
+    int r = limits ? tighten(w, limits, e) : 0;
+    if (r == 0 && settings)
+        r = check(w, settings, e);
     if (r == 0 && settings)
         use(w, xstrdup(settings));
     return r;
@@ -93,7 +117,13 @@ void walls_close(struct walls *w)
     xfree(w->settings);
     xfree(w->wanted);
     xfree(w->before);
+    (void)diskuse_places_free(w->places);
     *w = (struct walls){0};
+}
+
+const struct sandbox_limits *walls_limits(const struct walls *w)
+{
+    return w->server ? &w->server->limits : NULL;
 }
 
 const char *walls_settings(const struct walls *w, bool *ret_own)

@@ -2,8 +2,8 @@
  *
  * session/walls.h - what the kernels of one session are put behind: the server's sandbox, until
  * somebody gives the session settings of its own (private to session/).
- * Owns:    those settings, from then on. A session with settings of its own gets no spare kernels:
- *          they were made with the server's.
+ * Owns:    those settings, from then on. A session with settings or limits of its own gets no spare
+ *          kernels: they were made with the server's.
  * Changing: the running kernel's broker judges by the new settings first; only when it does, later
  *          kernels get them too. With `reset` the kernel is replaced, in turn with the cells; when
  *          the new one does not come up, the settings before are there again.
@@ -12,6 +12,7 @@
 #define SESSION_WALLS_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "session/session.h"
 
 /* why == NULL: it holds. */
@@ -21,6 +22,8 @@ struct walls { /* embedded in its owner */
     struct session_config *config;
     const struct sandbox_spec *server; /* NULL, or without settings: there is no sandbox */
     struct pool *spares;               /* the server's; NULL: none */
+    struct sandbox_spec tighter;       /* the server's with limits of its own */
+    char **places;                     /* of these, for --kernel-disk; NULL: the server's */
     struct sandbox_spec spec;          /* the server's with the settings below */
     char *settings;                    /* NULL: the server's */
     bool changing;                     /* a change is under way */
@@ -31,10 +34,13 @@ struct walls { /* embedded in its owner */
     void *ctx;
 };
 
-/* Of a config that is filled in; settings: of its own, checked and copied, or NULL. */
+/* Of a config that is filled in; settings of its own, limits as of limits.h, or NULL: both are
+ * checked and copied. */
 MUST_CHECK int walls_open(struct walls *walls, struct session_config *config, const char *settings,
-                          struct err *e);
+                          const struct json *limits, struct err *e);
 void walls_close(struct walls *walls); /* after the session */
+
+const struct sandbox_limits *walls_limits(const struct walls *walls); /* NULL: none */
 
 /* The settings in force, NULL: none; *ret_own: they are the session's own. */
 const char *walls_settings(const struct walls *walls, bool *ret_own);

@@ -152,6 +152,33 @@ PY
     assert_equal "$status" 0
 }
 
+@test "the limits of a session hold for its kernels alone, and the errors of its cells name them" {
+    start_box "${tokens[@]}" -- serve --kernel-memory 1G
+    talk <<'PY'
+wait_for("the server", ready)
+wide = call("POST", "/v1/sessions", {"limits": {"memory": 2 << 30}})
+equal(wide.status, 400)
+has(wide["detail"], "limits.memory: 1073741824 is the most here")
+tight = call("POST", "/v1/sessions", {"id": "tight", "limits": {
+    "memory": 300 << 20, "disk": 64 << 20, "tasks": 40, "open_files": 200, "file_size": 1 << 20}})
+equal((tight.status, tight["limits"]["memory"], tight["limits"]["tasks"]), (201, 300 << 20, 40))
+FILES = "kept = [open('/dev/null') for _ in range(250)]"
+FILE = "import os; file = open('big', 'wb'); file.write(bytes(2 << 20)); file.flush()"
+TASKS = "import threading\nfor _ in range(60): threading.Thread(target=threading.Event().wait, daemon=True).start()"
+for code, error in ((FILES, "Too many open files"), (FILE, "File too large"), (TASKS, "can't start new thread")):
+    has(str(run(code, "tight")["error"]), error)
+    equal(run(code.replace("60", "3"))["status"], "ok")
+has(str(run("x = bytearray(1 << 29); import time; time.sleep(30)", "tight")["error"]), "300 MiB memory (--kernel-memory)")
+equal(run("x = bytearray(1 << 29); print(len(x))")["stdout"], f"{1 << 29}\n")
+has(str(run("import time\nfor i in range(99):\n    open(f'f{i}', 'wb').write(bytes(1 << 20))\ntime.sleep(30)", "tight")["error"]),
+    "64 MiB disk space (--kernel-disk)")
+equal(run("print('again')", "tight")["stdout"], "again\n")
+PY
+    box kill -s TERM "$id"
+    end_box
+    assert_equal "$status" 0
+}
+
 @test "without a token only the container itself may connect" {
     run_box -- serve --http 0.0.0.0:8080
     assert_equal "$status" 2

@@ -21,6 +21,7 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
                  struct kernel **ret, struct err *e)
 {
     fake.starts++;
+    fake.limits = config->sandbox ? config->sandbox->limits : (struct sandbox_limits){0};
     (void)snprintf(fake.started_with, sizeof fake.started_with, "%s",
                    config->sandbox && config->sandbox->settings ? config->sandbox->settings : "");
     if (fake.fail_start)

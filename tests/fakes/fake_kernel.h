@@ -11,12 +11,13 @@ struct fake_kernel {
     int starts, interrupts, kills, retires, resumes; /* calls so far */
     bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
     bool finish_first;                               /* of the last kernel_rebind() */
-    bool hold_retired;       /* a retired kernel stays until fake_kernel_gone() */
-    char code[1024];         /* of the last cell */
-    char owner[80];          /* as kernel_set_owner() had it last */
-    char settings[1024];     /* as kernel_confine() had them last */
-    char started_with[1024]; /* the settings of the last start; "": none */
-    struct kernel *current;  /* the last that was started; a test may set another */
+    bool hold_retired;            /* a retired kernel stays until fake_kernel_gone() */
+    char code[1024];              /* of the last cell */
+    char owner[80];               /* as kernel_set_owner() had it last */
+    char settings[1024];          /* as kernel_confine() had them last */
+    char started_with[1024];      /* the settings of the last start; "": none */
+    struct sandbox_limits limits; /* of the last start */
+    struct kernel *current;       /* the last that was started; a test may set another */
     struct kernel *first;
 };
 

@@ -261,6 +261,67 @@ static void a_new_session_has_settings_of_its_own_if_an_administrator_says_so(vo
     close_all();
 }
 
+static bool are_tight(const struct sandbox_limits *l)
+{
+    return l->tasks == 50 && l->files == 9 && l->file_size == 8 && l->memory == 1 << 20 &&
+           l->disk == 7 && l->cpu == 60;
+}
+
+/* By any who may make sessions: they are tighter, never wider. */
+static void the_limits_of_a_session_are_the_servers_or_tighter(void)
+{
+    static const char *const bad[] = {
+        "{\"limits\":1}",
+        "{\"limits\":{\"memory\":0}}",
+        "{\"limits\":{\"memory\":1.5}}",
+        "{\"limits\":{\"tasks\":4294967296}}",
+        "{\"limits\":{\"cpu\":\"1\"}}",
+        "{\"limits\":{\"files\":1}}",
+    };
+    servers.limits = (struct sandbox_limits){.memory = 1 << 30, .cpu = 60};
+    open_sandboxed();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        TEST_CASE(bad[i]);
+        call_with("POST /v1/sessions", EXECUTE, bad[i]);
+        check_head("HTTP/1.1 400 ");
+        check_has("limits");
+    }
+    call_with("POST /v1/sessions", ADMIN, "{\"limits\":{\"memory\":1073741825}}");
+    check_head("HTTP/1.1 400 ");
+    check_has("limits.memory: 1073741824 is the most here (--kernel-memory)");
+    TEST_CHECK(fake.starts == 1);
+    call_with("POST /v1/sessions", EXECUTE,
+              "{\"id\":\"tight\",\"limits\":{\"memory\":1048576,\"cpu\":null,\"tasks\":50,"
+              "\"open_files\":9,\"file_size\":8,\"disk\":7}}");
+    check_head("HTTP/1.1 201 ");
+    check_has("\"limits\":{\"memory\":1048576,\"disk\":7,\"tasks\":50,\"open_files\":9,"
+              "\"file_size\":8,\"cpu\":60}");
+    TEST_CHECK(fake.starts == 2 && are_tight(&fake.limits));
+    call_with("PUT /v1/sessions/tight/sandbox", ADMIN, CHANGE);
+    TEST_CHECK(fake.starts == 3 && strcmp(fake.started_with, MINE) == 0);
+    TEST_CHECK(are_tight(&fake.limits));
+    call_with("GET /v1/sessions/default", EXECUTE, "");
+    check_has("\"limits\":{\"memory\":1073741824,\"cpu\":60}");
+    close_all();
+    servers.limits = (struct sandbox_limits){0};
+}
+
+static void limits_that_the_machine_cannot_hold_are_refused(void)
+{
+    servers.level = SANDBOX_LANDLOCK;
+    open_sandboxed();
+    call_with("POST /v1/sessions", EXECUTE, "{\"limits\":{\"tasks\":50}}");
+    check_head("HTTP/1.1 400 ");
+    check_has("level full, here is landlock");
+    close_all();
+    servers = (struct sandbox_spec){0};
+    open_sandboxed();
+    call_with("POST /v1/sessions", EXECUTE, "{\"limits\":{\"memory\":50}}");
+    check_head("HTTP/1.1 400 ");
+    check_has("ipybox doctor");
+    close_all();
+}
+
 static void without_a_sandbox_there_is_nothing_to_change(void)
 {
     servers.settings = NULL;
@@ -292,6 +353,10 @@ TEST_LIST = {
     {"one_change_at_a_time_and_who_asked_may_go", one_change_at_a_time_and_who_asked_may_go},
     {"a_new_session_has_settings_of_its_own_if_an_administrator_says_so",
      a_new_session_has_settings_of_its_own_if_an_administrator_says_so},
+    {"the_limits_of_a_session_are_the_servers_or_tighter",
+     the_limits_of_a_session_are_the_servers_or_tighter},
+    {"limits_that_the_machine_cannot_hold_are_refused",
+     limits_that_the_machine_cannot_hold_are_refused},
     {"without_a_sandbox_there_is_nothing_to_change", without_a_sandbox_there_is_nothing_to_change},
     {NULL, NULL},
 };
