@@ -48,14 +48,15 @@ static void tell(int r, int refusal, const char *what)
 
 static void *open_and_connect(void *ctx)
 {
-    (void)ctx;
+    const bool *looks_up = ctx;
     (void)__atomic_fetch_add(&shared->numbers[STARTED], 1, __ATOMIC_RELAXED);
     while (number(STOP) == 0) {
         tell(opens("key", O_RDONLY), EPERM, "open");
         tell(opens(full("@h/x"), O_WRONLY), EPERM, "open to write");
         tell(reaches(INADDR_LOOPBACK, host_port), EACCES, "connect");
         uint32_t v4 = 0;
-        (void)look_up("example.test", &v4);
+        if (*looks_up) /* a question whose answer was lost takes seconds: the others go on */
+            (void)look_up("example.test", &v4);
     }
     return NULL;
 }
@@ -63,8 +64,9 @@ static void *open_and_connect(void *ctx)
 static void work_until_told(void)
 {
     pthread_t threads[THREADS];
+    static bool looks_up[THREADS] = {true};
     for (int i = 0; i < THREADS; i++)
-        HOLDS(pthread_create(&threads[i], NULL, open_and_connect, NULL) == 0);
+        HOLDS(pthread_create(&threads[i], NULL, open_and_connect, &looks_up[i]) == 0);
     for (int i = 0; i < THREADS; i++)
         (void)pthread_join(threads[i], NULL);
 }
