@@ -5,11 +5,12 @@ load helpers
 conversation()
 {
     cat <<'PY'
-import subprocess, sys
+import socket, subprocess, sys
 ID, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACE = {"traceparent": f"00-{ID}-{SPAN}-01", "tracestate": "a=b"}
 wait_for("the server", ready)
 other = subprocess.Popen([sys.executable, "/tools/trace_server.py", "9000"], stderr=subprocess.DEVNULL)
+wait_for("the server of the site", lambda: socket.socket().connect_ex(("127.0.0.1", 9000)) == 0)
 servers = {"program": {"command": "python3", "args": ["/tools/trace_server.py"]}, "site": {"url": "http://127.0.0.1:9000/mcp"}}
 for name, params in servers.items():
     answer = call("POST", "/v1/mcp-servers", {"name": name, "params": params}, headers={"X-Request-Id": f"req-{name}"})
