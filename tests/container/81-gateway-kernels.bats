@@ -253,7 +253,7 @@ async def behaviours(port: int) -> None:
         await fails(one, "def foo(): return 1 / 0\nfoo()", "ZeroDivisionError", "foo")
         await fails(one, "print('missing)", "SyntaxError")
         items = [item async for item in one.stream("import time; print('a'); time.sleep(0.5); print('b')")]
-        assert items[:-1] == ["a\n", "b\n"], items
+        assert "".join(items[:-1]) == "a\nb\n" and len(items) > 2 and items[0].strip() == "a", items
         assert isinstance(items[-1], ExecutionResult) and items[-1].text == "a\nb", items
         assert (await one.execute("print('a' * 500000)")).text == "a" * 500_000
         assert (await one.execute("print('a\\n' * 50000)")).text == ("a\n" * 50_000).strip()
