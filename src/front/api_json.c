@@ -43,8 +43,9 @@ void api_fail(struct http_request *r, const struct err *e)
     static const struct {
         int code, status;
     } table[] = {
-        {-EINVAL, 400}, {-EPERM, 403},    {-ENOENT, 404}, {-EEXIST, 409},    {-EBUSY, 409},
-        {-ESTALE, 409}, {-EMSGSIZE, 413}, {-EAGAIN, 429}, {-ESHUTDOWN, 503}, {-ENOMEM, 503},
+        {-EINVAL, 400}, {-EPERM, 403},     {-ENOENT, 404},   {-EEXIST, 409},
+        {-EBUSY, 409},  {-ESTALE, 409},    {-EMSGSIZE, 413}, {-EDOM, 422},
+        {-EAGAIN, 429}, {-ESHUTDOWN, 503}, {-ENOMEM, 503},
     };
     static const struct http_header later = {"Retry-After", "1"};
     int status = 500;

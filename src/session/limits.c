@@ -50,11 +50,10 @@ static int read_one(const struct member *m, const struct json *item,
         return err_set(e, -EINVAL, "limits.%s: a whole number from 1 to %lld is needed", m->name,
                        (long long)most);
     if (servers > 0 && n > (double)servers)
-        return err_set(e, -EINVAL, "limits.%s: %lld is the most here (%s)", m->name,
+        return err_set(e, -EDOM, "limits.%s: %lld is the most here (%s)", m->name,
                        (long long)servers, m->option);
     if (m->at == offsetof(struct sandbox_limits, tasks) && server->level < SANDBOX_FULL)
-        return err_set(e, -EINVAL,
-                       "limits.tasks: that needs isolation of the level full, here is %s",
+        return err_set(e, -EDOM, "limits.tasks: that needs isolation of the level full, here is %s",
                        sandbox_level_name(server->level));
     set(ret, m, (int64_t)n);
     return 0;
@@ -74,7 +73,7 @@ int limits_read(const struct json *wanted, const struct sandbox_spec *server,
     if (!json_is_object(wanted))
         return err_set(e, -EINVAL, "limits: an object is needed");
     if (!server)
-        return err_set(e, -EINVAL, "limits: this machine has nothing for them (ipybox doctor)");
+        return err_set(e, -EDOM, "limits: this machine has nothing for them (ipybox doctor)");
     *ret = server->limits;
     for (const struct json *item = json_first(wanted); item; item = json_next(item)) {
         const struct member *m = find(json_name(item));

@@ -11,7 +11,7 @@
 #include "sandbox/spec.h"
 
 /* server: what kernels are put behind; NULL: the machine has nothing for it. -EINVAL: the message
- * names the member, and the limit that it is over. */
+ * names the member; -EDOM: the limit too that it is over, or what is missing. */
 MUST_CHECK int limits_read(const struct json *wanted, const struct sandbox_spec *server,
                            struct sandbox_limits *ret, struct err *e);
 

@@ -249,13 +249,13 @@ static int find_cwd(const char *workspace, const char *cwd, char **ret, struct e
     }
     drop_str char *path = *cwd == '/' ? xstrdup(cwd) : xasprintf("%s/%s", workspace, cwd);
     if (!realpath(path, resolved) || stat(resolved, &st) < 0)
-        return err_set(e, -EINVAL, "cwd: %.200s: %s", cwd, strerror(errno));
+        return err_set(e, -EDOM, "cwd: %.200s: %s", cwd, strerror(errno));
     size_t n = strlen(workspace);
     bool root = strcmp(workspace, "/") == 0;
     if (!root && (strncmp(resolved, workspace, n) != 0 || !strchr("/", resolved[n])))
-        return err_set(e, -EINVAL, "cwd: %.200s is not in the workspace", cwd);
+        return err_set(e, -EDOM, "cwd: %.200s is not in the workspace", cwd);
     if (!S_ISDIR(st.st_mode))
-        return err_set(e, -EINVAL, "cwd: %.200s is not a folder", cwd);
+        return err_set(e, -EDOM, "cwd: %.200s is not a folder", cwd);
     *ret = xstrdup(resolved);
     return 0;
 }

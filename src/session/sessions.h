@@ -55,7 +55,8 @@ MUST_CHECK int sessions_open(const struct sessions_config *config, struct sessio
 /* Ends them on the spot, after sessions_stop(). NULL in, NULL out. */
 struct sessions *sessions_close(struct sessions *sessions);
 
-/* -EINVAL: the message names the member; -EEXIST; -EAGAIN: there are too many; -ESHUTDOWN. */
+/* -EINVAL: the message names the member; -EDOM: the same, of a value that is right in form but not
+ * to be had here; -EEXIST; -EAGAIN: there are too many; -ESHUTDOWN. */
 MUST_CHECK int sessions_create(struct sessions *sessions, const struct sessions_spec *spec,
                                struct sessions_view *ret, struct err *e);
 
@@ -69,8 +70,9 @@ MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct er
 
 /* --- the sandbox of its kernels (walls.h) ----------------------------------------------------- */
 
-/* 1: the settings hold; 0: done follows, why == NULL when they do. -ENOENT; -EINVAL: the message
- * names the key; -EBUSY: it takes a new kernel (reset), or another change is under way. */
+/* 1: the settings hold; 0: done follows, why == NULL when they do. -ENOENT; -EINVAL and
+ * -EDOM: the message names the key; -EBUSY: it takes a new kernel (reset), or another change is
+ * under way. */
 MUST_CHECK int sessions_change_sandbox(struct sessions *sessions, const char *id,
                                        const char *settings, bool reset,
                                        void (*done)(void *ctx, const struct err *why), void *ctx,

@@ -32,7 +32,7 @@ static int check_proxies(const struct walls *w, const char *text, struct err *e)
         r = sandbox_settings_parse(w->server->settings, strlen(w->server->settings), &servers, e);
     if (r == 0 && (mine->http_proxy_port != servers->http_proxy_port ||
                    mine->socks_proxy_port != servers->socks_proxy_port))
-        r = err_set(e, -EINVAL,
+        r = err_set(e, -EDOM,
                     "network.httpProxyPort, network.socksProxyPort: these are the same for all "
                     "sessions (--sandbox-config)");
     (void)sandbox_settings_free(mine);

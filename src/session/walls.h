@@ -49,7 +49,8 @@ const char *walls_settings(const struct walls *walls, bool *ret_own);
 MUST_CHECK int walls_explain(const struct walls *walls, struct buf *text, struct err *e);
 
 /* 1: it holds already; 0: done follows, at the latest with the session's end. -EINVAL: the message
- * names the key. -EBUSY: it takes a new kernel, or another change is under way. */
+ * names the key; -EDOM: one that is the same for all sessions. -EBUSY: it takes a new kernel, or
+ * another change is under way. */
 MUST_CHECK int walls_change(struct walls *walls, struct session *session, const char *settings,
                             bool reset, walls_fn done, void *ctx, struct err *e);
 /* done is not called any more; the change goes on. */

@@ -207,12 +207,13 @@ prints("print(ask(by_port))", "401\n")
 prints("print(ask(by_socket))", "403\n")
 changed()
 
-for bad, key in (({"filesystem": {"allowWrites": []}}, "allowWrites"),
-                 (settings("*.com"), "network.allowedDomains[0]"), (settings(httpProxyPort=3128), "httpProxyPort")):
+for bad, status, key in (({"filesystem": {"allowWrites": []}}, 400, "allowWrites"),
+                         (settings("*.com"), 400, "network.allowedDomains[0]"),
+                         (settings(httpProxyPort=3128), 422, "httpProxyPort")):
     refused = put(bad)
-    equal(refused.status, 400)
+    equal(refused.status, status)
     has(refused["detail"], key)
-    equal(put(bad, reset=True).status, 400)
+    equal(put(bad, reset=True).status, status)
 fails(REACH, "Name or service not known")
 fails("open('.env', 'w')", "Operation not permitted")
 prints("print(open('made', 'w').write('x'))", "1\n")
