@@ -28,6 +28,7 @@ struct api_core { /* api.c's own */
     size_t n_routes;
     bool started;
     struct buf well; /* what is said of the server's health as long as it is well */
+    struct http_prepared *well_answer;
     uint64_t requests;
     struct loop_timer drain;
     loop_fn drained;
@@ -170,15 +171,25 @@ static void put_health(const struct api_config *config, const char *status, stru
     jsonw_end(&w);
 }
 
+static const struct http_header health_headers[] = {{"Content-Type", API_TYPE},
+                                                    {"Cache-Control", "no-store"}};
+
+static void prepare_health(struct api_core *core, const struct api_config *config)
+{
+    core->well = BUF_INIT(HEALTH_MAX);
+    put_health(config, "ok", &core->well);
+    core->well_answer = http_prepare(200, health_headers, 2, buf_text(&core->well), core->well.len);
+}
+
 static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
 {
-    static const struct http_header headers[] = {{"Content-Type", API_TYPE},
-                                                 {"Cache-Control", "no-store"}};
-    drop_buf struct buf other = BUF_INIT(HEALTH_MAX);
-    if (!well)
-        put_health(api->config, why, &other);
-    const struct buf *body = well ? &api->core->well : &other;
-    http_answer(r, well ? 200 : 503, headers, 2, buf_text(body), body->len);
+    if (well) {
+        http_answer_prepared(r, api->core->well_answer);
+        return;
+    }
+    drop_buf struct buf body = BUF_INIT(HEALTH_MAX);
+    put_health(api->config, why, &body);
+    http_answer(r, 503, health_headers, 2, buf_text(&body), body.len);
 }
 
 static void get_livez(void *ctx, struct http_request *r)
@@ -268,8 +279,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     core->guard = http_guard_new(config->loop);
     http_guard_tell(core->guard, config->audit, "http");
     join_routes(core);
-    core->well = BUF_INIT(HEALTH_MAX);
-    put_health(config, "ok", &core->well);
+    prepare_health(core, config);
     *api = (struct api){.loop = config->loop,
                         .workspace = config->workspace,
                         .config = &core->config,
@@ -305,6 +315,7 @@ struct api *api_close(struct api *api)
     api->packages = api_packages_close(api->packages);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
+    core->well_answer = http_prepared_free(core->well_answer);
     buf_done(&core->well);
     xfree(core->routes);
     xfree(core);

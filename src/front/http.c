@@ -24,13 +24,12 @@
 #include "front/listener.h"
 
 enum {
-    POOL_FACTOR = 2, /* of the library's memory per connection, which it clears for each request, to
-                      * the head's limit */
+    POOL_MORE = 8 << 10, /* than the head's limit: what the library notes of a hundred headers, and
+                          * the answer's head. It clears all of it for each request. */
     STREAM_BLOCK = 64 << 10,
     SMALL_ANSWER = 64 << 10, /* is always sent */
     BUSY_WAIT_MAX_MS = 60000,
-    SPARE = 32,     /* connections over the limit while others are being cut off */
-    LOOK_MS = 1000, /* after its last request an idle connection is looked at */
+    SPARE = 32, /* connections over the limit while others are being cut off */
 };
 
 /* --- running the library ---------------------------------------------------------------------- */
@@ -55,14 +54,12 @@ static void on_library_ready(void *ctx, unsigned events)
     run(ctx);
 }
 
-static void kick(struct http *http)
+void http_kick(struct http *http)
 {
     loop_defer(http->loop, &http->soon, run, http);
 }
 
 /* --- a suspended request ---------------------------------------------------------------------- */
-
-static void expect_body(struct http_request *r);
 
 static void resume(struct http_request *r)
 {
@@ -71,9 +68,9 @@ static void resume(struct http_request *r)
     r->watch = loop_io_del(r->watch);
     r->suspended = false;
     if (!r->complete)
-        expect_body(r);
+        http_expect_body(r);
     MHD_resume_connection(r->mhd);
-    kick(r->http);
+    http_kick(r->http);
 }
 
 static void tell_gone(struct http_request *r)
@@ -120,7 +117,7 @@ static void on_hold_over(void *ctx)
     if (r->suspended)
         resume(r);
     else if (!r->complete)
-        expect_body(r); /* nobody has looked at its pace so long */
+        http_expect_body(r); /* nobody has looked at its pace so long */
 }
 
 void http_delay(struct http_request *r, int64_t ms)
@@ -129,17 +126,34 @@ void http_delay(struct http_request *r, int64_t ms)
     loop_timer_set(r->http->loop, &r->timer, ms, on_hold_over, r);
 }
 
-/* Takes the response over. */
-static void set_response(struct http_request *r, int status, const struct http_header *headers,
-                         size_t n, struct MHD_Response *response)
+static void add_headers(struct MHD_Response *response, const struct http_header *headers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
-    (void)MHD_add_response_header(response, HTTP_ID_HEADER, r->id);
+}
+
+static void give_response(struct http_request *r, int status, struct MHD_Response *response)
+{
     r->response = response;
     r->status = status;
     if (!r->held)
         resume(r);
+}
+
+/* Takes the response over. */
+static void set_response(struct http_request *r, int status, const struct http_header *headers,
+                         size_t n, struct MHD_Response *response)
+{
+    add_headers(response, headers, n);
+    (void)MHD_add_response_header(response, HTTP_ID_HEADER, r->id);
+    give_response(r, status, response);
+}
+
+static void let_go_of_response(struct http_request *r)
+{
+    if (r->response && !r->shared)
+        MHD_destroy_response(r->response);
+    r->response = NULL;
 }
 
 /* Whether all connections together may hold n bytes more; they are given back with the request. */
@@ -170,6 +184,47 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
     }
     r->http->sent += len;
     set_response(r, status, headers, n, response);
+}
+
+struct http_prepared {
+    int status;
+    const struct http_header *headers;
+    size_t n;
+    const char *body;
+    size_t len;
+    struct MHD_Response *response;
+};
+
+struct http_prepared *http_prepare(int status, const struct http_header *headers, size_t n,
+                                   const char *body, size_t len)
+{
+    struct http_prepared *p = NEW(struct http_prepared);
+    *p = (struct http_prepared){
+        .status = status, .headers = headers, .n = n, .body = body, .len = len};
+    p->response = MHD_create_response_from_buffer_static(len, body);
+    if (p->response)
+        add_headers(p->response, headers, n);
+    return p;
+}
+
+struct http_prepared *http_prepared_free(struct http_prepared *p)
+{
+    if (p && p->response)
+        MHD_destroy_response(p->response);
+    xfree(p);
+    return NULL;
+}
+
+void http_answer_prepared(struct http_request *r, const struct http_prepared *p)
+{
+    if (r->brings_id || !p->response) {
+        http_answer(r, p->status, p->headers, p->n, p->body, p->len);
+        return;
+    }
+    r->open = false;
+    r->small = r->shared = true;
+    r->http->sent += p->len;
+    give_response(r, p->status, p->response);
 }
 
 void http_answer_file(struct http_request *r, int status, const struct http_header *headers,
@@ -412,78 +467,17 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-static void cut_off(struct http *http, int fd)
-{
-    (void)shutdown(fd, SHUT_RDWR);
-    kick(http);
-}
-
-static void on_head_late(void *ctx)
-{
-    struct conn *c = ctx;
-    cut_off(c->http, c->fd);
-}
-
-/* An end that came with the last bytes of a request is no news to the library, which has seen that
- * edge before it read the bytes. */
-static void on_idle_look(void *ctx)
-{
-    struct conn *c = ctx;
-    char byte;
-    int64_t left = c->idle_since + c->http->limits.idle_ms - loop_now(c->http->loop);
-    if (left <= 0 || recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-        cut_off(c->http, c->fd);
-    else
-        loop_timer_set(c->http->loop, &c->deadline, left, on_head_late, c);
-}
-
-static void on_body_late(void *ctx)
-{
-    struct http_request *r = ctx;
-    if (r->body_got - r->body_mark < HTTP_STEP) {
-        cut_off(r->http, r->conn->fd);
-        return;
-    }
-    r->body_mark = r->body_got;
-    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
-}
-
-static void expect_body(struct http_request *r)
-{
-    r->body_mark = r->body_got;
-    if (!r->held && !r->dead)
-        loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
-}
-
 static void start(struct http_request *r)
 {
     r->started = r->open = true;
     r->match.route->start(r->http->config.ctx, r);
 }
 
-static void on_answer_late(void *ctx)
-{
-    struct http_request *r = ctx;
-    uint64_t now = http_acknowledged(r);
-    if (!r->idle && now > 0 && now - r->answer_mark < HTTP_STEP) {
-        cut_off(r->http, r->conn->fd);
-        return;
-    }
-    r->idle = r->suspended;
-    r->answer_mark = now;
-    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
-}
-
 static enum MHD_Result queue(struct http_request *r)
 {
-    struct MHD_Response *response = r->response;
-    r->response = NULL;
-    /* The system takes a small one at once, mostly; asking it costs a tenth of a short request. A
-     * connection on which more was sent before has one stall_ms more for it. */
-    r->answer_mark = r->small ? 0 : http_acknowledged(r);
-    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_answer_late, r);
-    enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, response);
-    MHD_destroy_response(response);
+    http_expect_reader(r);
+    enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
+    let_go_of_response(r);
     return done;
 }
 
@@ -503,7 +497,7 @@ static enum MHD_Result on_head(struct http_request *r, const char *method)
     if (r->response && !r->held &&
         (http_header(r, "Expect") || http_body_length(r) > HTTP_DISCARD_MAX))
         return queue(r);
-    expect_body(r);
+    http_expect_body(r);
     return MHD_YES;
 }
 
@@ -613,10 +607,13 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const ch
 static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
 {
     struct http *http = ctx;
-    struct http_request *r = NEW(struct http_request);
-    *r = (struct http_request){.http = http, .mhd = mhd, .next = http->requests};
+    size_t n = strlen(raw) + 1;
+    struct http_request *r = xcalloc(1, sizeof *r + n);
+    r->http = http;
+    r->mhd = mhd;
+    r->next = http->requests;
     r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-    r->raw = xstrdup(raw);
+    memcpy(r->raw, raw, n);
     r->events = &http_no_events;
     if (r->next)
         r->next->prev = r;
@@ -631,7 +628,7 @@ static void look_again(struct http *http, struct MHD_Connection *mhd)
 {
     (void)MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT,
                                     quiet_seconds(&http->limits) + 1);
-    kick(http);
+    http_kick(http);
 }
 
 static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **request,
@@ -648,18 +645,14 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     http_tell_over(r);
     if (r->ws)
         ws_abandon(r->ws); /* the 101 could not be sent */
-    if (r->response)
-        MHD_destroy_response(r->response);
+    let_go_of_response(r);
     if (r->prev)
         r->prev->next = r->next;
     else
         http->requests = r->next;
     if (r->next)
         r->next->prev = r->prev;
-    r->conn->idle_since = loop_now(http->loop);
-    loop_timer_set(http->loop, &r->conn->deadline,
-                   http->limits.idle_ms < LOOK_MS ? http->limits.idle_ms : LOOK_MS, on_idle_look,
-                   r->conn);
+    http_expect_next(r->conn);
     (void)loop_io_del(r->watch);
     loop_timer_stop(http->loop, &r->timer);
     loop_defer_stop(http->loop, &r->tell);
@@ -668,7 +661,6 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     buf_done(&r->body);
     buf_done(&r->queue);
     http->memory -= r->memory;
-    xfree(r->raw);
     xfree(r);
 }
 
@@ -689,29 +681,13 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
         free_conn(c);
 }
 
-/* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
- * yet. So those that only sit there keep nobody out. */
-static bool make_room(struct http *http, const char *address)
-{
-    struct conn *oldest = NULL;
-    for (struct conn *c = http->conns; c; c = c->next) {
-        if (c->deadline.armed && !c->cut && (!address || strcmp(c->address, address) == 0))
-            oldest = c;
-    }
-    if (!oldest)
-        return false;
-    oldest->cut = true;
-    cut_off(http, oldest->fd);
-    return true;
-}
-
 static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
     struct http *http = ctx;
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
     if (!http_find_peer(c, from, n) ||
-        (http_is_crowded(http, c->address) && !make_room(http, c->address))) {
+        (http_is_crowded(http, c->address) && !http_make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
         return;
@@ -720,15 +696,15 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
         c->next->prev = c;
     http->conns = c;
     if (++http->conn_count > http->limits.connections)
-        (void)make_room(http, NULL);
+        (void)http_make_room(http, NULL);
     listener_set(http->listen, http->conn_count < http->limits.connections + SPARE);
-    loop_timer_set(http->loop, &c->deadline, http->limits.header_ms, on_head_late, c);
+    http_expect_first(c);
     http->arriving = c;
     if (MHD_add_connection(http->daemon, fd, from, n) != MHD_YES && http->arriving == c) {
         http->arriving = NULL; /* the library has closed fd */
         free_conn(c);
     }
-    kick(http);
+    http_kick(http);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -741,7 +717,7 @@ static int start_library(struct http *http, struct err *e)
         0, NULL, NULL, on_access, http, MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, quiet_seconds(&http->limits),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes * POOL_FACTOR,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes + POOL_MORE,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);
     if (!http->daemon)

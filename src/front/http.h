@@ -107,8 +107,8 @@ void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret
 
 const char *http_method(const struct http_request *r);
 /* The client's X-Request-Id when it has at most LOG_REQUEST_MAX letters, digits and -._~:+/=@, else
- * a random one. Every answer and every problem document has it, and every line that is logged while
- * the request's handler runs. */
+ * a random one. Every answer has it but prepared ones to requests without, and so have problem
+ * documents and every line that is logged while the request's handler runs. */
 const char *http_id(const struct http_request *r);
 const char *http_path(const struct http_request *r);                     /* decoded */
 const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
@@ -148,6 +148,13 @@ void http_delay(struct http_request *r, int64_t ms);
 void http_answer(struct http_request *r, int status, const struct http_header *headers, size_t n,
                  const char *body, size_t len);
 void http_answer_json(struct http_request *r, int status, const struct buf *body);
+
+/* A short answer that is made once and given often. headers and body: borrowed until it is freed,
+ * which must not happen before http_close(). */
+struct http_prepared *http_prepare(int status, const struct http_header *headers, size_t n,
+                                   const char *body, size_t len);
+struct http_prepared *http_prepared_free(struct http_prepared *prepared);
+void http_answer_prepared(struct http_request *r, const struct http_prepared *prepared);
 
 /* length bytes of a regular file from offset on; fd is taken over. HEAD and Content-Length are as
  * they should be; ranges are the handler's. */

@@ -48,31 +48,33 @@ int http_target_parse(const char *raw, struct http_target *ret, struct err *e)
     struct http_target t = {0};
     if (raw[0] != '/')
         return err_set(e, -EINVAL, "the request's target is not a path");
-    size_t left = strcspn(raw, "?#");
-    struct buf whole = BUF_INIT(left + 1);
+    const size_t length = strcspn(raw, "?#");
+    const char *at = raw, *const end = raw + length;
+    t.path = xcalloc(2, length + 1); /* behind it the segments, each with a 0 for its slash */
+    char *path = t.path, *segment = t.path + length + 1;
     int r = 0;
-    for (const char *at = raw; r == 0 && left > 0;) {
-        at++, left--; /* the slash */
-        size_t n = 0;
-        while (n < left && at[n] != '/')
-            n++;
-        char *segment = xstrndup(at, n);
+    while (at < end) {
+        at++; /* the slash */
+        const char *slash = memchr(at, '/', (size_t)(end - at));
+        size_t n = (size_t)((slash ? slash : end) - at);
+        memcpy(segment, at, n);
+        segment[n] = '\0';
         if (t.n == HTTP_SEGMENTS_MAX)
             r = err_set(e, -EINVAL, "the path has more than %d segments", HTTP_SEGMENTS_MAX);
         else
             r = decode(segment, n, e);
-        if (r < 0) {
-            xfree(segment);
+        if (r < 0)
             break;
-        }
-        t.slash_inside |= strchr(segment, '/') != NULL;
-        (void)buf_addc(&whole, '/');
-        (void)buf_adds(&whole, segment);
+        size_t decoded = strlen(segment);
+        t.slash_inside |= memchr(segment, '/', decoded) != NULL;
+        *path++ = '/';
+        memcpy(path, segment, decoded);
+        path += decoded;
         t.segments[t.n++] = segment;
+        segment += n + 1;
         at += n;
-        left -= n;
     }
-    t.path = buf_take(&whole);
+    *path = '\0';
     if (r < 0)
         http_target_done(&t);
     else
@@ -82,8 +84,6 @@ int http_target_parse(const char *raw, struct http_target *ret, struct err *e)
 
 void http_target_done(struct http_target *t)
 {
-    for (size_t i = 0; i < t->n; i++)
-        xfree(t->segments[i]);
     xfree(t->path);
     *t = (struct http_target){0};
 }

@@ -13,8 +13,8 @@
 #define HTTP_SEGMENTS_MAX 64
 
 struct http_target {
-    char *path;                        /* decoded, whole */
-    char *segments[HTTP_SEGMENTS_MAX]; /* decoded */
+    char *path;                        /* decoded, whole; owned */
+    char *segments[HTTP_SEGMENTS_MAX]; /* decoded; in the same block */
     size_t n;
     bool slash_inside; /* a segment holds an encoded slash */
 };

@@ -36,7 +36,7 @@ static bool take_id(struct http_request *r)
     static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                    "-._~:+/=@";
     const char *id = http_header(r, HTTP_ID_HEADER);
-    size_t n = id ? strlen(id) : 0;
+    size_t n = strlen(id);
     if (n == 0 || n > LOG_REQUEST_MAX || strspn(id, harmless) != n ||
         http_header_count(r, HTTP_ID_HEADER) != 1)
         return false;
@@ -58,9 +58,10 @@ static void make_id(struct http_request *r)
 
 void http_begin(struct http_request *r, const char *method)
 {
-    (void)snprintf(r->method, sizeof r->method, "%s", method);
+    memcpy(r->method, method, strnlen(method, sizeof r->method - 1));
     r->begun_ms = loop_now(r->http->loop);
-    if (!take_id(r))
+    r->brings_id = http_header(r, HTTP_ID_HEADER) != NULL;
+    if (!r->brings_id || !take_id(r))
         make_id(r);
 }
 

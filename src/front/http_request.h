@@ -2,7 +2,7 @@
  *
  * front/http_request.h - one request as the door sees it (private to http*.c).
  * http_request.c: what does not need libmicrohttpd: what a handler asks, error documents, and
- *          whether a request is let in at all. http.c: all the rest.
+ *          whether a request is let in at all. http_pace.c: who is too slow. http.c: all the rest.
  * Judged:  in this order, the first fault answers: the head's length (414, 431), Host (421), Origin
  *          (403), target (400), path (404), method (405), the owner's `admit`, handshake (426), the
  *          announced length of the body (413), its type (415). */
@@ -39,9 +39,9 @@ struct http_request {
     struct conn *conn;
     struct MHD_Connection *mhd;
     struct http_request *next, *prev;
-    char *raw; /* the target as it came */
     char method[16];
     char id[LOG_REQUEST_MAX + 1];
+    bool brings_id; /* a good one or not */
     int64_t begun_ms;
     struct http_target target;
     struct http_match match;
@@ -56,6 +56,7 @@ struct http_request {
     uint64_t body_got, body_mark, answer_mark, discarded;
     size_t memory;                 /* its part of http->memory */
     struct MHD_Response *response; /* ready, not queued yet */
+    bool shared;                   /* it is an http_prepared's */
     int status;
     bool streaming, ended, aborted, blocked, idle; /* idle: once since the last look */
     struct buf queue;                              /* of a stream; bytes before `taken` are gone */
@@ -64,6 +65,7 @@ struct http_request {
     struct loop_timer timer; /* progress of the body, or an answer that is held back */
     struct loop_defer tell;
     struct loop_io *watch; /* while it is suspended */
+    char raw[];            /* the target as it came */
 };
 
 struct http {
@@ -86,6 +88,21 @@ struct http {
 };
 
 extern const struct http_events http_no_events;
+
+/* --- pace (http_pace.c): each takes the place of the one before ------------------------------- */
+
+void http_expect_first(struct conn *c);          /* the head of its first request */
+void http_expect_next(struct conn *c);           /* of the next one */
+void http_expect_body(struct http_request *r);   /* progress */
+void http_expect_reader(struct http_request *r); /* progress of the answer */
+/* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
+ * yet. So those that only sit there keep nobody out. */
+bool http_make_room(struct http *http, const char *address);
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+/* The library runs in the next turn. */
+void http_kick(struct http *http);
 
 /* Fills address, local and uid. False: nobody can tell who it is. */
 bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n);

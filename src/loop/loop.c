@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-enum { EVENTS_PER_TURN = 64 };
+enum { EVENTS_PER_TURN = 64, TIMERS_AT_FIRST = 64 };
 
 struct loop_io {
     struct loop *loop;
@@ -27,7 +27,9 @@ struct loop {
     bool quit;
     int64_t now;
     int64_t (*clock)(void);
-    struct loop_timer *timers; /* the nearest first */
+    struct loop_timer **timers; /* a heap: none is due before the one at half its place */
+    size_t n_timers, timers_room;
+    uint64_t timers_set; /* ever */
     struct loop_defer *deferred, **deferred_end;
     struct loop_io *dead;
     struct loop_io *signal_io;
@@ -67,6 +69,7 @@ struct loop *loop_free(struct loop *loop)
     (void)fd_close(loop->signal_fd);
     (void)fd_close(loop->epoll_fd);
     free_dead(loop);
+    xfree(loop->timers);
     xfree(loop);
     return NULL;
 }
@@ -134,45 +137,76 @@ struct loop_io *loop_io_del(struct loop_io *io)
 
 /* --- timers --------------------------------------------------------------------------------- */
 
+static bool is_before(const struct loop_timer *a, const struct loop_timer *b)
+{
+    return a->due != b->due ? a->due < b->due : a->turn < b->turn;
+}
+
+static void put_timer(struct loop *loop, size_t place, struct loop_timer *t)
+{
+    loop->timers[place] = t;
+    t->place = place;
+}
+
+/* There is a gap at `place`, which t fills or one that t has moved down. */
+static void raise_timer(struct loop *loop, size_t place, struct loop_timer *t)
+{
+    for (; place > 0; place = (place - 1) / 2) {
+        struct loop_timer *above = loop->timers[(place - 1) / 2];
+        if (!is_before(t, above))
+            break;
+        put_timer(loop, place, above);
+    }
+    put_timer(loop, place, t);
+}
+
+static void lower_timer(struct loop *loop, size_t place, struct loop_timer *t)
+{
+    for (size_t below = 2 * place + 1; below < loop->n_timers; below = 2 * place + 1) {
+        if (below + 1 < loop->n_timers && is_before(loop->timers[below + 1], loop->timers[below]))
+            below++;
+        if (!is_before(loop->timers[below], t))
+            break;
+        put_timer(loop, place, loop->timers[below]);
+        place = below;
+    }
+    put_timer(loop, place, t);
+}
+
 void loop_timer_stop(struct loop *loop, struct loop_timer *t)
 {
     if (!t->armed)
         return;
-    if (t->prev)
-        t->prev->next = t->next;
-    else
-        loop->timers = t->next;
-    if (t->next)
-        t->next->prev = t->prev;
-    t->prev = t->next = NULL;
     t->armed = false;
+    struct loop_timer *last = loop->timers[--loop->n_timers];
+    if (last == t)
+        return;
+    if (is_before(last, t))
+        raise_timer(loop, t->place, last);
+    else
+        lower_timer(loop, t->place, last);
 }
 
 void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t delay_ms, loop_fn fn,
                     void *ctx)
 {
     loop_timer_stop(loop, t);
-    *t = (struct loop_timer){
-        .due = loop->clock() + (delay_ms > 0 ? delay_ms : 0), .fn = fn, .ctx = ctx, .armed = true};
-    struct loop_timer *before = NULL, *after = loop->timers;
-    while (after && after->due <= t->due) {
-        before = after;
-        after = after->next;
+    *t = (struct loop_timer){.turn = loop->timers_set++,
+                             .due = loop->clock() + (delay_ms > 0 ? delay_ms : 0),
+                             .fn = fn,
+                             .ctx = ctx,
+                             .armed = true};
+    if (loop->n_timers == loop->timers_room) {
+        loop->timers_room = loop->timers_room ? 2 * loop->timers_room : TIMERS_AT_FIRST;
+        loop->timers = xrealloc(loop->timers, loop->timers_room * sizeof(struct loop_timer *));
     }
-    t->prev = before;
-    t->next = after;
-    if (before)
-        before->next = t;
-    else
-        loop->timers = t;
-    if (after)
-        after->prev = t;
+    raise_timer(loop, loop->n_timers++, t);
 }
 
 static void run_timers(struct loop *loop)
 {
-    while (loop->timers && loop->timers->due <= loop->now) {
-        struct loop_timer *t = loop->timers;
+    while (loop->n_timers > 0 && loop->timers[0]->due <= loop->now) {
+        struct loop_timer *t = loop->timers[0];
         loop_timer_stop(loop, t);
         t->fn(t->ctx);
     }
@@ -259,8 +293,8 @@ static int wait_ms(const struct loop *loop, int64_t max_wait_ms)
     int64_t wait = max_wait_ms;
     if (loop->deferred)
         wait = 0;
-    else if (loop->timers) {
-        int64_t left = loop->timers->due - loop->clock();
+    else if (loop->n_timers > 0) {
+        int64_t left = loop->timers[0]->due - loop->clock();
         left = left < 0 ? 0 : left;
         wait = wait < 0 || left < wait ? left : wait;
     }

@@ -47,7 +47,8 @@ struct loop_io *loop_io_del(struct loop_io *io); /* before the fd is closed; NUL
 /* --- timers and deferred calls: embedded in their owner, zero means unarmed ----------------- */
 
 struct loop_timer {
-    struct loop_timer *prev, *next;
+    size_t place;  /* in the loop's heap */
+    uint64_t turn; /* of those that are due at once the one that was set first */
     int64_t due;
     loop_fn fn;
     void *ctx;

@@ -241,6 +241,19 @@ static void errors_are_problem_documents(void)
     close_it();
 }
 
+static void a_head_may_have_its_16_kib_in_a_hundred_headers(void)
+{
+    open_it();
+    drop_buf struct buf head = BUF_INIT(1 << 20);
+    (void)buf_adds(&head, "GET /echo HTTP/1.1\r\nHost: localhost\r\n");
+    for (int i = 0; i < 100; i++)
+        (void)buf_addf(&head, "X-%03d: %0150d\r\n", i, i);
+    (void)buf_adds(&head, "\r\n");
+    ask(head.data);
+    check_head("HTTP/1.1 200 ");
+    close_it();
+}
+
 static void bodies_over_the_limit_are_refused(void)
 {
     open_it();
@@ -725,6 +738,7 @@ TEST_LIST = {
     TEST(requests_are_answered_on_one_connection),
     TEST(paths_are_decoded_and_matched_by_segments),
     TEST(errors_are_problem_documents),
+    TEST(a_head_may_have_its_16_kib_in_a_hundred_headers),
     TEST(bodies_over_the_limit_are_refused),
     TEST(an_answer_may_come_later),
     TEST(a_client_that_leaves_is_told_before_any_byte_was_sent),

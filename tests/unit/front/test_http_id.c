@@ -48,6 +48,14 @@ static void see_id(void *ctx, struct http_request *r)
     answer(r, http_id(r));
 }
 
+static struct http_prepared *prepared;
+
+static void give_prepared(void *ctx, struct http_request *r)
+{
+    (void)ctx;
+    http_answer_prepared(r, prepared);
+}
+
 static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
 {
     (void)ctx;
@@ -63,6 +71,7 @@ static const struct http_route routes[] = {
     {"GET", "/see", HTTP_NO_BODY, 0, NULL, 0, see_id},
     {"GET", "/file", HTTP_NO_BODY, 0, NULL, 0, send_file},
     {"GET", "/secret", HTTP_NO_BODY, 0, NULL, 1, echo},
+    {"GET", "/prepared", HTTP_NO_BODY, 0, NULL, 0, give_prepared},
 };
 
 static void open_it(void)
@@ -131,6 +140,38 @@ static void a_request_has_the_id_that_it_brings_or_a_random_one(void)
     close_it();
 }
 
+static void a_prepared_answer_has_the_id_of_a_request_that_brings_one(void)
+{
+    static const struct http_header type = {"Content-Type", "text/plain"};
+    static const char no_id[] = "GET /prepared HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    static const char *const with_id[] = {
+        "GET /prepared HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: the-id\r\n\r\n",
+        "GET /prepared HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a b\r\n\r\n"};
+    static const size_t lengths[] = {6, 32};
+    uint64_t received, sent;
+    prepared = http_prepare(201, &type, 1, "well", 4);
+    open_it();
+    int fd = dial();
+    for (size_t i = 0; i < 3; i++) { /* the same one, again and again */
+        say(fd, no_id);
+        TEST_CHECK(!hear(fd));
+        check_head("HTTP/1.1 201 ");
+        check_has("Content-Type: text/plain\r\n");
+        TEST_CHECK(strcmp(answered_id(), "") == 0 && strcmp(body_of(), "well") == 0);
+    }
+    (void)fd_close(fd);
+    for (size_t i = 0; i < 2; i++) {
+        ask(with_id[i]);
+        check_head("HTTP/1.1 201 ");
+        check_has("Content-Type: text/plain\r\n");
+        TEST_CHECK(strlen(answered_id()) == lengths[i] && strcmp(body_of(), "well") == 0);
+    }
+    http_traffic(http, &received, &sent);
+    TEST_CHECK(sent == 20);
+    close_it();
+    prepared = http_prepared_free(prepared);
+}
+
 static void whatever_is_answered_has_the_id(void)
 {
     static const char *const heads[] = {"GET /nothing", "GET /file",   "POST /json",
@@ -167,6 +208,7 @@ static void the_log_names_the_request_while_its_handler_runs_and_not_longer(void
 #define TEST(name) {#name, name}
 TEST_LIST = {
     TEST(a_request_has_the_id_that_it_brings_or_a_random_one),
+    TEST(a_prepared_answer_has_the_id_of_a_request_that_brings_one),
     TEST(whatever_is_answered_has_the_id),
     TEST(the_log_names_the_request_while_its_handler_runs_and_not_longer),
     {NULL, NULL},

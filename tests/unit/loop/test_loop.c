@@ -68,6 +68,60 @@ static void a_timer_that_is_set_again_fires_once_at_the_new_time(void)
     (void)loop_free(loop);
 }
 
+struct numbered {
+    struct loop_timer timer;
+    int64_t due;
+    size_t fired; /* as the how manyth; 0: not */
+};
+
+static size_t fired;
+
+static void count(void *ctx)
+{
+    struct numbered *n = ctx;
+    n->fired = ++fired;
+}
+
+/* Like any shuffle, but always the same. */
+static size_t next_random(void)
+{
+    static uint32_t state = 1;
+    state = state * 1664525 + 1013904223;
+    return state >> 8;
+}
+
+static void many_timers_keep_their_order_while_others_are_stopped_and_set_again(void)
+{
+    enum { MANY = 1000 };
+    struct loop *loop = new_loop();
+    struct numbered *all = xcalloc(MANY, sizeof *all);
+    size_t armed = 0;
+    for (size_t i = 0; i < MANY; i++)
+        loop_timer_set(loop, &all[i].timer, (int64_t)(next_random() % 100), count, &all[i]);
+    for (size_t i = 0; i < MANY; i++) {
+        struct numbered *n = &all[next_random() % MANY];
+        loop_timer_stop(loop, &n->timer);
+        if (i % 3 > 0)
+            loop_timer_set(loop, &n->timer, (int64_t)(next_random() % 100), count, n);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        all[i].due = all[i].timer.armed ? all[i].timer.due : -1;
+        armed += all[i].timer.armed;
+    }
+    for (; fired < armed && fake_now < 10000; fake_now++) {
+        size_t before = fired;
+        loop_turn(loop, 0);
+        for (size_t i = 0; i < MANY; i++)
+            if (all[i].fired > before)
+                TEST_CHECK(all[i].due == fake_now);
+    }
+    TEST_CHECK(fired == armed && armed > MANY / 2);
+    for (size_t i = 0; i < MANY; i++)
+        TEST_CHECK((all[i].fired > 0) == (all[i].due >= 0));
+    xfree(all);
+    (void)loop_free(loop);
+}
+
 struct pair {
     struct loop *loop;
     struct loop_timer *other;
@@ -260,6 +314,8 @@ static void a_signal_arrives_as_a_call(void)
 
 TEST_LIST = {
     {"timers_fire_in_the_order_of_their_time", timers_fire_in_the_order_of_their_time},
+    {"many_timers_keep_their_order_while_others_are_stopped_and_set_again",
+     many_timers_keep_their_order_while_others_are_stopped_and_set_again},
     {"a_timer_that_is_set_again_fires_once_at_the_new_time",
      a_timer_that_is_set_again_fires_once_at_the_new_time},
     {"a_timer_stopped_by_another_in_the_same_turn_stays_silent",
