@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ BIN = Path(sys.executable).parent
 TOKEN, APPROVER = "the-token", "the-approver"
 SEED, EXAMPLES, CASES = 20261121, 10, 800
 ENDLESS = "followSession|watchFolder.*"  # a stream that ends with its client
+START_SECONDS = 60
 OK, CREATED, UNAUTHORIZED, FORBIDDEN, TOO_MANY = 200, 201, 401, 403, 429
 
 
@@ -43,12 +45,13 @@ def url() -> Iterator[str]:
 
 def wait_until_ready(url: str) -> None:
     with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
-        for _ in range(600):
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
             try:
                 if client.get(f"{url}/startupz").status_code == OK:
                     return
             except httpx.TransportError:
-                pass  # the engine's port forwarding is there before the server
+                time.sleep(0.05)  # the engine's port forwarding is there before the server
     raise AssertionError("the server does not come up")
 
 
@@ -159,7 +162,7 @@ def test_a_generated_client_reads_and_writes_files(made: Made, client: Any) -> N
 
 def test_a_generated_client_lists_and_decides_approvals(made: Made, client: Any) -> None:
     assert made("api.approvals.list_approvals").sync(client=client).approvals == []
-    body = made("models").ToolDecision(made("models").ToolDecisionDecision("accept"))
+    body = made("models").ToolAcceptance("accept")
     unknown = made("api.approvals.decide_approval").sync("1234", client=client, body=body)
     assert unknown.status == 404
 

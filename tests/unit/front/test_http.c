@@ -233,7 +233,7 @@ static void errors_are_problem_documents(void)
     check_head("HTTP/1.1 414 ");
     buf_clear(&long_one);
     (void)buf_adds(&long_one, "GET /echo HTTP/1.1\r\nHost: localhost\r\n");
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 17; i++)
         (void)buf_addf(&long_one, "X-%d: %01000d\r\n", i, i);
     (void)buf_adds(&long_one, "\r\n");
     ask(long_one.data);
