@@ -172,7 +172,8 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
                                  .network = stage->network,
                                  .unix_sockets = stage->network,
                                  .tasks = stage->tasks_max > 0,
-                                 .signals = stage->signals};
+                                 .signals = stage->signals,
+                                 .terminals = true};
     struct confine_offer offer = {0};
     struct sock_filter *filter = NULL;
     unsigned short count = 0;

@@ -574,7 +574,7 @@ static void nothing_outside_is_traced_signalled_or_reached_by_an_abstract_name(v
 static void the_walls_alone_have_the_same_edge_and_no_rule_for_files(void)
 {
     make_writables();
-    TEST_ASSERT(floor_build_walls(&ground, NULL) == 0);
+    TEST_ASSERT(floor_build_walls(false, &ground, NULL) == 0);
     check_the_edge();
     CAN(do_read, "@/out/f");
     CAN(do_write, "@/out/f");
