@@ -384,9 +384,6 @@ static int open_doors(struct ground *g, struct err *e)
     g->tcp = listen_at(SOCK_STREAM, &g->tcp_at);
     g->udp = listen_at(SOCK_DGRAM, &g->udp_at);
     g->abstract = listen_abstract(g);
-    g->terminal = make_terminal(g->typed, sizeof g->typed);
-    if (g->terminal < 0)
-        return err_set(e, -errno, "a terminal to try: %s", strerror(errno));
     if (g->tcp < 0 || g->udp < 0 || g->abstract < 0)
         return err_set(e, -errno, "sockets to try: %s", strerror(errno));
     if (pipe2(g->results, O_CLOEXEC) < 0)
@@ -398,7 +395,11 @@ static int open_doors(struct ground *g, struct err *e)
         for (;;)
             (void)poll(NULL, 0, -1);
     }
-    return g->neighbour < 0 ? err_set(e, -errno, "fork: %s", strerror(errno)) : 0;
+    if (g->neighbour < 0)
+        return err_set(e, -errno, "fork: %s", strerror(errno));
+    /* After the fork, since to the broker its own children are inside. */
+    g->terminal = make_terminal(g->typed, sizeof g->typed);
+    return g->terminal < 0 ? err_set(e, -errno, "a terminal to try: %s", strerror(errno)) : 0;
 }
 
 static void clear_ground(struct ground *g)
