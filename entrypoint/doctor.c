@@ -38,6 +38,8 @@ struct ground {
     char *dir, *workspace, *denied, *link, *outside, *target;
     pid_t neighbour; /* a process of the same user that is not in the sandbox */
     int tcp, udp, abstract;
+    int terminal; /* the other end of one, of which `typed` is the path */
+    char typed[32];
     struct sockaddr_in tcp_at, udp_at;
     struct sockaddr_un abstract_at;
     socklen_t abstract_size;
@@ -236,6 +238,31 @@ static int type_for_others(const struct ground *g)
     return ioctl(STDIN_FILENO, TIOCSTI, "x");
 }
 
+static int open_terminal(const struct ground *g)
+{
+    drop_fd int fd = open(g->typed, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? -1 : 0;
+}
+
+/* The other end of a new terminal, whose path this is; -1 with errno. */
+static int make_terminal(char *path, size_t size)
+{
+    drop_fd int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int locked = 0, number = 0;
+    if (fd < 0 || ioctl(fd, TIOCSPTLCK, &locked) < 0 ||
+        syscall(SYS_ioctl, fd, TIOCGPTN, &number) < 0) /* no int, as one C library wants it */
+        return -1;
+    (void)snprintf(path, size, "/dev/pts/%d", number);
+    return fd_take(&fd);
+}
+
+static int open_own_terminal(const struct ground *g)
+{
+    struct ground own = *g;
+    drop_fd int fd = make_terminal(own.typed, sizeof own.typed);
+    return fd < 0 ? -1 : open_terminal(&own);
+}
+
 static const struct attempt {
     const char *what;
     int (*act)(const struct ground *g);
@@ -244,6 +271,7 @@ static const struct attempt {
     {"read a file of the workspace", read_plain, true},
     {"write a file in the workspace", write_inside, true},
     {"start a process", fork_one, true},
+    {"open a terminal of its own", open_own_terminal, true},
     {"read a denied file", read_denied, false},
     {"read it by a symbolic link", read_by_link, false},
     {"read it by a new hard link", read_by_new_link, false},
@@ -271,6 +299,7 @@ static const struct attempt {
     {"load a BPF object", load_bpf, false},
     {"catch page faults", watch_faults, false},
     {"type into a terminal", type_for_others, false},
+    {"open a terminal outside", open_terminal, false},
 };
 
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
@@ -279,7 +308,7 @@ enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 static int try_all(void *ctx)
 {
     struct ground *g = ctx;
-    if (chdir(g->workspace) < 0)
+    if (chdir(g->workspace) < 0 || close(g->terminal) < 0) /* who holds it is inside */
         return errno;
     for (int i = 0; i < ATTEMPTS; i++) {
         int status = 0;
@@ -367,7 +396,11 @@ static int open_doors(struct ground *g, struct err *e)
         for (;;)
             (void)poll(NULL, 0, -1);
     }
-    return g->neighbour < 0 ? err_set(e, -errno, "fork: %s", strerror(errno)) : 0;
+    if (g->neighbour < 0)
+        return err_set(e, -errno, "fork: %s", strerror(errno));
+    /* After the fork, since to the broker its own children are inside. */
+    g->terminal = make_terminal(g->typed, sizeof g->typed);
+    return g->terminal < 0 ? err_set(e, -errno, "a terminal to try: %s", strerror(errno)) : 0;
 }
 
 static void clear_ground(struct ground *g)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/service.h"
 #include "entrypoint/sandbox_place.h"
 #include "sandbox/diskuse.h"
 #include "sandbox/guard.h"
@@ -123,6 +124,8 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .memory = options->kernel_memory,
                                              .disk = options->kernel_disk,
                                              .cpu = options->kernel_cpu};
+    /* With a uid of the server's own, root's terminals are kept from kernels by their modes. */
+    s->spec.terminals = !service_there();
     s->server_spec = sandbox_walls;
     s->server_spec.options = "mcp";
     s->server_spec.limits = (struct sandbox_limits){.tasks = options->mcp_tasks,

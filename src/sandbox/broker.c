@@ -117,9 +117,10 @@ void notice_refuse(struct notice *notice, const char *what)
     struct refusal refusal = {notice->pid, broker_call_name(notice->call), what};
     char command[COMMAND_SHOWN] = "";
     notice->error = EPERM;
-    if (policy_has_ignored(notice_policy(notice)))
+    const struct policy *policy = notice_policy(notice);
+    if (policy && policy_has_ignored(policy))
         command_of(notice->pid, command, sizeof command);
-    if (config->refused && !policy_ignores(notice_policy(notice), command, what))
+    if (config->refused && !(policy && policy_ignores(policy, command, what)))
         config->refused(config->ctx, &refusal);
 }
 
@@ -134,8 +135,9 @@ void notice_refuse_write(struct notice *notice, const char *what)
 
 static notice_fn room_of(int call)
 {
-    notice_fn (*const rooms[])(int) = {broker_open_call,  broker_change_call,  broker_attr_call,
-                                       broker_tasks_call, broker_signals_call, broker_net_call};
+    notice_fn (*const rooms[])(int) = {broker_open_call,     broker_change_call,  broker_attr_call,
+                                       broker_tasks_call,    broker_signals_call, broker_net_call,
+                                       broker_terminals_call};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
         notice_fn fn = rooms[i](call);
         if (fn)

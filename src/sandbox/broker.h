@@ -29,7 +29,7 @@ struct refusal { /* borrowed for the call */
 };
 
 struct broker_config {
-    const struct policy *policy;       /* the first one; outlives the broker */
+    const struct policy *policy;       /* the first one; outlives the broker; NULL: walls alone */
     const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
     int listener;                      /* taken */
     int tasks_max;                     /* 0: no limit */

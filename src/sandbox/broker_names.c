@@ -34,6 +34,7 @@ static const struct call_name names[] = {
     {SYS_removexattr, "removexattr"},
     {SYS_lremovexattr, "lremovexattr"},
     {SYS_fremovexattr, "fremovexattr"},
+    {SYS_ioctl, "ioctl"},
     {SYS_clone, "clone"},
     {SYS_socket, "socket"},
     {SYS_connect, "connect"},

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "sandbox/broker_parts.h"
 #include "sandbox/lexical.h"
+#include "sandbox/terminals.h"
 
 enum {
     TRIES = 40,     /* of a name that is a dangling link, or that comes and goes */
@@ -175,6 +176,8 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
     bool plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode) || nameless;
     if (!plain && !notice->deferred && !(wish->flags & O_NONBLOCK))
         notice_defer(notice, open_asked);
+    else if (terminal_is(&st) && !terminal_may_be_opened(notice, &st))
+        notice_refuse(notice, path);
     else
         open_file(notice, wish, object);
 }
@@ -357,14 +360,37 @@ static int read_wish(const struct notice *notice, struct wish *wish)
     return r < 0 ? r : target_text(notice, args[at], wish->path, sizeof wish->path);
 }
 
+/* Behind the walls alone: what is no terminal, or cannot be found out, the kernel opens. Landlock
+ * refuses it if it turns out to be one. */
+static void open_terminal(struct notice *notice, const struct wish *wish)
+{
+    struct stat st;
+    char path[PATH_MAX];
+    const unsigned how = wish->flags & O_NOFOLLOW ? LOOK_NOFOLLOW : 0;
+    drop_fd int object = path_look_at(notice, wish->dirfd, wish->path, how);
+    notice->go_on = object < 0 || fstat(object, &st) < 0 || !terminal_is(&st) ||
+                    path_canonical(object, path) != 0;
+    if (notice->go_on)
+        return;
+    if (terminal_may_be_opened(notice, &st))
+        open_file(notice, wish, object);
+    else
+        notice_refuse(notice, path);
+}
+
 static void open_asked(struct notice *notice)
 {
     struct wish wish = {0};
     int r = read_wish(notice, &wish);
-    if (r < 0)
+    if (!notice_policy(notice)) {
+        notice->go_on = r < 0 || wish.flags & O_PATH;
+        if (!notice->go_on)
+            open_terminal(notice, &wish);
+    } else if (r < 0) {
         notice->error = -r;
-    else
+    } else {
         open_wish(notice, &wish);
+    }
 }
 
 notice_fn broker_open_call(int call)

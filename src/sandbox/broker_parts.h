@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "sandbox/broker.h"
@@ -94,8 +95,10 @@ int target_base_path(const struct notice *notice, int dirfd, char path[static PA
 int target_descriptor(const struct notice *notice, int fd,
                       char link[static PATH_MAX]); /* "socket:[17]" */
 unsigned target_umask(const struct notice *notice);
-pid_t target_process(const struct notice *notice);    /* whose thread calls; 0: gone */
-bool target_interrupted(const struct notice *notice); /* a signal waits for it */
+int target_proc(const struct notice *notice, const char *what); /* /proc/THREAD/what, O_PATH */
+dev_t target_terminal(const struct notice *notice);             /* that controls it; 0: none */
+pid_t target_process(const struct notice *notice);              /* whose thread calls; 0: gone */
+bool target_interrupted(const struct notice *notice);           /* a signal waits for it */
 
 /* paths.c: names to descriptors. */
 struct place {               /* the parent directory of a name, and the name */
@@ -144,6 +147,7 @@ notice_fn broker_attr_call(int call);   /* what a file says of itself */
 notice_fn broker_net_call(int call);
 notice_fn broker_tasks_call(int call);
 notice_fn broker_signals_call(int call);
+notice_fn broker_terminals_call(int call);
 const char *broker_call_name(int call); /* "openat"; broker_names.c */
 
 /* broker_tasks.c */
@@ -151,6 +155,10 @@ struct tasks *tasks_new(int most);
 struct tasks *tasks_free(struct tasks *tasks);
 long tasks_refusals(const struct tasks *tasks);
 bool tasks_are_ours(pid_t pid); /* a process or thread of the sandbox, below us */
+
+/* broker_terminals.c: may the caller open this terminal, which is held? Its own, or one that was
+ * made in the sandbox. */
+bool terminal_may_be_opened(const struct notice *notice, const struct stat *st);
 
 /* broker_net.c. Virtual files: a descriptor for /etc/hosts and the like, or -1. */
 MUST_CHECK int net_open(struct broker *broker, struct net **ret, struct err *e);

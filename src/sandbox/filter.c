@@ -125,6 +125,7 @@ static void find_out(const struct filter_wants *w, bool holds[static WHEN__COUNT
     holds[WHEN_ALWAYS] = true;
     holds[WHEN_READ] = w->listener || w->counted;
     holds[WHEN_DISK] = w->disk;
+    holds[WHEN_TERMINALS] = w->listener && w->terminals;
     holds[WHEN_READS] = w->listener && w->reads;
     holds[WHEN_MARKS] = holds[WHEN_READS] && w->marks;
     holds[WHEN_WRITES] = w->listener && w->writes;

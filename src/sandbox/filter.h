@@ -22,6 +22,7 @@ struct filter_wants {
     bool signals;      /* kill and its kind are notified: Landlock has no scope for them */
     bool counted;      /* somebody adds up what its processes have, as far as they can be read */
     bool disk;         /* and what they write */
+    bool terminals;    /* what opens one is notified: TIOCGPTPEER, opens that write or say NOCTTY */
 };
 
 #define FILTER_MAX 1024 /* instructions */

@@ -47,6 +47,9 @@
 /* An open for which the file need not be writable has none of these. */
 #define OPEN_WRITES ((uint32_t)(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))
 
+/* An open of a terminal has one of these, unless it is for reading alone. */
+#define OPEN_TERMINAL ((uint32_t)(O_WRONLY | O_RDWR | O_NOCTTY))
+
 #define NEW_NAMESPACES                                                                             \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
      CLONE_NEWNET)
@@ -63,6 +66,7 @@ enum { /* of headers that contradict each other between the C libraries */
        IO_PRIORITY_OF_USER = 3,
        TTY_PUSH_BYTE = 0x5412, /* TIOCSTI */
        TTY_LINUX = 0x541C,     /* TIOCLINUX */
+       TTY_OPEN_PEER = 0x5441, /* TIOCGPTPEER */
        IOCTL_KIND = 0xff00,    /* _IOC_TYPE */
        IOCTL_OF_BTRFS = 0x9400,
        IOCTL_OF_BCACHEFS = 0xbc00,
@@ -78,6 +82,7 @@ const struct filter_rule filter_rules[] = {
     IF(openat, MARKS, ALLOW, EQUAL(4, OPENS_MARK_5TH), EQUAL(5, OPENS_MARK_6TH),
        MASKED(2, ~(uint32_t)OPENS_FLAGS, 0)),
     ROW(openat, READS, ASK),
+    IF(openat, TERMINALS, ASK, ANY_BIT(2, OPEN_TERMINAL), MASKED(2, O_EXCL, 0)),
     IF(openat, WRITES_ONLY, ASK, ANY_BIT(2, OPEN_WRITES)),
     IF(openat, OLD_FLOOR, REFUSE(EPERM), MASKED(2, O_ACCMODE, O_RDONLY), ANY_BIT(2, O_TRUNC)),
     ROW(openat2, MOVES, ASK),
@@ -205,6 +210,7 @@ const struct filter_rule filter_rules[] = {
     /* Devices: what puts words into another's terminal, or flags on a file that outlive us. */
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, TTY_PUSH_BYTE)),
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, TTY_LINUX)),
+    IF(ioctl, TERMINALS, ASK, EQUAL(1, TTY_OPEN_PEER)), /* to Landlock it is an open */
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FS_IOC_SETFLAGS)),
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FS_IOC_FSSETXATTR)),
     IF(ioctl, ALWAYS, REFUSE(EPERM), EQUAL(1, FILE_ENABLE_VERITY)),
@@ -259,6 +265,7 @@ const struct filter_rule filter_rules[] = {
 #ifdef __x86_64__
     /* Calls that later architectures no longer have. */
     ROW(open, READS, ASK),
+    IF(open, TERMINALS, ASK, ANY_BIT(1, OPEN_TERMINAL), MASKED(1, O_EXCL, 0)),
     IF(open, WRITES_ONLY, ASK, ANY_BIT(1, OPEN_WRITES)),
     IF(open, OLD_FLOOR, REFUSE(EPERM), MASKED(1, O_ACCMODE, O_RDONLY), ANY_BIT(1, O_TRUNC)),
     ROW(creat, MOVES, ASK),

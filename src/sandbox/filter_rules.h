@@ -21,6 +21,7 @@ enum filter_when {
     WHEN_OLD_FLOOR,   /* writes are for a floor alone, which does not know of truncation */
     WHEN_READ,        /* there is a broker or a budget, which reads its processes */
     WHEN_DISK,        /* there is a budget of disk space */
+    WHEN_TERMINALS,   /* it judges who opens terminals */
     WHEN_TASKS,       /* it counts tasks */
     WHEN_SIGNALS,     /* it judges signals */
     WHEN_NO_SIGNALS,  /* it should, but is not there */

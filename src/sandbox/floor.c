@@ -5,12 +5,15 @@
  * rule too: a sandbox without a broker reads them by it, and the kernel wants it to execute them.
  * They are not among the granted, for a file that takes the place of another has no rule. With a
  * broker only programs get one: a rule stays with its file when somebody outside gives it a name
- * that may not be read, and a marked open asks nobody about names (opens_mark.h). */
+ * that may not be read, and a marked open asks nobody about names (opens_mark.h).
+ * Terminals have no rule where somebody judges who opens them, so everything above them is mixed:
+ * also in a ruleset that denies nothing else. */
 #include "sandbox/floor.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@
 #include "base/alloc.h"
 #include "sandbox/floor_paths.h"
 #include "sandbox/landlock_abi.h"
+#include "sandbox/terminals.h"
 
 /* Beyond these nothing more is granted: the rest is the broker's, slower and no less safe. */
 enum { MIXED_MAX = 4096, RULES_MAX = 65536 };
@@ -34,6 +38,8 @@ struct floor {
     int ruleset;
     bool all_reads, all_writes; /* the policy restricts none */
     bool brokered;
+    const struct terminals *terminals; /* while it is built; NULL: they are files like others */
+    bool walked;                       /* reads and writes are what is granted, whatever they are */
     struct floor_paths reads, writes;
 };
 
@@ -44,6 +50,7 @@ struct walk {
     int ruleset;
     uint64_t rights;
     bool programs_only; /* of the files in mixed directories */
+    const struct terminals *terminals;
     struct floor_paths *granted;
     struct floor_paths met; /* the directories of the queue */
     char **queue;           /* mixed directories, owned */
@@ -62,7 +69,10 @@ static bool add_rule(struct walk *w, int at, const char *name, uint64_t rights)
 
 static void consider_dir(struct walk *w, int at, const char *name, const char *path)
 {
-    switch (w->cover(w->policy, path)) {
+    enum policy_cover cover = w->cover(w->policy, path);
+    if (cover == COVER_ALL && w->terminals && terminals_below(w->terminals, path))
+        cover = COVER_SOME;
+    switch (cover) {
     case COVER_ALL:
         if (add_rule(w, at, name, w->rights))
             (void)floor_paths_add(w->granted, path);
@@ -83,16 +93,45 @@ static bool is_program(int at, const char *name)
            (!S_ISREG(st.st_mode) || st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
 }
 
+/* What makes a terminal is no terminal. */
+static void consider_devpts(struct walk *w, const char *path)
+{
+    char maker[PATH_MAX];
+    const int n = snprintf(maker, sizeof maker, "%s/ptmx", path);
+    if (n < (int)sizeof maker && w->may(w->policy, maker) &&
+        add_rule(w, AT_FDCWD, maker, w->rights & OF_FILES))
+        (void)floor_paths_add(w->granted, maker);
+}
+
+/* Each of the few that lie in a mixed directory is granted by its name, so that it need not be
+ * asked for. */
+static void consider_device(struct walk *w, int at, const char *name, const char *path)
+{
+    struct stat st;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !terminal_is(&st) &&
+        w->may(w->policy, path) && add_rule(w, at, name, w->rights & OF_FILES))
+        (void)floor_paths_add(w->granted, path);
+}
+
 static void consider(struct walk *w, int at, const char *name, unsigned char type, const char *path)
 {
+    if (w->terminals && terminals_at(w->terminals, path)) {
+        consider_devpts(w, path);
+        return;
+    }
     if (type == DT_UNKNOWN) {
         struct stat st;
         if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             return;
-        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISLNK(st.st_mode) ? DT_LNK : DT_REG;
+        type = S_ISDIR(st.st_mode)   ? DT_DIR
+               : S_ISLNK(st.st_mode) ? DT_LNK
+               : S_ISCHR(st.st_mode) ? DT_CHR
+                                     : DT_REG;
     }
     if (type == DT_DIR)
         consider_dir(w, at, name, path);
+    else if (type == DT_CHR && w->terminals)
+        consider_device(w, at, name, path);
     else if (type != DT_LNK && w->may(w->policy, path) && /* a link's target has its own rule */
              (!w->programs_only || is_program(at, name)))
         (void)add_rule(w, at, name, w->rights & OF_FILES);
@@ -150,14 +189,30 @@ static void walk_end(struct walk *w)
     floor_paths_done(&w->met);
 }
 
+/* Without a policy. */
+static enum policy_cover cover_all(const struct policy *policy, const char *dir)
+{
+    (void)policy;
+    (void)dir;
+    return COVER_ALL;
+}
+
+static bool may_all(const struct policy *policy, const char *path)
+{
+    (void)policy;
+    (void)path;
+    return true;
+}
+
 static void grant_reads(struct floor *floor, const struct policy *policy, uint64_t handled)
 {
     struct walk w = {.policy = policy,
-                     .cover = policy_readable,
-                     .may = policy_may_read,
+                     .cover = floor->all_reads ? cover_all : policy_readable,
+                     .may = floor->all_reads ? may_all : policy_may_read,
                      .ruleset = floor->ruleset,
                      .rights = READS & handled,
-                     .programs_only = floor->brokered,
+                     .programs_only = floor->brokered && !floor->all_reads,
+                     .terminals = floor->terminals,
                      .granted = &floor->reads};
     walk_begin(&w);
     start_at(&w, "/");
@@ -171,7 +226,8 @@ static void grant_devices(struct walk *w)
     static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (w->may(w->policy, devices[i]) &&
+        if (!(w->terminals && terminals_at(w->terminals, devices[i])) &&
+            w->may(w->policy, devices[i]) &&
             add_rule(w, AT_FDCWD, devices[i], w->rights & OF_FILES))
             (void)floor_paths_add(w->granted, devices[i]);
 }
@@ -179,16 +235,17 @@ static void grant_devices(struct walk *w)
 static void grant_writes(struct floor *floor, const struct policy *policy, uint64_t handled)
 {
     struct walk w = {.policy = policy,
-                     .cover = policy_writable,
-                     .may = policy_may_write,
+                     .cover = floor->all_writes ? cover_all : policy_writable,
+                     .may = floor->all_writes ? may_all : policy_may_write,
                      .ruleset = floor->ruleset,
                      .rights = WRITES & handled,
+                     .terminals = floor->terminals,
                      .granted = &floor->writes};
     walk_begin(&w);
     grant_devices(&w);
     /* First what is named: a way down to it that cannot be listed does not matter then. */
-    const struct words *roots = policy_write_roots(policy);
-    for (size_t i = 0; i < roots->count; i++)
+    const struct words *roots = floor->all_writes ? NULL : policy_write_roots(policy);
+    for (size_t i = 0; roots && i < roots->count; i++)
         start_at(&w, roots->items[i]);
     start_at(&w, "/");
     run(&w);
@@ -235,18 +292,29 @@ static int create_walls(struct floor *floor, const struct landlock_rights *right
     return r;
 }
 
-int floor_build_walls(struct floor **ret, struct err *e)
+/* The same, and terminals are refused. The rest of the file system is granted piece by piece. */
+static int create_walls_of_terminals(struct floor *floor, const struct landlock_rights *rights,
+                                     struct err *e)
 {
-    struct floor *floor = new_floor();
-    floor->all_reads = floor->all_writes = true;
-    const struct landlock_rights rights = landlock_rights_of(landlock_abi());
-    int r = rights.fs ? create_walls(floor, &rights, e) : 0;
-    if (r < 0) {
-        (void)floor_free(floor);
+    const uint64_t fs = LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_REFER;
+    int r = create(floor, fs, rights->scoped, e);
+    if (r < 0)
         return r;
-    }
-    *ret = floor;
+    grant_everywhere(floor, LANDLOCK_REFER);
+    grant_reads(floor, NULL, fs);
+    grant_writes(floor, NULL, fs & ~LANDLOCK_REFER);
+    floor->walked = true;
     return 0;
+}
+
+static int build_walls(struct floor *floor, struct err *e)
+{
+    const struct landlock_rights rights = landlock_rights_of(landlock_abi());
+    if (!rights.fs)
+        return 0;
+    return floor->terminals && rights.fs & LANDLOCK_REFER
+               ? create_walls_of_terminals(floor, &rights, e)
+               : create_walls(floor, &rights, e);
 }
 
 static int build(struct floor *floor, const struct policy *policy, struct err *e)
@@ -254,7 +322,9 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     const struct landlock_rights rights = landlock_rights_of(landlock_abi());
     if (!rights.fs)
         return 0;
-    uint64_t handled = (floor->all_reads ? 0 : READS) | (floor->all_writes ? 0 : WRITES);
+    const bool some = floor->terminals != NULL;
+    uint64_t handled = (floor->all_reads ? LANDLOCK_READ_FILE * some : READS) |
+                       (floor->all_writes ? LANDLOCK_WRITE_FILE * some : WRITES);
     if (!handled)
         return create_walls(floor, &rights, e);
     handled = (handled | LANDLOCK_REFER) & rights.fs; /* it is refused when it is not asked for */
@@ -263,11 +333,37 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
         return r;
     if (floor->all_writes)
         grant_everywhere(floor, LANDLOCK_REFER & handled);
-    else
-        grant_writes(floor, policy, handled);
-    if (!floor->all_reads)
+    if (!floor->all_writes || some)
+        grant_writes(floor, policy, floor->all_writes ? handled & ~LANDLOCK_REFER : handled);
+    if (!floor->all_reads || some)
         grant_reads(floor, policy, handled);
+    floor->walked = some;
     return 0;
+}
+
+/* With a policy, or the walls. */
+static int finish(struct floor *floor, const struct policy *policy, bool terminals,
+                  struct floor **ret, struct err *e)
+{
+    struct terminals where = {0};
+    int r = terminals ? terminals_find(&where, e) : 0;
+    floor->terminals = terminals ? &where : NULL;
+    if (r == 0)
+        r = policy ? build(floor, policy, e) : build_walls(floor, e);
+    floor->terminals = NULL;
+    terminals_done(&where);
+    if (r < 0)
+        (void)floor_free(floor);
+    else
+        *ret = floor;
+    return r;
+}
+
+int floor_build_walls(bool terminals, struct floor **ret, struct err *e)
+{
+    struct floor *floor = new_floor();
+    floor->all_reads = floor->all_writes = true;
+    return finish(floor, NULL, terminals, ret, e);
 }
 
 int floor_build(const struct policy *policy, bool brokered, struct floor **ret, struct err *e)
@@ -276,13 +372,7 @@ int floor_build(const struct policy *policy, bool brokered, struct floor **ret, 
     floor->brokered = brokered;
     floor->all_reads = !policy_denies_reads(policy);
     floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
-    int r = build(floor, policy, e);
-    if (r < 0) {
-        (void)floor_free(floor);
-        return r;
-    }
-    *ret = floor;
-    return 0;
+    return finish(floor, policy, brokered, ret, e);
 }
 
 struct floor *floor_free(struct floor *floor)
@@ -308,10 +398,10 @@ bool floor_holds_reads(const struct floor *floor)
 
 bool floor_grants_read(const struct floor *floor, const char *path)
 {
-    return floor->all_reads || floor_paths_cover(&floor->reads, path);
+    return (floor->all_reads && !floor->walked) || floor_paths_cover(&floor->reads, path);
 }
 
 bool floor_grants_write(const struct floor *floor, const char *path)
 {
-    return floor->all_writes || floor_paths_cover(&floor->writes, path);
+    return (floor->all_writes && !floor->walked) || floor_paths_cover(&floor->writes, path);
 }

@@ -18,11 +18,13 @@
 int landlock_abi(void); /* 0: there is no Landlock */
 
 struct floor;
-/* brokered: what the rules do not grant is asked of a broker, so they grant less. */
+/* brokered: what the rules do not grant is asked of a broker, so they grant less; no terminal
+ * among it. */
 MUST_CHECK int floor_build(const struct policy *policy, bool brokered, struct floor **ret,
                            struct err *e);
-/* The walls without a policy: no tracing, signals or abstract sockets across the edge. */
-MUST_CHECK int floor_build_walls(struct floor **ret, struct err *e);
+/* The walls without a policy: no tracing, signals or abstract sockets across the edge. terminals:
+ * they are not opened either, but by a broker. Not before ABI 2. */
+MUST_CHECK int floor_build_walls(bool terminals, struct floor **ret, struct err *e);
 struct floor *floor_free(struct floor *floor); /* NULL in, NULL out */
 
 int floor_ruleset(const struct floor *floor); /* lent; -1 without Landlock */

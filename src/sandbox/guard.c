@@ -42,13 +42,22 @@ int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct
     return r;
 }
 
+/* Whoever is refused a terminal needs somebody to ask for its own. */
+static bool walls_have_terminals(const struct sandbox_spec *spec)
+{
+    return spec->terminals && spec->level == SANDBOX_FULL;
+}
+
 static int make_filter(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
 {
     const struct policy *policy = guard->policy;
     const bool disk = spec->limits.disk > 0, counted = disk || spec->limits.memory > 0;
-    struct filter_wants wants = {
-        .open_network = true, .tasks = spec->limits.tasks > 0, .counted = counted, .disk = disk};
-    wants.listener = wants.tasks;
+    struct filter_wants wants = {.open_network = true,
+                                 .tasks = spec->limits.tasks > 0,
+                                 .terminals = walls_have_terminals(spec),
+                                 .counted = counted,
+                                 .disk = disk};
+    wants.listener = wants.tasks || wants.terminals;
     if (policy) {
         bool full = spec->level == SANDBOX_FULL;
         wants = (struct filter_wants){
@@ -60,6 +69,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
             .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
                             (spec->private_dirs && *spec->private_dirs),
             .tasks = full && spec->limits.tasks > 0,
+            .terminals = full,
             .signals = full && landlock_abi() < LANDLOCK_ABI_SCOPES,
             .counted = counted,
             .disk = disk,
@@ -76,7 +86,7 @@ int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *
     guard->limits = spec->limits;
     int r = spec->settings ? guard_policy_of(spec, &guard->policy, e) : 0;
     if (r == 0 && !guard->policy)
-        r = floor_build_walls(&guard->floor, e);
+        r = floor_build_walls(walls_have_terminals(spec), &guard->floor, e);
     else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
         r = floor_build(guard->policy, spec->level == SANDBOX_FULL, &guard->floor, e);
     if (r == 0)

@@ -58,6 +58,7 @@ static int print_spec(const struct sandbox_spec *spec, struct buf *out)
         jsonw_set_bool(&w, "walls", true);
     put_texts(&w, "places", spec->disk_places);
     jsonw_set_text(&w, "level", sandbox_level_name(spec->level));
+    jsonw_set_bool(&w, "terminals", spec->terminals);
     jsonw_set_text(&w, "options", spec->options ? spec->options : "kernel");
     jsonw_set_object(&w, "limits");
     jsonw_set_int(&w, "tasks", limits->tasks);
@@ -173,6 +174,7 @@ static int take_level(struct read_spec *s, struct err *e)
     const struct json *limits = json_get(s->json, "limits");
     const char *name = json_get_text(s->json, "level");
     s->spec.options = json_get_text(s->json, "options");
+    s->spec.terminals = json_true(json_get(s->json, "terminals"));
     int level = name ? sandbox_level_of(name) : -EINVAL;
     if (level < 0)
         return bad("level", e);

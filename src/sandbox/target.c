@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "sandbox/broker_parts.h"
 
-enum { PAGE = 4096, CHUNK = 256, STATUS_MAX = 4096 };
+enum { PAGE = 4096, CHUNK = 256, STATUS_MAX = 4096, TERMINAL_FIELD = 4 };
 
 /* /proc/THREAD/what */
 static int open_proc(const struct notice *notice, const char *what, int flags)
@@ -174,6 +175,35 @@ unsigned target_umask(const struct notice *notice)
     if (!read_status(notice, status) || !find_line(status, "\nUmask:"))
         return 077;
     return (unsigned)number_of(status, "\nUmask:", 8) & 0777;
+}
+
+int target_proc(const struct notice *notice, const char *what)
+{
+    int fd = open_proc(notice, what, O_PATH);
+    if (fd < 0 || notice_alive(notice))
+        return fd;
+    (void)close(fd);
+    return -ESRCH;
+}
+
+/* The fourth number after the name and the state of /proc/THREAD/stat. */
+dev_t target_terminal(const struct notice *notice)
+{
+    char text[STATUS_MAX];
+    drop_fd int fd = open_proc(notice, "stat", O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n < 0 || !notice_alive(notice))
+        return 0;
+    text[n] = '\0';
+    char *at = strrchr(text, ')');
+    if (!at || strlen(at) < 4)
+        return 0;
+    at += 3;
+    long number = 0;
+    for (int i = 0; i < TERMINAL_FIELD; i++)
+        number = strtol(at, &at, 10);
+    return number <= 0 ? 0
+                       : makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00));
 }
 
 pid_t target_process(const struct notice *notice)

@@ -40,6 +40,7 @@ struct stage {
     bool no_floor; /* the broker alone */
     bool signals;  /* are the broker's */
     bool network;  /* sockets are the broker's */
+    bool walls;    /* no policy */
     const struct policy_place *place;
     const struct net_proxies *proxies;
     void (*ready)(void); /* the broker is there, the child not yet let go */
@@ -165,6 +166,7 @@ static void run_child(int sock, const struct stage *stage)
 static void send_walls(int sock, const struct policy *policy, const struct floor *floor,
                        const struct stage *stage)
 {
+    const struct filter_wants walls = {.listener = true, .open_network = true, .terminals = true};
     struct filter_wants wants = {.listener = true,
                                  .reads = policy_denies_reads(policy) || stage->network,
                                  .marks = floor != NULL,
@@ -172,12 +174,14 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
                                  .network = stage->network,
                                  .unix_sockets = stage->network,
                                  .tasks = stage->tasks_max > 0,
-                                 .signals = stage->signals};
+                                 .signals = stage->signals,
+                                 .terminals = true};
     struct confine_offer offer = {0};
     struct sock_filter *filter = NULL;
     unsigned short count = 0;
     struct err e = ERR_NONE;
-    TEST_ASSERT_(filter_build(&wants, &filter, &count, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(filter_build(stage->walls ? &walls : &wants, &filter, &count, &e) == 0, "%s",
+                 e.msg);
     int ruleset = floor ? floor_ruleset(floor) : -1;
     TEST_ASSERT_(confine_send(sock, ruleset, filter, count, true, &offer, &e) == 0, "%s", e.msg);
     xfree(filter);
@@ -197,7 +201,9 @@ static void start_stage(const struct stage *stage)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(shared != MAP_FAILED);
     stage_policy = policy_of_place(stage->lists, stage->place ? stage->place : &nowhere);
-    TEST_ASSERT_(floor_build(stage_policy, true, &stage_floor, &e) == 0, "%s", e.msg);
+    int r = stage->walls ? floor_build_walls(true, &stage_floor, &e)
+                         : floor_build(stage_policy, true, &stage_floor, &e);
+    TEST_ASSERT_(r == 0, "%s", e.msg);
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) == 0);
     child = fork();
     TEST_ASSERT(child >= 0);
@@ -208,7 +214,7 @@ static void start_stage(const struct stage *stage)
     (void)close(socks[1]);
     const struct floor *floor = stage->naive || stage->no_floor ? NULL : stage_floor;
     send_walls(socks[0], stage_policy, floor, stage);
-    struct broker_config config = {.policy = stage_policy,
+    struct broker_config config = {.policy = stage->walls ? NULL : stage_policy,
                                    .floor = floor,
                                    .tasks_max = stage->tasks_max,
                                    .write_error = stage->write_error,

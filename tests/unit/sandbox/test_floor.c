@@ -397,7 +397,6 @@ static void with_a_broker_only_programs_are_read_beside_a_file_that_is_not(void)
     CAN(do_execute, "@/in/one/program");
     CAN(do_read, "@/in/two/g");
     CAN(do_write, "@/in/one/text");
-    CAN(use_devices, "@");
     end();
 }
 
@@ -574,7 +573,7 @@ static void nothing_outside_is_traced_signalled_or_reached_by_an_abstract_name(v
 static void the_walls_alone_have_the_same_edge_and_no_rule_for_files(void)
 {
     make_writables();
-    TEST_ASSERT(floor_build_walls(&ground, NULL) == 0);
+    TEST_ASSERT(floor_build_walls(false, &ground, NULL) == 0);
     check_the_edge();
     CAN(do_read, "@/out/f");
     CAN(do_write, "@/out/f");
@@ -585,6 +584,79 @@ static void the_walls_alone_have_the_same_edge_and_no_rule_for_files(void)
     TEST_CHECK(behind(do_link, "@/out/moved", "@/in/one/f") == 0);
     TEST_CHECK(behind(use_devices, "@", NULL) == 0);
     TEST_CHECK(floor_grants_read(ground, "/x") && floor_grants_write(ground, "/x"));
+    end();
+}
+
+static int make_terminal(void)
+{
+    drop_fd int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? errno : 0;
+}
+
+static int open_terminal(void)
+{
+    drop_fd int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int locked = 0, number = 0;
+    char path[32];
+    if (fd < 0 || ioctl(fd, TIOCSPTLCK, &locked) < 0 || ioctl(fd, TIOCGPTN, &number) < 0)
+        return EIO;
+    (void)snprintf(path, sizeof path, "/dev/pts/%d", number);
+    drop_fd int slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return slave < 0 ? errno : 0;
+}
+
+static int open_peer(void)
+{
+    drop_fd int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int locked = 0;
+    if (fd < 0 || ioctl(fd, TIOCSPTLCK, &locked) < 0)
+        return EIO;
+    drop_fd int slave = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return slave < 0 ? errno : 0;
+}
+
+static void with_a_broker_terminals_are_its_own_to_open(void)
+{
+    static const char *const denied[] = {"@/in/one/f ", ""}; /* without the latter nothing is */
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
+        make_writables();
+        brokered = true;
+        build(denied[i], "@/in ", "");
+        CAN(make_terminal, "");
+        CAN(do_write, "/dev/null");
+        CAN(do_read, "/dev/zero");
+        TEST_CHECK(behind(open_terminal, "", NULL) == EACCES);
+        TEST_CHECK(behind(open_peer, "", NULL) == EACCES);
+        TEST_CHECK(!floor_grants_read(ground, "/dev/pts/0"));
+        TEST_CHECK(!floor_grants_write(ground, "/dev/pts/0"));
+        TEST_CHECK(floor_grants_read(ground, "/usr/x") && floor_grants_write(ground, "/dev/null"));
+        end();
+    }
+}
+
+static void the_walls_with_terminals_refuse_these_and_nothing_else(void)
+{
+    make_writables();
+    TEST_ASSERT(floor_build_walls(true, &ground, NULL) == 0);
+    check_the_edge();
+    CAN(do_read, "@/out/f");
+    CAN(do_write, "@/out/f");
+    CAN(do_create, "@/out/new");
+    CAN(do_execute, "@/out/f");
+    CAN(do_truncate, "@/out/f");
+    TEST_CHECK(behind(do_rename, "@/in/one/f", "@/out/moved") == 0);
+    TEST_CHECK(behind(do_link, "@/out/moved", "@/in/one/f") == 0);
+    CAN(do_read, "/");
+    CAN(do_read, "/dev");
+    CAN(do_read, "/dev/zero");
+    CAN(do_write, "/dev/null");
+    CAN(make_terminal, "");
+    TEST_CHECK(before(open_terminal, "", NULL) == 0 && before(open_peer, "", NULL) == 0);
+    TEST_CHECK(behind(open_terminal, "", NULL) == EACCES);
+    TEST_CHECK(behind(open_peer, "", NULL) == EACCES);
+    TEST_CHECK(floor_grants_write(ground, "/tmp/x") && floor_grants_read(ground, "/dev/null"));
+    TEST_CHECK(!floor_grants_read(ground, "/dev/pts/0"));
+    TEST_CHECK(!floor_grants_write(ground, "/dev/console"));
     end();
 }
 
@@ -616,5 +688,7 @@ TEST_LIST = {NAMED(what_is_denied_cannot_be_read_and_all_beside_it_can),
              NAMED(a_glob_through_everything_ends),
              NAMED(nothing_outside_is_traced_signalled_or_reached_by_an_abstract_name),
              NAMED(the_walls_alone_have_the_same_edge_and_no_rule_for_files),
+             NAMED(with_a_broker_terminals_are_its_own_to_open),
+             NAMED(the_walls_with_terminals_refuse_these_and_nothing_else),
              NAMED(a_policy_without_rules_for_files_has_none_here),
              {NULL, NULL}};

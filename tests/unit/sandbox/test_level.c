@@ -101,7 +101,7 @@ static void this_machine_has_everything(void)
 static void inside_another_sandbox_the_listener_is_taken(void)
 {
     struct floor *walls = NULL;
-    TEST_ASSERT(floor_build_walls(&walls, NULL) == 0);
+    TEST_ASSERT(floor_build_walls(false, &walls, NULL) == 0);
     const struct wall wall = {NULL, floor_ruleset(walls)};
     TEST_CHECK(run(probe_inside, &wall) == 0);
     walls = floor_free(walls);

@@ -32,6 +32,7 @@ static void what_is_written_is_read(void)
                                       .disk_places = dirs,
                                       .options = "mcp",
                                       .level = SANDBOX_LANDLOCK,
+                                      .terminals = true,
                                       .limits = {.tasks = 7,
                                                  .files = 9,
                                                  .file_size = 1 << 30,
@@ -46,7 +47,7 @@ static void what_is_written_is_read(void)
     TEST_CHECK(got->ports[0] == 8900 && got->ports[1] == 65535 && got->ports[2] == 0);
     TEST_CHECK(got->limits.tasks == 7 && got->limits.files == 9 && got->limits.cpu == 3);
     TEST_CHECK(got->limits.file_size == 1 << 30 && got->limits.memory == 1ULL << 33);
-    TEST_CHECK(strcmp(got->options, "mcp") == 0);
+    TEST_CHECK(strcmp(got->options, "mcp") == 0 && got->terminals);
     TEST_CHECK(got->limits.disk == 1ULL << 34 && strcmp(got->disk_places[1], dirs[1]) == 0);
     TEST_CHECK(sandbox_spec_free(got) == NULL);
 }
@@ -55,6 +56,7 @@ static void the_walls_alone_name_nothing(void)
 {
     struct sandbox_spec *got = there_and_back(&sandbox_walls);
     TEST_CHECK(!got->settings && !got->cwd && !got->private_dirs && got->limits.tasks == 0);
+    TEST_CHECK(!got->terminals);
     (void)sandbox_spec_free(got);
 }
 
