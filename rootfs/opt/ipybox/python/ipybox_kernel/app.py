@@ -174,9 +174,17 @@ class App(IPKernelApp):
         while True:
             try:
                 self.io_loop.start()
-                return
+                break
             except KeyboardInterrupt:
                 pass
+        self._end_control()
+
+    def _end_control(self) -> None:
+        """Have the control thread end before the IOPub thread does: it has yet to publish that it is
+        done with the request to shut down, and could wait for ever for one that is gone."""
+        if self.control_thread is not None and self.control_thread.is_alive():
+            self.control_thread.stop()
+            self.control_thread.join()
 
     def init_shell(self) -> None:
         """Take the shell over from the kernel, and correct what it has set up."""
