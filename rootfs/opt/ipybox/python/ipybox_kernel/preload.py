@@ -33,6 +33,7 @@ CELLS = (
     "from IPython.display import HTML, Image, Markdown, display; display(HTML('<b>'))",
     "import subprocess; subprocess.run(['true'])",
     "import ipybox_tools.concurrent",
+    "import psutil",  # ipykernel does when it is shut down, to look for children
     # Of what generated packages import; pydantic itself would be 7 MiB that few programs want.
     "import annotated_types, typing_inspection.introspection",
 )
