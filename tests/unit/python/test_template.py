@@ -191,6 +191,10 @@ SAME = [
     "from IPython.display import clear_output; clear_output()",
     "import json; json.dumps?",
     "import gc; gc.isenabled()",
+    "import gc, weakref\nclass D: pass\n"
+    "d = D(); r = weakref.ref(d, lambda _: print('gone')); del d\n"
+    "d = D(); d.itself = d; w = weakref.ref(d); del d; gc.collect(); r(), w()",
+    "import json, sys; old = json; del sys.modules['json']; import json; old is json",
     "import faulthandler; faulthandler.is_enabled()",
     "import pickle\nclass C: pass\ntype(pickle.loads(pickle.dumps(C()))).__name__",
     "m = get_ipython().magics_manager.magics; sorted(m['line']), sorted(m['cell'])",
@@ -249,9 +253,31 @@ def seen(kernel: Kernel, code: str) -> list[Any]:
         "get_ipython().kernel.session.session, get_ipython().kernel.ident",
     ],
 )
-def test_siblings_differ_in_what_must_not_be_guessed(template: Template, code: str) -> None:
-    with ForkedKernel(template) as one, ForkedKernel(template) as two:
+@pytest.mark.parametrize("middle", ["", PARENT])
+def test_siblings_differ_in_what_must_not_be_guessed(
+    template: Template, code: str, middle: str
+) -> None:
+    with ForkedKernel(template, middle=middle) as one, ForkedKernel(template, middle=middle) as two:
         assert one.run(code).value != two.run(code).value
+
+
+def test_references_to_what_was_there_before_the_fork_are_not_counted(brief: ForkedKernel) -> None:
+    counts = "import json, sys; [sys.getrefcount(x) for x in (json, json.loads, json.JSONDecoder)]"
+    lasting = sys.getrefcount(None)  # no more than a number in older Pythons
+    assert (brief.run(counts).value == str([lasting] * 3)) == (lasting == (1 << 32) - 1)
+    assert brief.run("sys.getrefcount(object()) < 5").value == "True"
+
+
+def test_a_collection_of_all_that_was_there_before_the_fork_does_no_harm(
+    brief: ForkedKernel,
+) -> None:
+    code = "import gc, json; gc.unfreeze(); found = [gc.collect() for _ in range(3)]"
+    assert brief.run(code).status == "ok"
+    assert brief.run("json.loads(json.dumps({'a': [1]}))").value == "{'a': [1]}"
+    assert brief.run("1 / 0").reply["ename"] == "ZeroDivisionError"
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    assert brief.stderr.read_text() == ""
 
 
 def test_a_fork_gets_its_own_environment_and_place(template: Template) -> None:
@@ -327,6 +353,50 @@ def test_what_a_fork_has_not_written_yet_is_written_at_its_end(brief: ForkedKern
     assert brief.template.status(brief.process.pid) == 0
     for name in ("text", "data", "of_c", "thread", "finalized"):
         assert (brief.work / name).read_text() == "yes", name
+
+
+# The control thread publishes just when the IOPub thread has closed its sockets and not ended yet.
+LATE = """
+def publish_late(kernel):
+    import threading, time
+    publish, loop = kernel._publish_status, kernel.iopub_thread.io_loop
+    close, closed = loop.close, threading.Event()
+
+    def close_slowly(all_fds=False):
+        close(all_fds=all_fds)
+        closed.set()
+        time.sleep(0.5)
+
+    def late(status, channel, parent=None):
+        if (status, channel) == ("idle", "control"):
+            closed.wait(0.5)
+        publish(status, channel, parent)
+
+    loop.close, kernel._publish_status = close_slowly, late
+
+publish_late(get_ipython().kernel)
+held = open("held", "w")
+held.write("yes")
+"""
+
+
+def test_an_end_waits_for_what_the_control_channel_publishes(brief: ForkedKernel) -> None:
+    assert brief.run(LATE).status == "ok"
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    assert (brief.work / "held").read_text() == "yes"
+
+
+def test_an_end_imports_nothing(brief: ForkedKernel) -> None:
+    brief.run(
+        "import atexit, sys; before = set(sys.modules)\n"
+        "def tell():\n"
+        "    with open('imported', 'w') as file: file.write(' '.join(set(sys.modules) - before))\n"
+        "atexit.register(tell)"
+    )
+    brief.send("shutdown_request", {"restart": False}, "control")
+    assert brief.template.status(brief.process.pid) == 0
+    assert (brief.work / "imported").read_text() == ""
 
 
 def test_an_end_says_nothing(brief: ForkedKernel) -> None:

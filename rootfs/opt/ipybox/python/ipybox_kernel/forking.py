@@ -26,6 +26,8 @@ FIRST_PRIVATE_FD = 200  # no request may name it or one above
 
 WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
+LIBC = ctypes.PyDLL(None, use_errno=True)  # no call of these waits: they may keep the GIL
+
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
@@ -154,7 +156,7 @@ def leave() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    ctypes.PyDLL(None).exit(0)  # holds the GIL: no thread of Python goes on meanwhile
+    LIBC.exit(0)  # holds the GIL: no thread of Python goes on meanwhile
     raise AssertionError("exit() returns")
 
 
@@ -166,6 +168,15 @@ def new_secrets() -> None:
         multiprocessing.process.current_process().authkey = os.urandom(32)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
+
+
+def fork_plainly() -> int:
+    """fork(2) without what Python does after it, which writes to much memory: for a child that only
+    forks again, by os.fork(), and executes a program. There must be one thread. Raises OSError."""
+    child: int = LIBC.fork()
+    if child < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return child
 
 
 def place(fds: dict[int, int]) -> None:
@@ -199,6 +210,5 @@ def close_all(fds: list[int]) -> None:
 
 def prctl(option: int, value: int) -> None:
     """prctl(2). Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+    if LIBC.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option})")

@@ -62,6 +62,7 @@ from ipybox_kernel.forking import (
     Request,
     become_middle,
     close_all,
+    fork_plainly,
     move_away,
     prctl,
 )
@@ -69,6 +70,7 @@ from ipybox_kernel.forking import (
 if TYPE_CHECKING:
     from ipybox_kernel.forked import ForkedApp
 
+UNCOUNTED = (1 << 32) - 1  # the count of what is never freed; Include/internal/pycore_object.h
 M_TRIM_THRESHOLD = -1  # <malloc.h>
 TRIM_THRESHOLD = 1 << 17  # bytes
 PRELOAD = Path(__file__).with_name("preload.txt")
@@ -89,6 +91,7 @@ def main(argv: list[str]) -> None:
     app = build()
     gc.enable()
     gc.collect()
+    stop_counting()
     gc.freeze()  # or the first collection in a kernel copies every page
     if threading.active_count() > 1:
         sys.exit(f"template: a preloaded module started threads: {threading.enumerate()}")
@@ -112,6 +115,21 @@ def give_back_memory() -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):  # not in every C library
         libc.mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD)
+
+
+def stop_counting() -> None:
+    """Have Python leave alone the reference counts of the objects that are there now, as it does
+    those of None and of built-in types: a kernel that only calls a function would copy the pages of
+    all that the call touches. They are never freed. Pythons that do not have this, or keep it
+    somewhere else, are recognized by the count of None; there nothing is done.
+
+    Source: PEP 683.
+    """
+    count_at = ctypes.c_uint32.from_address
+    if count_at(id(None)).value != UNCOUNTED:
+        return
+    for thing in gc.get_objects():
+        count_at(id(thing)).value = UNCOUNTED
 
 
 def preload() -> dict[str, str]:
@@ -180,7 +198,7 @@ class Server:
             return None
         request.parent = os.getpid()
         try:
-            child = os.fork()
+            child = os.fork() if request.middle is None else fork_plainly()
         except OSError as error:
             self.channel.send(id=request.id, error=f"fork: {error}")
             return None
