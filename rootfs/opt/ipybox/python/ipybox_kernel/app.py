@@ -180,8 +180,8 @@ class App(IPKernelApp):
         self._end_control()
 
     def _end_control(self) -> None:
-        """Have the control thread end before the IOPub thread does: it has yet to publish that it is
-        done with the request to shut down, and could wait for ever for one that is gone."""
+        """Have the control thread end before the IOPub thread does: it may have yet to publish that
+        the request to shut down is done, and could wait for ever for one that has gone."""
         if self.control_thread is not None and self.control_thread.is_alive():
             self.control_thread.stop()
             self.control_thread.join()

@@ -171,7 +171,7 @@ def new_secrets() -> None:
 
 
 def fork_plainly() -> int:
-    """fork(2) without what Python does after it, which writes to much memory: for a child that only
+    """fork(2) without what Python does after it, which writes to many pages: for a child that only
     forks again, by os.fork(), and executes a program. There must be one thread. Raises OSError."""
     child: int = LIBC.fork()
     if child < 0:
