@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
+#include <stdbool.h>
 #include <time.h>
+
+static int64_t in_ns(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
 
 int64_t clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return in_ns(&t);
+}
+
+int64_t clock_of_process_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec used;
+    bool there = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0;
+    return there ? in_ns(&used) : -1;
 }
 
 int64_t clock_ms(void)

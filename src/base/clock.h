@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * base/clock.h - monotonic milliseconds and nanoseconds (CLOCK_MONOTONIC: stands still while the
- * machine sleeps, never jumps). */
+ * machine sleeps, never jumps), and the processor time of a process. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 int64_t clock_ms(void);
 int64_t clock_ns(void);
+
+/* Of all its threads, also those that have ended, in nanoseconds; -1: there is no such process. */
+int64_t clock_of_process_ns(pid_t pid);
 
 #endif

@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "sandbox/proctree.h"
 
 enum {
     TEXT_MAX = 1024,
     CLIMB_MAX = 64,
-    SECOND_NS = 1000000000,
     IDLE_NS = 500000,   /* so much, and */
     IDLE_SHARE = 10000, /* this part of the time, is no work */
 };
@@ -34,11 +33,10 @@ static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX]
 static void add_own(void *ctx, pid_t pid)
 {
     struct activity_own *own = ctx;
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+    const int64_t used_ns = clock_of_process_ns(pid);
+    if (used_ns < 0)
         return;
-    own->used_ns += (int64_t)used.tv_sec * SECOND_NS + used.tv_nsec;
+    own->used_ns += used_ns;
     own->who = (own->who ^ (uint64_t)pid) * 0x9E3779B97F4A7C15U;
     own->who ^= own->who >> 29;
 }
@@ -48,10 +46,8 @@ static void add_own(void *ctx, pid_t pid)
 struct activity_own activity_own(void)
 {
     struct activity_own own = {0};
-    struct timespec now;
     (void)proctree_each(add_own, &own);
-    if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-        own.at_ns = (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+    own.at_ns = clock_ns();
     return own;
 }
 

@@ -292,37 +292,14 @@ static int create_walls(struct floor *floor, const struct landlock_rights *right
     return r;
 }
 
-/* The same, and terminals are refused. The rest of the file system is granted piece by piece. */
-static int create_walls_of_terminals(struct floor *floor, const struct landlock_rights *rights,
-                                     struct err *e)
-{
-    const uint64_t fs = LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_REFER;
-    int r = create(floor, fs, rights->scoped, e);
-    if (r < 0)
-        return r;
-    grant_everywhere(floor, LANDLOCK_REFER);
-    grant_reads(floor, NULL, fs);
-    grant_writes(floor, NULL, fs & ~LANDLOCK_REFER);
-    floor->walked = true;
-    return 0;
-}
-
-static int build_walls(struct floor *floor, struct err *e)
-{
-    const struct landlock_rights rights = landlock_rights_of(landlock_abi());
-    if (!rights.fs)
-        return 0;
-    return floor->terminals && rights.fs & LANDLOCK_REFER
-               ? create_walls_of_terminals(floor, &rights, e)
-               : create_walls(floor, &rights, e);
-}
-
+/* policy: NULL, and it restricts nothing, for the walls. */
 static int build(struct floor *floor, const struct policy *policy, struct err *e)
 {
     const struct landlock_rights rights = landlock_rights_of(landlock_abi());
     if (!rights.fs)
         return 0;
-    const bool some = floor->terminals != NULL;
+    /* Walls that refuse every rename across directories would be worse than no wall there. */
+    const bool some = floor->terminals && (policy || rights.fs & LANDLOCK_REFER);
     uint64_t handled = (floor->all_reads ? LANDLOCK_READ_FILE * some : READS) |
                        (floor->all_writes ? LANDLOCK_WRITE_FILE * some : WRITES);
     if (!handled)
@@ -341,7 +318,6 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     return 0;
 }
 
-/* With a policy, or the walls. */
 static int finish(struct floor *floor, const struct policy *policy, bool terminals,
                   struct floor **ret, struct err *e)
 {
@@ -349,7 +325,7 @@ static int finish(struct floor *floor, const struct policy *policy, bool termina
     int r = terminals ? terminals_find(&where, e) : 0;
     floor->terminals = terminals ? &where : NULL;
     if (r == 0)
-        r = policy ? build(floor, policy, e) : build_walls(floor, e);
+        r = build(floor, policy, e);
     floor->terminals = NULL;
     terminals_done(&where);
     if (r < 0)

@@ -67,7 +67,8 @@ int proctree_parse(const char *text, struct proctree_stat *ret)
         return -EBADMSG;
     struct proctree_stat s = {.state = at[2]};
     at += 3;
-    if (!read_number(&at, &s.ppid) || !read_number(&at, &s.pgrp) || !read_number(&at, &s.session))
+    if (!read_number(&at, &s.ppid) || !read_number(&at, &s.pgrp) || !read_number(&at, &s.session) ||
+        !read_number(&at, &s.terminal))
         return -EBADMSG;
     *ret = s;
     return 0;

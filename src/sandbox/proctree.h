@@ -20,6 +20,7 @@
 struct proctree_stat { /* the first fields of /proc/PID/stat, see proc(5) */
     char state;        /* R S D T t Z X I */
     pid_t ppid, pgrp, session;
+    int32_t terminal; /* that controls it, as the kernel writes device numbers there; 0: none */
 };
 
 /* Parses the text of a /proc/PID/stat. The name in it may hold spaces, parentheses and newlines:

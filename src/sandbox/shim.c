@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -458,15 +457,6 @@ static int watch(struct shim *s, int *ret_status)
     return 0;
 }
 
-static int64_t processor_time(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-        return 0;
-    return used.tv_sec * (int64_t)SECOND_US + used.tv_nsec / 1000;
-}
-
 /* The kernel of the machine kills without a word, and counts a little otherwise. */
 static void tell_cpu(const struct shim *s, int status)
 {
@@ -501,7 +491,7 @@ static int supervise(struct shim *s)
         report_exit(s, status);
     pid_t child = s->child;
     if (child > 0) /* its end may have begun: the server hears of it first, by its pipes */
-        s->cpu_us = processor_time(child);
+        s->cpu_us = clock_of_process_ns(child) / 1000;
     (void)proctree_end_and_note(0, child, &status);
     if (child > 0)
         report_exit(s, status);

@@ -13,8 +13,9 @@
 
 #include "base/alloc.h"
 #include "sandbox/broker_parts.h"
+#include "sandbox/proctree.h"
 
-enum { PAGE = 4096, CHUNK = 256, STATUS_MAX = 4096, TERMINAL_FIELD = 4 };
+enum { PAGE = 4096, CHUNK = 256, STATUS_MAX = 4096 };
 
 /* /proc/THREAD/what */
 static int open_proc(const struct notice *notice, const char *what, int flags)
@@ -105,19 +106,25 @@ static void name_of(int dirfd, char name[static 24])
         (void)snprintf(name, 24, "fd/%d", dirfd);
 }
 
+int target_proc(const struct notice *notice, const char *what)
+{
+    int fd = open_proc(notice, what, O_PATH);
+    if (fd < 0)
+        return still_there(notice, fd);
+    if (notice_alive(notice))
+        return fd;
+    (void)close(fd);
+    return -ESRCH;
+}
+
 int target_base(const struct notice *notice, int dirfd)
 {
     char name[24];
     if (dirfd < 0 && dirfd != AT_FDCWD)
         return -EBADF;
     name_of(dirfd, name);
-    int fd = open_proc(notice, name, O_PATH);
-    if (fd < 0)
-        return still_there(notice, fd == -ENOENT ? -EBADF : fd);
-    if (notice_alive(notice))
-        return fd;
-    (void)close(fd);
-    return -ESRCH;
+    int fd = target_proc(notice, name);
+    return fd == -ENOENT ? -EBADF : fd;
 }
 
 static int read_link(const struct notice *notice, const char *name, char *text, size_t size)
@@ -152,13 +159,13 @@ static const char *find_line(const char *status, const char *name)
     return line ? line + strlen(name) : NULL;
 }
 
-static bool read_status(const struct notice *notice, char status[static STATUS_MAX])
+static bool read_proc(const struct notice *notice, const char *what, char text[static STATUS_MAX])
 {
-    drop_fd int fd = open_proc(notice, "status", O_RDONLY);
-    ssize_t n = fd < 0 ? -1 : read(fd, status, STATUS_MAX - 1);
+    drop_fd int fd = open_proc(notice, what, O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, STATUS_MAX - 1);
     if (n < 0 || !notice_alive(notice))
         return false;
-    status[n] = '\0';
+    text[n] = '\0';
     return true;
 }
 
@@ -172,50 +179,31 @@ static uint64_t number_of(const char *status, const char *name, int base)
 unsigned target_umask(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    if (!read_status(notice, status) || !find_line(status, "\nUmask:"))
+    if (!read_proc(notice, "status", status) || !find_line(status, "\nUmask:"))
         return 077;
     return (unsigned)number_of(status, "\nUmask:", 8) & 0777;
 }
 
-int target_proc(const struct notice *notice, const char *what)
-{
-    int fd = open_proc(notice, what, O_PATH);
-    if (fd < 0 || notice_alive(notice))
-        return fd;
-    (void)close(fd);
-    return -ESRCH;
-}
-
-/* The fourth number after the name and the state of /proc/THREAD/stat. */
 dev_t target_terminal(const struct notice *notice)
 {
     char text[STATUS_MAX];
-    drop_fd int fd = open_proc(notice, "stat", O_RDONLY);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (n < 0 || !notice_alive(notice))
+    struct proctree_stat stat;
+    if (!read_proc(notice, "stat", text) || proctree_parse(text, &stat) < 0 || stat.terminal <= 0)
         return 0;
-    text[n] = '\0';
-    char *at = strrchr(text, ')');
-    if (!at || strlen(at) < 4)
-        return 0;
-    at += 3;
-    long number = 0;
-    for (int i = 0; i < TERMINAL_FIELD; i++)
-        number = strtol(at, &at, 10);
-    return number <= 0 ? 0
-                       : makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00));
+    const unsigned number = (unsigned)stat.terminal;
+    return makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00));
 }
 
 pid_t target_process(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    return read_status(notice, status) ? (pid_t)number_of(status, "\nTgid:", 10) : 0;
+    return read_proc(notice, "status", status) ? (pid_t)number_of(status, "\nTgid:", 10) : 0;
 }
 
 bool target_interrupted(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    if (!read_status(notice, status))
+    if (!read_proc(notice, "status", status))
         return false;
     uint64_t waits = number_of(status, "\nSigPnd:", 16) | number_of(status, "\nShdPnd:", 16);
     return (waits & ~number_of(status, "\nSigBlk:", 16)) != 0;

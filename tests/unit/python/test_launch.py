@@ -157,6 +157,21 @@ def test_interrupts_at_any_moment_leave_a_reply_and_a_kernel(fresh: Kernel) -> N
     assert fresh.run("print('alive')").text == "alive\n"
 
 
+def test_an_interrupt_lets_a_callback_end_that_answers_the_cell(kernel: Kernel) -> None:
+    code = """
+import asyncio, os, signal
+answer = asyncio.get_running_loop().create_future()
+def give():
+    if not answer.done():
+        os.kill(os.getpid(), signal.SIGINT)
+        answer.set_result(1)
+_ = asyncio.get_running_loop().call_soon(give)
+await answer"""
+    result = kernel.run(code)
+    assert (result.reply["ename"], result.text) == ("CancelledError", "")
+    assert kernel.run("answer.result()").value == "1"
+
+
 def test_an_interrupt_between_cells_is_ignored(kernel: Kernel) -> None:
     kernel.interrupt()
     assert kernel.run("print('alive')").text == "alive\n"

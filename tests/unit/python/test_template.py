@@ -144,6 +144,12 @@ def brief(template: Template) -> Iterator[ForkedKernel]:
         yield running
 
 
+def shut_down(kernel: ForkedKernel) -> int:
+    """Ask it to end; its wait status."""
+    kernel.send("shutdown_request", {"restart": False}, "control")
+    return kernel.template.status(kernel.process.pid)
+
+
 def test_the_template_has_one_thread_and_says_what_it_could_not_import(template: Template) -> None:
     assert template.ready["ready"] is True
     assert template.ready["pid"] == template.process.pid
@@ -275,8 +281,7 @@ def test_a_collection_of_all_that_was_there_before_the_fork_does_no_harm(
     assert brief.run(code).status == "ok"
     assert brief.run("json.loads(json.dumps({'a': [1]}))").value == "{'a': [1]}"
     assert brief.run("1 / 0").reply["ename"] == "ZeroDivisionError"
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     assert brief.stderr.read_text() == ""
 
 
@@ -318,8 +323,7 @@ def test_the_template_reports_how_its_child_ended(
 
 def test_handlers_at_exit_run_in_a_fork(brief: ForkedKernel) -> None:
     brief.run("import atexit; atexit.register(lambda: open('exited', 'w'))")
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     assert (brief.work / "exited").exists()
 
 
@@ -349,8 +353,7 @@ threading.Thread(target=slow).start()
 
 def test_what_a_fork_has_not_written_yet_is_written_at_its_end(brief: ForkedKernel) -> None:
     assert brief.run(ENDS).status == "ok"
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     for name in ("text", "data", "of_c", "thread", "finalized"):
         assert (brief.work / name).read_text() == "yes", name
 
@@ -382,8 +385,7 @@ held.write("yes")
 
 def test_an_end_waits_for_what_the_control_channel_publishes(brief: ForkedKernel) -> None:
     assert brief.run(LATE).status == "ok"
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     assert (brief.work / "held").read_text() == "yes"
 
 
@@ -394,8 +396,7 @@ def test_an_end_imports_nothing(brief: ForkedKernel) -> None:
         "    with open('imported', 'w') as file: file.write(' '.join(set(sys.modules) - before))\n"
         "atexit.register(tell)"
     )
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     assert (brief.work / "imported").read_text() == ""
 
 
@@ -403,8 +404,7 @@ def test_an_end_says_nothing(brief: ForkedKernel) -> None:
     brief.run(
         "import asyncio; task = asyncio.create_task(asyncio.sleep(60)); held = open('x', 'w')"
     )
-    brief.send("shutdown_request", {"restart": False}, "control")
-    assert brief.template.status(brief.process.pid) == 0
+    assert shut_down(brief) == 0
     assert brief.stderr.read_text() == ""
 
 

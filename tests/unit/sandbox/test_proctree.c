@@ -97,16 +97,18 @@ static const struct {
     int result;
     struct proctree_stat stat;
 } texts[] = {
-    {"plain", "12 (cat) S 3 4 5 0 -1", 0, {'S', 3, 4, 5}},
-    {"a name with a parenthesis", "12 (a) R 1 (b) T 7 8 9 0 -1", 0, {'T', 7, 8, 9}},
-    {"a name that forges fields", "12 () S 1 1 1) Z 2 2 2 0", 0, {'Z', 2, 2, 2}},
-    {"a newline in the name", "12 (a\nb) D 2 0 0 0", 0, {'D', 2, 0, 0}},
-    {"negative terminal group", "1 (x) S 0 -1 -1 0", 0, {'S', 0, -1, -1}},
+    {"plain", "12 (cat) S 3 4 5 0 -1", 0, {'S', 3, 4, 5, 0}},
+    {"a name with a parenthesis", "12 (a) R 1 (b) T 7 8 9 0 -1", 0, {'T', 7, 8, 9, 0}},
+    {"a name that forges fields", "12 () S 1 1 1) Z 2 2 2 0", 0, {'Z', 2, 2, 2, 0}},
+    {"a newline in the name", "12 (a\nb) D 2 0 0 0", 0, {'D', 2, 0, 0, 0}},
+    {"a terminal", "12 (cat) S 3 4 5 34817 6", 0, {'S', 3, 4, 5, 34817}},
+    {"negative terminal group", "1 (x) S 0 -1 -1 0", 0, {'S', 0, -1, -1, 0}},
     {"empty", "", -EBADMSG, {0}},
     {"no parenthesis", "12 cat S 3 4 5", -EBADMSG, {0}},
     {"cut after the name", "12 (cat)", -EBADMSG, {0}},
     {"cut after the state", "12 (cat) S", -EBADMSG, {0}},
     {"cut after two numbers", "12 (cat) S 3 4", -EBADMSG, {0}},
+    {"cut before the terminal", "12 (cat) S 3 4 5", -EBADMSG, {0}},
     {"no number", "12 (cat) S x 4 5", -EBADMSG, {0}},
     {"a number too large", "12 (cat) S 99999999999 4 5", -EBADMSG, {0}},
 };

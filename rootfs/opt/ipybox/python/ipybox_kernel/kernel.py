@@ -42,6 +42,15 @@ def _no_input(name: str) -> StdinNotImplementedError:
     )
 
 
+def _in_callback(frame: FrameType | None) -> bool:
+    """Whether the event loop has called what is running in `frame`."""
+    while frame is not None and frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code is asyncio.Handle._run.__code__:
+            return True
+    return False
+
+
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
@@ -130,7 +139,9 @@ class Kernel(IPythonKernel):
             running = asyncio.current_task(loop)
             if running is future:
                 raise ending_outside(KeyboardInterrupt())
-            if running is None or _is_of_kernel(running):
+            if running is None and _in_callback(frame):
+                loop.call_soon(future.cancel)  # it may be about to answer what the cell awaits
+            elif running is None or _is_of_kernel(running):
                 future.cancel()
             else:  # a task that the user has made
                 raise ending_outside(asyncio.CancelledError())

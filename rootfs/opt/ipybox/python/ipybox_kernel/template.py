@@ -56,6 +56,7 @@ from typing import TYPE_CHECKING
 
 from ipybox_kernel import launch
 from ipybox_kernel.forking import (
+    LIBC,
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
     Channel,
@@ -112,9 +113,8 @@ def main(argv: list[str]) -> None:
 
 def give_back_memory() -> None:
     """Have malloc return what a cell with much output has freed; by default it keeps megabytes."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):  # not in every C library
-        libc.mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD)
+    if hasattr(LIBC, "mallopt"):  # not in every C library
+        LIBC.mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD)
 
 
 def stop_counting() -> None:
