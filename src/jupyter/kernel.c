@@ -11,8 +11,7 @@
 #include "jupyter/oom.h"
 
 enum {
-    NUDGE_MS = 50,    /* between kernel_info requests until iopub has spoken */
-    RETIRE_MS = 1500, /* for atexit handlers and open files; ipykernel itself can take 29 s */
+    NUDGE_MS = 50, /* between kernel_info requests until iopub has spoken */
     LAST_WORDS = 8192,
     REPLY_LATE_MS = 3000, /* after the idle status: IPython can lose a reply to interrupts */
     DRAIN_MS = 20,        /* of silence on iopub, then a dead kernel has nothing more to say */
@@ -49,8 +48,9 @@ struct kernel {
     struct buf last_words;
     long oom_kills;
     const struct kernel_events *events;
-    void *ctx; /* of the events, and of `gone` once it is retiring */
-    loop_fn gone;
+    void *ctx;                        /* of the events, and of these once it is retiring: */
+    const struct kernel_leave *leave; /* NULL: it is not */
+    bool released;
 };
 
 static void tell_confined(struct kernel *kernel, const struct err *why)
@@ -68,10 +68,18 @@ static void give_up_change(struct kernel *kernel)
     tell_confined(kernel, &why);
 }
 
+static void release(struct kernel *kernel)
+{
+    if (kernel->leave && !kernel->released)
+        kernel->leave->released(kernel->ctx);
+    kernel->released = true;
+}
+
 static struct kernel *free_kernel(struct kernel *kernel)
 {
     give_up_change(kernel);
-    loop_fn gone = kernel->gone;
+    release(kernel);
+    const struct kernel_leave *leave = kernel->leave;
     void *ctx = kernel->ctx;
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
     loop_timer_stop(kernel->config->loop, &kernel->deadline);
@@ -86,8 +94,8 @@ static struct kernel *free_kernel(struct kernel *kernel)
     xfree(kernel->dir);
     xfree(kernel->envp);
     xfree(kernel);
-    if (gone)
-        gone(ctx);
+    if (leave)
+        leave->gone(ctx);
     return NULL;
 }
 
@@ -186,8 +194,17 @@ static void on_confined(void *ctx, const struct err *why)
     tell_confined(ctx, why);
 }
 
-static const struct child_events child_events = {
-    .output = on_output, .limited = on_limited, .confined = on_confined, .ended = on_ended};
+static void on_holds(void *ctx, bool any)
+{
+    if (!any)
+        release(ctx);
+}
+
+static const struct child_events child_events = {.output = on_output,
+                                                 .limited = on_limited,
+                                                 .confined = on_confined,
+                                                 .holds = on_holds,
+                                                 .ended = on_ended};
 
 static int start_process(struct kernel *kernel, struct err *e)
 {
@@ -498,25 +515,30 @@ static void on_retired(void *ctx)
     (void)free_kernel(ctx);
 }
 
-struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
+struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx)
 {
     if (!kernel) {
-        gone(ctx);
+        leave->released(ctx);
+        leave->gone(ctx);
         return NULL;
     }
     if (kernel->config->tokens)
         token_revoke(kernel->config->tokens, &kernel->token);
-    kernel->gone = gone;
+    kernel->leave = leave;
     kernel->ctx = ctx;
-    bool can_answer = kernel->state == IDLE && kernel->child;
+    bool can_answer = kernel->state == IDLE;
     kernel->state = RETIRING;
     give_up_change(kernel);
+    if (!kernel->child)
+        return free_kernel(kernel);
     drop_buf struct buf content = BUF_INIT(256);
     jupyter_put_shutdown(&content, false);
+    if (can_answer)
+        child_look(kernel->child);
     if (!can_answer || link_send(kernel->link, LINK_CONTROL, JUPYTER_SHUTDOWN_REQUEST,
                                  (struct slice){content.data, content.len}, NULL, NULL) < 0)
-        return free_kernel(kernel);
+        child_kill(kernel->child);
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
-    loop_timer_set(kernel->config->loop, &kernel->deadline, RETIRE_MS, on_retired, kernel);
+    loop_timer_set(kernel->config->loop, &kernel->deadline, KERNEL_RETIRE_MS, on_retired, kernel);
     return NULL;
 }

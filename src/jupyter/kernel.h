@@ -5,8 +5,10 @@
  * A cell:  is done when its reply came on shell and its idle status on iopub, both: either alone
  *          may overtake output that is still on its way.
  * Calls:   loop thread only; nothing blocks. Any call may be made inside an event.
- * End:     kernel_retire() asks the kernel to shut down and finishes it in the background;
- *          kernel_kill() ends it now. Both give the kernel up: no event comes after them. */
+ * End:     kernel_retire() asks the kernel to shut down, or kills it while a cell is running, and
+ *          tells when its processes have gone, or after KERNEL_RETIRE_MS that they are being
+ *          killed; kernel_kill() does not wait. Both give the kernel up: no event comes after
+ *          them. */
 #ifndef JUPYTER_KERNEL_H
 #define JUPYTER_KERNEL_H
 
@@ -20,6 +22,9 @@
 #include "loop/loop.h"
 #include "sandbox/spawn.h"
 #include "wire/jupyter_msg.h"
+
+/* For handlers at exit and open files; ipykernel itself can take 29 s. */
+#define KERNEL_RETIRE_MS 1500
 
 struct kernel_config { /* borrowed, for as long as a kernel of it lives */
     struct loop *loop;
@@ -82,9 +87,14 @@ MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
 /* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
 void kernel_resume(struct kernel *kernel);
 
-/* Both take NULL and return NULL. `gone` is called once, when nothing of the kernel is left here,
- * maybe before kernel_retire() returns. */
-struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx);
+/* Both take NULL and return NULL. `gone` is called once, maybe before kernel_retire() returns; and
+ * `released` once before it: the processes hold nothing any more that another kernel could miss
+ * (claims.h). */
+struct kernel_leave {
+    void (*released)(void *ctx);
+    void (*gone)(void *ctx);
+};
+struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx);
 struct kernel *kernel_kill(struct kernel *kernel);
 
 #endif

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/unixsock.h"
 #include "sandbox/budget.h"
+#include "sandbox/claims.h"
 #include "sandbox/confine.h"
 #include "sandbox/diskbudget.h"
 #include "sandbox/guard.h"
@@ -360,6 +361,9 @@ static void on_control(struct shim *s)
     case SHIM_CONFINE:
         change_settings(s, fd);
         break;
+    case SHIM_LOOK:
+        report(s, SHIM_HOLDS, s->child <= 0 || claims_any(s->child), 0);
+        break;
     case SHIM_KILL:
     default: /* a server that speaks otherwise is not ours */
         s->kill = true;
@@ -487,14 +491,11 @@ static int supervise(struct shim *s)
         (void)proctree_end(0);
         return 1;
     }
-    if (s->child == 0)
-        report_exit(s, status);
     pid_t child = s->child;
     if (child > 0) /* its end may have begun: the server hears of it first, by its pipes */
         s->cpu_us = clock_of_process_ns(child) / 1000;
     (void)proctree_end_and_note(0, child, &status);
-    if (child > 0)
-        report_exit(s, status);
+    report_exit(s, status); /* now that the ports and files of its descendants are free too */
     return 0;
 }
 

@@ -34,10 +34,10 @@
  *             CONFINED the answer to SHIM_CONFINE. a = 0: every call of the child that begins from
  *                      now on is judged by the new settings; or an errno, text: why not. Then the
  *                      settings before hold.
- *             EXITED   once after STARTED (with a SHIM_KILL before it, alone). a = exit
- *                      status or -1, b = signal or 0. Then the shim ends what the child left
- *                      behind, without grace, and goes; with SHIM_KILL the report comes when all
- *                      have gone.
+ *             HOLDS    the answer to SHIM_LOOK. a = 0: nothing (claims.h); 1: something, or it has
+ *                      not started yet.
+ *             EXITED   once after STARTED. a = exit status or -1, b = signal or 0. Before it the
+ *                      shim ends what the child left behind, without grace. The last message.
  *           End of file without EXITED: the shim itself was killed. The child gets KILL then
  *           (PR_SET_PDEATHSIG), its own children go to the next subreaper above.
  * Status:   0 after EXITED, 1 after FAILED, 2 for wrong words.
@@ -61,6 +61,7 @@ enum shim_order {
     SHIM_RESUME = 'C',    /* SIGCONT to the whole tree */
     SHIM_KILL = 'K',      /* end the whole tree at once */
     SHIM_CONFINE = 'S',   /* other settings for the running child */
+    SHIM_LOOK = 'L',      /* does the tree hold anything that others could miss? */
 };
 
 enum shim_kind {
@@ -69,7 +70,8 @@ enum shim_kind {
     SHIM_EXITED,
     SHIM_REFUSED,
     SHIM_LIMIT,
-    SHIM_CONFINED
+    SHIM_CONFINED,
+    SHIM_HOLDS,
 };
 
 enum shim_limit {

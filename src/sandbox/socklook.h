@@ -3,11 +3,12 @@
  * sandbox/socklook.h - what /proc tells of a socket that we do not hold: who has it open, and the
  * state of its connection.
  * Cost:    socket_held() one link when nothing has changed, else all descriptors of all processes
- *          of this user; socket_tcp_state() a table of all connections. Both are rare. */
+ *          of this user; the others tables of all connections. All are rare. */
 #ifndef SANDBOX_SOCKLOOK_H
 #define SANDBOX_SOCKLOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,6 +23,8 @@ uint64_t socket_inode(const char *link);
 bool socket_held(uint64_t inode, struct socket_holder *holder);
 /* TCP_ESTABLISHED and so on of netinet/tcp.h; 0: no connection of that socket is known. */
 int socket_tcp_state(uint64_t inode);
+/* Has any of them a port, or waits for one: TCP and UDP. What cannot be read says yes. */
+bool sockets_of_internet(const uint64_t *inodes, size_t n);
 
 struct socket_flags {
     bool nonblock, cloexec;

@@ -248,6 +248,10 @@ static void on_report(struct child *child, const struct shim_report *report, con
     case SHIM_CONFINED:
         on_confined(child, report, text);
         return;
+    case SHIM_HOLDS:
+        if (child->events && child->events->holds)
+            child->events->holds(child->ctx, report->a != 0);
+        return;
     }
 }
 
@@ -543,6 +547,16 @@ void child_terminate(struct child *child)
 void child_resume(struct child *child)
 {
     command(child, SHIM_RESUME);
+}
+
+void child_look(struct child *child)
+{
+    command(child, SHIM_LOOK);
+}
+
+void child_kill(struct child *child)
+{
+    command(child, SHIM_KILL);
 }
 
 int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e)

@@ -52,9 +52,12 @@ struct child_events {
     void (*writable)(void *ctx);
     /* The answer to child_confine(). why == NULL: it holds. May be NULL where that is not asked. */
     void (*confined)(void *ctx, const struct err *why);
+    /* The answer to child_look(). May be NULL where that is not asked. */
+    void (*holds)(void *ctx, bool any);
     /* It met a limit that does not end it, in a sentence; may be NULL. */
     void (*limited)(void *ctx, const char *text);
-    /* The last event: the child ended, or (how == NULL) it never ran, for this reason. */
+    /* The last event: the child ended, and its tree with it, or (how == NULL) it never ran, for
+     * this reason. */
     void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
 };
 
@@ -84,6 +87,8 @@ void spawner_reap(struct spawner *spawner);
 void child_interrupt(struct child *child);    /* SIGINT to its process group */
 void child_terminate(struct child *child);    /* SIGTERM to its process group */
 void child_resume(struct child *child);       /* SIGCONT to the whole tree */
+void child_look(struct child *child);         /* `holds` follows: see claims.h */
+void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
 
 /* Other settings for a child that has started behind a spec with settings: those of `spec`, which

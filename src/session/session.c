@@ -48,7 +48,9 @@ struct session {
     struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
     bool set_up;  /* config->setup has run in this kernel */
-    int retiring; /* kernels that are shutting down in the background */
+    int retiring; /* kernels that are shutting down in the background, */
+    int holding;  /* those of them that hold what the next one could miss */
+    bool ready;   /* the kernel is, and waits for these */
     /* about the running cell */
     const struct json *reply; /* during DONE */
     const struct err *why;    /* during LOST */
@@ -255,6 +257,14 @@ static const struct kernel_events kernel_events = {
     .ended = on_ended,
 };
 
+static void on_released(void *ctx)
+{
+    struct session *s = ctx;
+    s->holding--;
+    if (s->ready)
+        dispatch(s, READY);
+}
+
 static void on_gone(void *ctx)
 {
     struct session *s = ctx;
@@ -264,13 +274,15 @@ static void on_gone(void *ctx)
 
 static void retire_kernel(struct session *s)
 {
+    static const struct kernel_leave leave = {.released = on_released, .gone = on_gone};
     if (!s->kernel)
         return;
     struct kernel *kernel = s->kernel;
     s->kernel = NULL;
     loop_defer_stop(s->loop, &s->spare_ready);
     s->retiring++;
-    (void)kernel_retire(kernel, on_gone, s);
+    s->holding++;
+    (void)kernel_retire(kernel, &leave, s);
 }
 
 /* --- steps: what an event means in a state -------------------------------------------------- */
@@ -279,7 +291,7 @@ static void own_kernel(struct session *s)
 {
     lose_foreign(s); /* of the kernel before */
     s->state = STARTING;
-    s->used = s->set_up = false;
+    s->used = s->set_up = s->ready = false;
     if (s->config->metrics)
         s->config->metrics->kernels++;
     if (s->config->id)
@@ -377,9 +389,13 @@ static bool start_setup(struct session *s)
     return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, NULL) == 0;
 }
 
+/* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
 static void step_ready(struct session *s)
 {
     if (start_setup(s))
+        return;
+    s->ready = s->holding > 0;
+    if (s->ready)
         return;
     s->state = IDLE;
     record_kernel(s->events, "ready", "");
@@ -483,7 +499,7 @@ static enum cell_status lost_as(const struct session *s)
 
 static void step_replace(struct session *s)
 {
-    s->kernel = kernel_kill(s->kernel);
+    retire_kernel(s);
     s->state = DOWN;
     record_kernel(s->events, "replaced", "a cell ignored its interrupt");
     metrics_restart(s->config->metrics, RESTART_UNRESPONSIVE);

@@ -327,3 +327,39 @@ PY
         nothing_else()
 PY
 }
+
+@test "what a kernel held (a port, a lock, a child's port) is free for the first cell after a reset or exit()" {
+    drive <<'PY'
+HOLD = """
+import fcntl, os, socket, subprocess, sys
+lock = open('lock', 'w')
+fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+port = socket.create_server(('127.0.0.1', 9001))
+serve = "import socket; s = socket.create_server(('127.0.0.1', 9002)); print('up', flush=True); s.accept()"
+child = subprocess.Popen([sys.executable, '-c', serve], stdout=subprocess.PIPE, text=True, start_new_session=True)
+print('held', child.stdout.readline().strip() == 'up')"""
+for _ in range(15):
+    prints(HOLD, "held True")
+    time.sleep(0.25)                    # a spare kernel is ready
+    tool("reset")
+for _ in range(3):
+    last = cell(HOLD)
+    matches(last.rest + last.text, "held True")
+    time.sleep(0.25)
+    cell("exit()")
+PY
+}
+
+@test "a reset does not wait for the end of a kernel that holds nothing, and does for one that holds a file" {
+    drive <<'PY'
+        LINGER = "import os, threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); print(os.getpid())"
+        def lives_on():
+            pid = cell(LINGER).text             # until it is killed, 1.5 s after it was to end
+            time.sleep(0.5)                     # a spare kernel is ready
+            tool("reset")
+            return inside("sh", "-c", f"test -d /proc/{pid} && echo yes || echo no").strip()
+        equal(lives_on(), "yes")
+        prints("kept = open('kept', 'w')", "")
+        equal(lives_on(), "no")
+PY
+}

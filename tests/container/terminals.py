@@ -58,16 +58,16 @@ class Person:
 
 
 def run(*words: str, typed: str = "") -> str:
-    """What docker exec prints."""
+    """What docker exec prints. The errors of programs are only shown: they come in between."""
     done = subprocess.run(
         ["docker", "exec", *words],
         input=typed,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         timeout=4 * WAIT,
         check=False,
     )
+    print(done.stderr)
     return done.stdout
 
 

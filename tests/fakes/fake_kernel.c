@@ -14,7 +14,7 @@ struct kernel {
 };
 
 struct fake_kernel fake;
-static loop_fn held_gone;
+static const struct kernel_leave *held_leave;
 static void *held_ctx;
 
 int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
@@ -108,15 +108,16 @@ void kernel_resume(struct kernel *kernel)
     fake.resumes++;
 }
 
-struct kernel *kernel_retire(struct kernel *kernel, loop_fn gone, void *ctx)
+struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx)
 {
     fake.retires++;
     free_kernel(kernel);
     if (fake.hold_retired) {
-        held_gone = gone;
+        held_leave = leave;
         held_ctx = ctx;
     } else {
-        gone(ctx);
+        leave->released(ctx);
+        leave->gone(ctx);
     }
     return NULL;
 }
@@ -139,9 +140,14 @@ void fake_kernel_limited(const char *text)
     fake.current->events->limited(fake.current->ctx, text);
 }
 
+void fake_kernel_released(void)
+{
+    held_leave->released(held_ctx);
+}
+
 void fake_kernel_gone(void)
 {
-    held_gone(held_ctx);
+    held_leave->gone(held_ctx);
 }
 
 void fake_kernel_ready(void)

@@ -11,9 +11,9 @@ struct fake_kernel {
     int starts, interrupts, kills, retires, resumes; /* calls so far */
     bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
     bool finish_first;                               /* of the last kernel_rebind() */
-    bool hold_retired;            /* a retired kernel stays until fake_kernel_gone() */
-    char code[1024];              /* of the last cell */
-    char owner[80];               /* as kernel_set_owner() had it last */
+    bool hold_retired; /* a retired kernel stays: fake_kernel_released(), then fake_kernel_gone() */
+    char code[1024];   /* of the last cell */
+    char owner[80];    /* as kernel_set_owner() had it last */
     char settings[1024];          /* as kernel_confine() had them last */
     char started_with[1024];      /* the settings of the last start; "": none */
     struct sandbox_limits limits; /* of the last start */
@@ -34,6 +34,7 @@ void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);
 void fake_kernel_heartbeat(bool alive);
 void fake_kernel_limited(const char *text);
+void fake_kernel_released(void);
 void fake_kernel_gone(void);
 void fake_kernel_confined(int code, const char *why); /* the answer to it; NULL: they hold */
 

@@ -266,6 +266,37 @@ static void what_a_child_leaves_behind_ends_with_it(void)
     check_end(&st, 0);
 }
 
+static void the_end_is_told_when_all_have_gone(void)
+{
+    struct stage st = start_script("trap '' TERM INT HUP; setsid sleep 1000 & echo $!; exit 4");
+    char text[16] = "";
+    TEST_CHECK(started(&st) > 0);
+    TEST_CHECK(readable(st.output) && read(st.output, text, sizeof text - 1) > 0);
+    const pid_t left = (pid_t)strtol(text, NULL, 10);
+    TEST_CHECK(left > 0);
+    TEST_CHECK(reports(&st, SHIM_EXITED, 4, 0));
+    TEST_CHECK(kill(left, 0) < 0 && errno == ESRCH);
+    check_end(&st, 0);
+}
+
+static void it_says_whether_the_tree_holds_anything(void)
+{
+    static const char *const scripts[] = {"echo up; exec sleep 1000",
+                                          "sleep 1000 & echo up; exec sleep 1000",
+                                          "exec 3< /etc/passwd; echo up; exec sleep 1000"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct stage st = start_script(scripts[i]);
+        TEST_CASE(scripts[i]);
+        TEST_CHECK(started(&st) > 0);
+        TEST_CHECK(prints(&st, "up"));
+        order(&st, SHIM_LOOK);
+        TEST_CHECK(reports(&st, SHIM_HOLDS, i > 0, 0));
+        order(&st, SHIM_KILL);
+        TEST_CHECK(reports(&st, SHIM_EXITED, -1, SIGKILL));
+        check_end(&st, 0);
+    }
+}
+
 static void an_unknown_order_ends_the_tree(void)
 {
     struct stage st = start_script("exec sleep 1000");
@@ -442,6 +473,8 @@ TEST_LIST = {
     {"a_server_that_is_gone_ends_the_whole_tree", a_server_that_is_gone_ends_the_whole_tree},
     {"a_closed_sending_side_still_hears_the_end", a_closed_sending_side_still_hears_the_end},
     {"what_a_child_leaves_behind_ends_with_it", what_a_child_leaves_behind_ends_with_it},
+    {"the_end_is_told_when_all_have_gone", the_end_is_told_when_all_have_gone},
+    {"it_says_whether_the_tree_holds_anything", it_says_whether_the_tree_holds_anything},
     {"an_unknown_order_ends_the_tree", an_unknown_order_ends_the_tree},
     {"stray_signals_do_not_end_the_shim", stray_signals_do_not_end_the_shim},
     {"a_term_from_outside_becomes_a_kill", a_term_from_outside_becomes_a_kill},

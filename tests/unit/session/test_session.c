@@ -271,7 +271,7 @@ static void a_cell_that_ignores_the_interrupt_loses_its_kernel_and_is_told(void)
     pass(2);
     TEST_CHECK(end.count == 1 && end.status == CELL_TIMEOUT && end.kernel_replaced);
     TEST_CHECK(strstr(end.reason, "ignored the interrupt") != NULL);
-    TEST_CHECK(fake.kills == 1 && fake.starts == 2);
+    TEST_CHECK(fake.retires == 1 && fake.starts == 2);
     (void)run("next", &next);
     fake_kernel_ready();
     turn();
@@ -574,6 +574,62 @@ static void a_spare_kernel_serves_a_reset_at_once_and_is_replaced_later(void)
     close_pool_session();
 }
 
+static void the_next_kernel_waits_for_what_the_one_before_holds(void)
+{
+    struct err e = ERR_NONE;
+    struct cell *reset = NULL;
+    open_session();
+    fake_kernel_ready();
+    fake.hold_retired = true;
+    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
+    turn();
+    fake_kernel_ready();
+    turn();
+    bool ready = true;
+    (void)session_kernel(session, &ready);
+    TEST_CHECK(fake.retires == 1 && resets == 0 && !ready);
+    fake_kernel_released();
+    TEST_CHECK(resets == 1);
+    fake_kernel_gone();
+    TEST_CHECK(resets == 1);
+    close_session();
+}
+
+static void what_the_one_before_holds_is_free_before_the_next_kernel_is_ready(void)
+{
+    struct err e = ERR_NONE;
+    struct cell *reset = NULL;
+    open_session();
+    fake_kernel_ready();
+    fake.hold_retired = true;
+    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
+    turn();
+    fake_kernel_released();
+    fake_kernel_gone();
+    TEST_CHECK(resets == 0);
+    fake_kernel_ready();
+    TEST_CHECK(resets == 1);
+    close_session();
+}
+
+static void a_kernel_that_dies_while_it_waits_is_a_reset_that_fails(void)
+{
+    struct err e = ERR_NONE;
+    struct cell *reset = NULL;
+    open_session();
+    fake_kernel_ready();
+    fake.hold_retired = true;
+    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
+    turn();
+    fake_kernel_ready();
+    fake_kernel_dies("no reason", "");
+    TEST_CHECK(resets == 1 && reset_error.code != 0);
+    fake_kernel_released();
+    fake_kernel_gone();
+    TEST_CHECK(resets == 1);
+    close_session();
+}
+
 static void a_spare_that_is_not_ready_yet_is_waited_for(void)
 {
     struct err e = ERR_NONE;
@@ -675,7 +731,7 @@ static void the_grace_of_an_interrupt_goes_on_while_it_is_held(void)
     pass(999);
     TEST_CHECK(end.count == 0);
     pass(1);
-    TEST_CHECK(end.count == 1 && end.status == CELL_CANCELLED && fake.kills == 1);
+    TEST_CHECK(end.count == 1 && end.status == CELL_CANCELLED && fake.retires == 1);
     close_session();
 }
 
@@ -748,6 +804,9 @@ TEST_LIST = {
     T(closing_ends_what_takes_longer_than_its_grace),
     T(an_idle_session_closes_at_once),
     T(a_spare_kernel_serves_a_reset_at_once_and_is_replaced_later),
+    T(the_next_kernel_waits_for_what_the_one_before_holds),
+    T(what_the_one_before_holds_is_free_before_the_next_kernel_is_ready),
+    T(a_kernel_that_dies_while_it_waits_is_a_reset_that_fails),
     T(a_spare_that_is_not_ready_yet_is_waited_for),
     T(a_spare_that_dies_is_replaced_and_nobody_is_told),
     T(the_queue_has_an_end),

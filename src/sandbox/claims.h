@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/claims.h - whether what runs below this process holds anything that others could miss.
+ * Sees:    processes beside `main`; of main the files that it has open by a name (locks, text that
+ *          is not written yet) and its sockets of the internet (ports).
+ * Not:     Unix sockets, which kernels have many of; what main will do at its end.
+ * Caller:  as for proctree.h.
+ * Cost:    a scan of /proc, a readlink(2) for each descriptor of main, four tables of sockets.
+ * Source:  proc(5), proc_pid_fd(5), Documentation/networking/proc_net_tcp.rst. */
+#ifndef SANDBOX_CLAIMS_H
+#define SANDBOX_CLAIMS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* What cannot be looked at is a claim. */
+bool claims_any(pid_t main);
+
+#endif
