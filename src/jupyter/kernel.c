@@ -533,12 +533,16 @@ struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *l
         return free_kernel(kernel);
     drop_buf struct buf content = BUF_INIT(256);
     jupyter_put_shutdown(&content, false);
-    if (can_answer)
-        child_look(kernel->child);
     if (!can_answer || link_send(kernel->link, LINK_CONTROL, JUPYTER_SHUTDOWN_REQUEST,
                                  (struct slice){content.data, content.len}, NULL, NULL) < 0)
         child_kill(kernel->child);
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
     loop_timer_set(kernel->config->loop, &kernel->deadline, KERNEL_RETIRE_MS, on_retired, kernel);
     return NULL;
+}
+
+void kernel_look(struct kernel *kernel)
+{
+    if (kernel->child)
+        child_look(kernel->child);
 }

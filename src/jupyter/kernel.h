@@ -87,14 +87,19 @@ MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
 /* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
 void kernel_resume(struct kernel *kernel);
 
-/* Both take NULL and return NULL. `gone` is called once, maybe before kernel_retire() returns; and
- * `released` once before it: the processes hold nothing any more that another kernel could miss
- * (claims.h). */
 struct kernel_leave {
+    /* Its processes hold nothing any more that another kernel could miss (claims.h). */
     void (*released)(void *ctx);
     void (*gone)(void *ctx);
 };
+
+/* Both take NULL and return NULL. `released` and then `gone` are called once, maybe before
+ * kernel_retire() returns. */
 struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx);
 struct kernel *kernel_kill(struct kernel *kernel);
+
+/* Of one that is retiring, before it was released: somebody waits for that. Unasked it is told at
+ * the end only. */
+void kernel_look(struct kernel *kernel);
 
 #endif

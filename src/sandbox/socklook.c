@@ -12,7 +12,14 @@
 
 #include "base/alloc.h"
 
-enum { LINK_MAX_LEN = 64, PATH_LEN = 64, LINE_LEN = 512, STATE_COLUMN = 3, INODE_COLUMN = 9 };
+enum {
+    LINK_MAX_LEN = 64,
+    PATH_LEN = 64,
+    LINE_LEN = 512,
+    STATE_COLUMN = 3,
+    INODE_COLUMN = 9,
+    UNIX_INODE_COLUMN = 6,
+};
 
 uint64_t socket_inode(const char *link)
 {
@@ -114,31 +121,19 @@ int socket_tcp_state(uint64_t inode)
     return state ? state : state_in("/proc/self/net/tcp6", inode);
 }
 
-static bool any_in(const char *path, const uint64_t *inodes, size_t n)
+bool sockets_all_unix(const uint64_t *inodes, size_t n)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen("/proc/self/net/unix", "re");
     char line[LINE_LEN];
-    bool found = false;
-    while (file && !found && fgets(line, sizeof line, file)) {
-        const uint64_t inode = strtoull(column(line, INODE_COLUMN), NULL, 10);
-        for (size_t i = 0; i < n && !found; i++)
-            found = inodes[i] == inode;
+    size_t seen = 0;
+    while (file && seen < n && fgets(line, sizeof line, file)) {
+        const uint64_t inode = strtoull(column(line, UNIX_INODE_COLUMN), NULL, 10);
+        for (size_t i = 0; i < n; i++)
+            seen += inodes[i] == inode;
     }
     if (file)
         (void)fclose(file);
-    return found || (!file && errno != ENOENT); /* a machine without IPv6 has no such table */
-}
-
-bool sockets_of_internet(const uint64_t *inodes, size_t n)
-{
-    static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && !found; i++) {
-        char path[PATH_LEN];
-        (void)snprintf(path, sizeof path, "/proc/self/net/%s", tables[i]);
-        found = any_in(path, inodes, n);
-    }
-    return found;
+    return seen >= n;
 }
 
 int socket_flags(pid_t pid, int fd, struct socket_flags *ret)

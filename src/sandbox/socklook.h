@@ -3,7 +3,7 @@
  * sandbox/socklook.h - what /proc tells of a socket that we do not hold: who has it open, and the
  * state of its connection.
  * Cost:    socket_held() one link when nothing has changed, else all descriptors of all processes
- *          of this user; the others tables of all connections. All are rare. */
+ *          of this user; socket_tcp_state() a table of all connections. Both are rare. */
 #ifndef SANDBOX_SOCKLOOK_H
 #define SANDBOX_SOCKLOOK_H
 
@@ -23,8 +23,8 @@ uint64_t socket_inode(const char *link);
 bool socket_held(uint64_t inode, struct socket_holder *holder);
 /* TCP_ESTABLISHED and so on of netinet/tcp.h; 0: no connection of that socket is known. */
 int socket_tcp_state(uint64_t inode);
-/* Has any of them a port, or waits for one: TCP and UDP. What cannot be read says yes. */
-bool sockets_of_internet(const uint64_t *inodes, size_t n);
+/* Are they all Unix sockets? Their table is short; those of TCP take 2 ms. */
+bool sockets_all_unix(const uint64_t *inodes, size_t n);
 
 struct socket_flags {
     bool nonblock, cloexec;

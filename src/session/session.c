@@ -48,9 +48,9 @@ struct session {
     struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
     bool set_up;  /* config->setup has run in this kernel */
-    int retiring; /* kernels that are shutting down in the background, */
-    int holding;  /* those of them that hold what the next one could miss */
-    bool ready;   /* the kernel is, and waits for these */
+    int retiring; /* kernels that are shutting down in the background */
+    struct kernel *leaving; /* the last of them, while it may hold what the next one could miss, */
+    bool ready;             /* and the next one is ready and waits for it */
     /* about the running cell */
     const struct json *reply; /* during DONE */
     const struct err *why;    /* during LOST */
@@ -260,7 +260,7 @@ static const struct kernel_events kernel_events = {
 static void on_released(void *ctx)
 {
     struct session *s = ctx;
-    s->holding--;
+    s->leaving = NULL;
     if (s->ready)
         dispatch(s, READY);
 }
@@ -281,7 +281,7 @@ static void retire_kernel(struct session *s)
     s->kernel = NULL;
     loop_defer_stop(s->loop, &s->spare_ready);
     s->retiring++;
-    s->holding++;
+    s->leaving = kernel;
     (void)kernel_retire(kernel, &leave, s);
 }
 
@@ -394,9 +394,11 @@ static void step_ready(struct session *s)
 {
     if (start_setup(s))
         return;
-    s->ready = s->holding > 0;
-    if (s->ready)
+    s->ready = s->leaving != NULL;
+    if (s->ready) {
+        kernel_look(s->leaving);
         return;
+    }
     s->state = IDLE;
     record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */

@@ -122,6 +122,12 @@ struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *l
     return NULL;
 }
 
+void kernel_look(struct kernel *kernel)
+{
+    (void)kernel;
+    fake.looks++;
+}
+
 struct kernel *kernel_kill(struct kernel *kernel)
 {
     fake.kills += kernel != NULL;

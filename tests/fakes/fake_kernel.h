@@ -8,9 +8,9 @@
 #include "jupyter/kernel.h"
 
 struct fake_kernel {
-    int starts, interrupts, kills, retires, resumes; /* calls so far */
-    bool fail_start;                                 /* the next kernel_start() answers -ENOENT */
-    bool finish_first;                               /* of the last kernel_rebind() */
+    int starts, interrupts, kills, retires, looks, resumes; /* calls so far */
+    bool fail_start;   /* the next kernel_start() answers -ENOENT */
+    bool finish_first; /* of the last kernel_rebind() */
     bool hold_retired; /* a retired kernel stays: fake_kernel_released(), then fake_kernel_gone() */
     char code[1024];   /* of the last cell */
     char owner[80];    /* as kernel_set_owner() had it last */

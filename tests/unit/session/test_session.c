@@ -583,11 +583,11 @@ static void the_next_kernel_waits_for_what_the_one_before_holds(void)
     fake.hold_retired = true;
     TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
     turn();
+    TEST_CHECK(fake.looks == 0);
     fake_kernel_ready();
-    turn();
     bool ready = true;
     (void)session_kernel(session, &ready);
-    TEST_CHECK(fake.retires == 1 && resets == 0 && !ready);
+    TEST_CHECK(fake.retires == 1 && fake.looks == 1 && resets == 0 && !ready);
     fake_kernel_released();
     TEST_CHECK(resets == 1);
     fake_kernel_gone();
