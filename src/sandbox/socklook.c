@@ -127,7 +127,8 @@ bool sockets_all_unix(const uint64_t *inodes, size_t n)
     char line[LINE_LEN];
     size_t seen = 0;
     while (file && seen < n && fgets(line, sizeof line, file)) {
-        const uint64_t inode = strtoull(column(line, UNIX_INODE_COLUMN), NULL, 10);
+        char *end;
+        const uint64_t inode = strtoull(column(line, UNIX_INODE_COLUMN), &end, 10);
         for (size_t i = 0; i < n; i++)
             seen += inodes[i] == inode;
     }

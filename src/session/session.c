@@ -60,6 +60,7 @@ struct session {
     char notice[600];
     struct buf late;
     struct foreign foreign;
+    struct foreign_place place;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
     loop_fn watch;           /* another kernel is ready */
@@ -189,25 +190,16 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         collect(&cell->output, m, cell->events->text, cell->ctx);
 }
 
-static struct foreign_place place_of(const struct session *s)
-{
-    const struct session_config *c = s->config;
-    return (struct foreign_place){
-        .loop = s->loop, .audit = c->audit, .metrics = c->metrics, .session = c->id};
-}
-
 static void on_foreign(void *ctx, const struct jupyter_msg *m)
 {
     struct session *s = ctx;
-    const struct foreign_place place = place_of(s);
-    foreign_message(&s->foreign, &place, m);
+    foreign_message(&s->foreign, &s->place, m);
 }
 
 /* Its kernel is given up. */
 static void lose_foreign(struct session *s)
 {
-    const struct foreign_place place = place_of(s);
-    foreign_lost(&s->foreign, &place);
+    foreign_lost(&s->foreign, &s->place);
 }
 
 static void on_done(void *ctx, const struct json *reply)
@@ -304,19 +296,15 @@ static void start_kernel(struct session *s)
     bool ready = false;
     if (s->config->pool)
         s->kernel = pool_take(s->config->pool, &kernel_events, s, &ready);
-    if (s->kernel) {
-        own_kernel(s);
-        if (ready)
-            loop_defer(s->loop, &s->spare_ready, on_ready, s);
+    if (!s->kernel && kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) < 0) {
+        s->state = DOWN;
+        s->config->log(LOG_ERROR, e.msg);
+        refuse_all(s, &e);
         return;
     }
-    if (kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) == 0) {
-        own_kernel(s);
-        return;
-    }
-    s->state = DOWN;
-    s->config->log(LOG_ERROR, e.msg);
-    refuse_all(s, &e);
+    own_kernel(s);
+    if (ready)
+        loop_defer(s->loop, &s->spare_ready, on_ready, s);
 }
 
 static void step_start(struct session *s)
@@ -534,16 +522,14 @@ static void step_lost_idle(struct session *s)
 
 static void step_lost_running(struct session *s)
 {
-    bool interrupted = s->state == INTERRUPTED;
     struct err why = *s->why;
     struct cell_result result = {
-        .status = interrupted ? lost_as(s) : CELL_LOST,
+        .status = s->state == INTERRUPTED ? lost_as(s) : CELL_LOST,
         .reason = why.msg,
         .last_words = s->last_words,
         .kernel_replaced = true,
     };
-    struct cell *cell = take_first(s);
-    tell_finished(s, cell, &result);
+    tell_finished(s, take_first(s), &result);
     step_lost_idle(s);
 }
 
@@ -577,13 +563,14 @@ int session_open(const struct session_config *config, struct session **ret, stru
     s->loop = config->kernel.loop;
     s->late = BUF_INIT(SESSION_LATE_MAX);
     s->events = record_open(config);
+    s->place = (struct foreign_place){s->loop, config->audit, config->metrics, config->id, NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
     start_kernel(s);
     *ret = s;
     return 0;
 }
 
-static int enqueue(struct session *s, struct cell *cell, struct err *e)
+static int enqueue(struct session *s, struct cell *cell, struct cell **ret, struct err *e)
 {
     int r = 0;
     if (s->closing)
@@ -597,7 +584,7 @@ static int enqueue(struct session *s, struct cell *cell, struct err *e)
     struct cell **end = &s->queue;
     while (*end)
         end = &(*end)->next;
-    *end = cell;
+    *end = *ret = cell;
     s->queued++;
     look_for_work(s);
     return 0;
@@ -617,10 +604,7 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, request->max_chars,
                 s->config->output_file_limit);
-    int r = enqueue(s, cell, e);
-    if (r == 0)
-        *ret = cell;
-    return r;
+    return enqueue(s, cell, ret, e);
 }
 
 int session_reset(struct session *s, void (*done)(void *ctx, const struct err *why), void *ctx,
@@ -631,10 +615,7 @@ int session_reset(struct session *s, void (*done)(void *ctx, const struct err *w
     cell->reset_done = done;
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, 0, 0);
-    int r = enqueue(s, cell, e);
-    if (r == 0)
-        *ret = cell;
-    return r;
+    return enqueue(s, cell, ret, e);
 }
 
 static void ignore_result(void *ctx, const struct cell_result *result)

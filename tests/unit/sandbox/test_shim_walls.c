@@ -402,8 +402,8 @@ static void too_many_tasks_are_refused_and_told(void)
     struct told told = wait_for(&st, SHIM_LIMIT);
     TEST_CHECK(told.report.a == SHIM_LIMIT_TASKS);
     TEST_CHECK_(strstr(told.text, "6 tasks") != NULL, "%s", told.text);
-    char order = SHIM_KILL;
-    TEST_CHECK(send(st.control, &order, 1, MSG_NOSIGNAL) == 1);
+    char order = SHIM_KILL; /* a shell that cannot fork may have ended by now */
+    (void)send(st.control, &order, 1, MSG_NOSIGNAL);
     (void)read_output(&st);
     end(&st, 0);
 }
