@@ -115,7 +115,7 @@ class Soak:
         """What a thread prints between cells comes with a later cell, once."""
         n = self.next()
         delay = self.random.choice((0.0, 0.001, 0.01))
-        code = f"import threading; threading.Timer({delay}, print, ('late', {n})).start()"
+        code = f"import threading; threading.Timer({delay}, print, ('late {n}',)).start()"
         seen = self.box.runs(code).texts
 
         def look() -> bool:
