@@ -49,31 +49,29 @@ static void a_directory(void)
         _exit(1);
 }
 
-static void a_port_of(int family, int type)
+static void a_port_of(int type)
 {
-    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    const struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    const struct sockaddr *name =
-        family == AF_INET ? (const struct sockaddr *)&any : (const struct sockaddr *)&any6;
-    int fd = socket(family, type, 0);
-    if (bind(fd, name, family == AF_INET ? sizeof any : sizeof any6) < 0 ||
+    const struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, type, 0);
+    if (bind(fd, (const struct sockaddr *)&name, sizeof name) < 0 ||
         (type == SOCK_STREAM && listen(fd, 1) < 0))
         _exit(1);
 }
 
 static void a_port(void)
 {
-    a_port_of(AF_INET, SOCK_STREAM);
-}
-
-static void a_port_of_ipv6(void)
-{
-    a_port_of(AF_INET6, SOCK_STREAM);
+    a_port_of(SOCK_STREAM);
 }
 
 static void a_port_of_udp(void)
 {
-    a_port_of(AF_INET, SOCK_DGRAM);
+    a_port_of(SOCK_DGRAM);
+}
+
+static void a_socket_of_another_family(void)
+{
+    if (socket(AF_NETLINK, SOCK_RAW, 0) < 0)
+        _exit(1);
 }
 
 static void a_child(void)
@@ -111,8 +109,8 @@ static const struct {
     {"a file", a_file, true},
     {"a directory", a_directory, true},
     {"a port", a_port, true},
-    {"a port of IPv6", a_port_of_ipv6, true},
     {"a port of UDP", a_port_of_udp, true},
+    {"a socket of another family", a_socket_of_another_family, true},
     {"a child", a_child, true},
     {"an orphan", an_orphan, true},
     {"more sockets than are looked at", many_sockets, true},
