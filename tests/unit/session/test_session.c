@@ -574,7 +574,7 @@ static void a_spare_kernel_serves_a_reset_at_once_and_is_replaced_later(void)
     close_pool_session();
 }
 
-static void the_next_kernel_waits_for_what_the_one_before_holds(void)
+static void open_session_whose_reset_waits(void)
 {
     struct err e = ERR_NONE;
     struct cell *reset = NULL;
@@ -583,6 +583,11 @@ static void the_next_kernel_waits_for_what_the_one_before_holds(void)
     fake.hold_retired = true;
     TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
     turn();
+}
+
+static void the_next_kernel_waits_for_what_the_one_before_holds(void)
+{
+    open_session_whose_reset_waits();
     TEST_CHECK(fake.looks == 0);
     fake_kernel_ready();
     bool ready = true;
@@ -597,13 +602,7 @@ static void the_next_kernel_waits_for_what_the_one_before_holds(void)
 
 static void a_kernel_that_dies_while_it_waits_is_a_reset_that_fails(void)
 {
-    struct err e = ERR_NONE;
-    struct cell *reset = NULL;
-    open_session();
-    fake_kernel_ready();
-    fake.hold_retired = true;
-    TEST_ASSERT(session_reset(session, on_reset, NULL, &reset, &e) == 0);
-    turn();
+    open_session_whose_reset_waits();
     fake_kernel_ready();
     fake_kernel_dies("no reason", "");
     TEST_CHECK(resets == 1 && reset_error.code != 0);
