@@ -147,6 +147,28 @@ def test_an_interrupt_ends_a_cell(kernel: Kernel, code: str) -> None:
     assert kernel.run("print(state)").text == "kept\n"
 
 
+def test_an_interrupt_that_does_not_reach_a_system_call_ends_the_cell(kernel: Kernel) -> None:
+    code = """
+import signal, threading, time
+def receive():
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+threading.Timer(0.2, receive).start()
+time.sleep(30)"""
+    began = time.monotonic()
+    assert kernel.run(code).reply["ename"] == "KeyboardInterrupt"
+    assert time.monotonic() - began < 2
+
+
+def test_a_wait_after_an_interrupted_cell_is_left_alone(kernel: Kernel) -> None:
+    """The wake-ups of an interrupt end with its cell: C code may give up a call that is cut."""
+    ident = kernel.start("import time; time.sleep(30)")
+    time.sleep(0.3)
+    kernel.interrupt()
+    kernel.finish(ident)
+    code = "import ctypes; ctypes.CDLL(None, use_errno=True).usleep(1_500_000)"
+    assert kernel.run(code).value == "0"
+
+
 def test_interrupts_at_any_moment_leave_a_reply_and_a_kernel(fresh: Kernel) -> None:
     codes = ["print(1)", "1 + 1", "import asyncio; await asyncio.sleep(0.001)", "!true"]
     for number in range(300):

@@ -5,7 +5,9 @@ raises KeyboardInterrupt there; if the cell waits in a top-level await, its task
 instead (CancelledError, as in ipykernel). Once the code has ended SIGINT is ignored again, so that
 nothing comes between a result and its reply. An interrupt that comes so early that the code has
 not begun still ends the cell with a reply; one that comes before the kernel has published
-``execute_input`` may be ignored.
+``execute_input`` may be ignored. One that comes when Python has looked for signals for the last
+time before a system call that waits, or that another thread has received, would be seen after the
+call only; so the main thread is woken again while the cell goes on.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from traitlets import Float
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.tracebacks import ending_outside
 
+_WAKE = signal.SIGURG  # ignored by default, so also where a cell takes its handler away
+_WAKE_AFTER = (0.01, 0.1, 1.0)  # seconds after the interrupt
 _KERNEL_CODE = tuple(module.__path__[0] + os.sep for module in (ipykernel, tornado, zmq))
 
 
@@ -51,6 +55,10 @@ def _in_callback(frame: FrameType | None) -> bool:
     return False
 
 
+def _end_system_call(signum: int, frame: FrameType | None) -> None:
+    """The handler of _WAKE: Python looks for other signals wherever one has been handled."""
+
+
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
@@ -65,6 +73,7 @@ class Kernel(IPythonKernel):
     """One per process."""
 
     _execute_sleep = Float(0.0).tag(config=True)
+    _requests = 0  # that could be interrupted, up to now
 
     def start(self) -> None:
         """Begin to serve requests."""
@@ -154,6 +163,7 @@ class Kernel(IPythonKernel):
 
     def _allow_interrupts(self) -> None:
         if _in_main_thread():
+            self._requests += 1
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _ignore_interrupts(self) -> None:
@@ -161,14 +171,30 @@ class Kernel(IPythonKernel):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _wake_for_signals(self) -> None:
-        """Make a signal end the event loop's wait, so that what its handler asked for is done."""
-
-        def forget(reader: socket.socket, events: int) -> None:
-            reader.recv(4096)
-
+        """Make every signal end the main thread's wait: the event loop's, so that what its handler
+        asked for is done, and for an interrupt also one in a system call."""
         reader, writer = socket.socketpair()
         for end in (reader, writer):
             end.setblocking(False)
         self._signal_sockets = (reader, writer)
+        signal.signal(_WAKE, _end_system_call)
         signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-        self.io_loop.add_handler(reader, forget, self.io_loop.READ)
+        loop = self.control_thread.io_loop  # the main thread's does not run while a cell waits
+        loop.add_callback(loop.add_handler, reader, self._signal_came, loop.READ)
+
+    # What follows runs in the control thread.
+
+    def _signal_came(self, reader: socket.socket, events: int) -> None:
+        signals = reader.recv(4096)
+        self.io_loop.add_callback(lambda: None)
+        if signal.SIGINT in signals:
+            for seconds in _WAKE_AFTER:
+                self.control_thread.io_loop.call_later(seconds, self._wake_main, self._requests)
+
+    def _wake_main(self, request: int) -> None:
+        """End the system call in which the main thread waits, if it still serves `request`."""
+        serving = self._requests == request and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+        if serving and signal.getsignal(_WAKE) is _end_system_call:
+            ident = threading.main_thread().ident
+            assert ident is not None
+            signal.pthread_kill(ident, _WAKE)
