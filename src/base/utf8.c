@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-#include <string.h>
+#include "base/bytes8.h"
 
 static bool continuation(unsigned char c)
 {
@@ -39,12 +39,8 @@ size_t utf8_char(const char *text, size_t n, uint32_t *ret_codepoint)
 static size_t ascii_prefix(const char *s, size_t n)
 {
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t word;
-        memcpy(&word, s + i, 8);
-        if (word & 0x8080808080808080U)
-            break;
-    }
+    while (i + 8 <= n && !bytes8_not_ascii(bytes8_load(s + i)))
+        i += 8;
     while (i < n && (unsigned char)s[i] < 0x80)
         i++;
     return i;
@@ -72,9 +68,14 @@ bool utf8_valid(const char *s, size_t n)
 
 size_t utf8_count(const char *s, size_t n)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += !continuation((unsigned char)s[i]);
+    size_t count = n, i = 0;
+    for (; i + 8 <= n; i += 8) { /* continuations: the highest bit is set, the next one is not */
+        const uint64_t word = bytes8_load(s + i);
+        const uint64_t marks = word & ~word << 1 & BYTES8_HIGH;
+        count -= (size_t)((marks >> 7) * BYTES8_EACH >> 56);
+    }
+    for (; i < n; i++)
+        count -= continuation((unsigned char)s[i]);
     return count;
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/claims.h"
 
-#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "sandbox/fdtable.h"
 #include "sandbox/proctree.h"
 #include "sandbox/socklook.h"
 
-enum { LINK_MAX_LEN = 64, SOCKETS_MOST = 256 };
+enum { SOCKETS_MOST = 256 };
 
 struct look {
     pid_t main;
     bool others;
+    uint64_t inodes[SOCKETS_MOST];
+    size_t sockets;
 };
 
 static void count(void *ctx, pid_t pid)
@@ -34,38 +34,23 @@ static bool is_harmless(const char *link)
     return *link != '/';
 }
 
-/* Collects its sockets; true: something else, or what cannot be looked at, is a claim already. */
-static bool look_at(DIR *fds, uint64_t inodes[static SOCKETS_MOST], size_t *n)
+/* Collects its sockets; true: something else, or one socket too many, is a claim already. */
+static bool is_claim(void *ctx, const struct fdtable_entry *entry)
 {
-    const struct dirent *entry;
-    while ((entry = readdir(fds))) {
-        char link[LINK_MAX_LEN];
-        ssize_t len = readlinkat(dirfd(fds), entry->d_name, link, sizeof link - 1);
-        if (len <= 0)
-            continue;
-        link[len] = '\0';
-        uint64_t inode = socket_inode(link);
-        if (!is_harmless(link) || (inode && *n == SOCKETS_MOST))
-            return true;
-        if (inode)
-            inodes[(*n)++] = inode;
-    }
+    struct look *look = ctx;
+    const uint64_t inode = socket_inode(entry->link);
+    if (!inode)
+        return !is_harmless(entry->link);
+    if (look->sockets == SOCKETS_MOST)
+        return true;
+    look->inodes[look->sockets++] = inode;
     return false;
 }
 
 bool claims_any(pid_t main)
 {
     struct look look = {.main = main};
-    uint64_t inodes[SOCKETS_MOST];
-    size_t n = 0;
-    char path[32];
     if (proctree_each(count, &look) < 0 || look.others)
         return true;
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)main);
-    DIR *fds = opendir(path);
-    if (!fds)
-        return true;
-    bool found = look_at(fds, inodes, &n);
-    (void)closedir(fds);
-    return found || !sockets_all_unix(inodes, n);
+    return fdtable_each(main, is_claim, &look) != 0 || !sockets_all_unix(look.inodes, look.sockets);
 }

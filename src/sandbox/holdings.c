@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/holdings.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -9,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "sandbox/fdtable.h"
 #include "sandbox/proctree.h"
 
-enum { TABLE_LEAST = 64, BLOCK = 512, LINK_MAX_LEN = 4096 };
+enum { TABLE_LEAST = 64, BLOCK = 512 };
 
 /* --- what was met already --------------------------------------------------------------------- */
 
@@ -77,37 +76,24 @@ static bool is_memory(int dir, const char *name)
     return statfs(path, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-static void look_at(struct holdings *h, int dir, const char *name)
+static bool look_at(void *ctx, const struct fdtable_entry *entry)
 {
-    char link[LINK_MAX_LEN];
+    struct holdings *h = ctx;
     struct stat st;
-    ssize_t n = readlinkat(dir, name, link, sizeof link - 1);
-    if (n <= 0)
-        return;
-    link[n] = '\0';
-    if (!is_candidate(link) || fstatat(dir, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
-        return;
-    const bool memory = is_memory(dir, name);
-    if ((!memory && st.st_nlink > 0) || !remember(h, st.st_dev, st.st_ino))
-        return;
-    *(memory ? &h->memory : &h->unnamed) += (uint64_t)st.st_blocks * BLOCK;
+    if (!is_candidate(entry->link) || fstatat(entry->dir, entry->name, &st, 0) < 0 ||
+        !S_ISREG(st.st_mode))
+        return false;
+    const bool memory = is_memory(entry->dir, entry->name);
+    if ((memory || st.st_nlink == 0) && remember(h, st.st_dev, st.st_ino))
+        *(memory ? &h->memory : &h->unnamed) += (uint64_t)st.st_blocks * BLOCK;
+    return false;
 }
 
 static void add(void *ctx, pid_t pid)
 {
     struct holdings *h = ctx;
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir) {
-        h->unseen |= errno == EACCES || errno == EPERM;
-        return;
-    }
-    const struct dirent *entry;
-    while ((entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            look_at(h, dirfd(dir), entry->d_name);
-    (void)closedir(dir);
+    const int r = fdtable_each(pid, look_at, h);
+    h->unseen |= r == -EACCES || r == -EPERM;
 }
 
 void holdings_take(struct holdings *ret)

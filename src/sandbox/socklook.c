@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "sandbox/fdtable.h"
 
 enum {
     LINK_MAX_LEN = 64,
@@ -31,10 +32,10 @@ uint64_t socket_inode(const char *link)
     return *end == ']' ? inode : 0;
 }
 
-static bool leads_to(int dir, const char *name, uint64_t inode)
+static bool leads_to(const char *path, uint64_t inode)
 {
     char link[LINK_MAX_LEN];
-    ssize_t n = readlinkat(dir, name, link, sizeof link - 1);
+    ssize_t n = readlink(path, link, sizeof link - 1);
     if (n <= 0)
         return false;
     link[n] = '\0';
@@ -51,39 +52,37 @@ static int number_of(const char *name)
     return *end == '\0' && number <= INT32_MAX ? (int)number : -1;
 }
 
-static bool find_in_process(pid_t pid, uint64_t inode, struct socket_holder *holder)
+struct hunt {
+    uint64_t inode;
+    struct socket_holder *holder;
+};
+
+static bool is_hunted(void *ctx, const struct fdtable_entry *entry)
 {
-    char path[PATH_LEN];
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir)
+    const struct hunt *hunt = ctx;
+    if (socket_inode(entry->link) != hunt->inode)
         return false;
-    bool found = false;
-    const struct dirent *entry;
-    while (!found && (entry = readdir(dir)) != NULL) {
-        int fd = number_of(entry->d_name);
-        found = fd >= 0 && leads_to(dirfd(dir), entry->d_name, inode);
-        if (found)
-            *holder = (struct socket_holder){.pid = pid, .fd = fd};
-    }
-    (void)closedir(dir);
-    return found;
+    hunt->holder->fd = entry->fd;
+    return true;
 }
 
 bool socket_held(uint64_t inode, struct socket_holder *holder)
 {
     char path[PATH_LEN];
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holder->pid, holder->fd);
-    if (holder->pid > 0 && leads_to(AT_FDCWD, path, inode))
+    if (holder->pid > 0 && leads_to(path, inode))
         return true;
     DIR *proc = opendir("/proc");
     if (!proc)
         return true; /* nothing is known: nothing is given up */
+    struct hunt hunt = {.inode = inode, .holder = holder};
     bool found = false;
     const struct dirent *entry;
     while (!found && (entry = readdir(proc)) != NULL) {
-        pid_t pid = number_of(entry->d_name);
-        found = pid > 0 && pid != getpid() && find_in_process(pid, inode, holder);
+        const pid_t pid = number_of(entry->d_name);
+        found = pid > 0 && pid != getpid() && fdtable_each(pid, is_hunted, &hunt) > 0;
+        if (found)
+            holder->pid = pid;
     }
     (void)closedir(proc);
     return found;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bytes8.h"
 #include "base/utf8.h"
 
 enum { ESCAPE_MAX = 64, PEN_MAX = 512, CHARACTER_MAX = 4 };
@@ -334,9 +335,16 @@ static size_t feed_one(struct screen *s, const char *text, size_t n)
 
 /* --- text without control ------------------------------------------------------------------- */
 
+static bool has_control(uint64_t word)
+{
+    return (bytes8_equal(word, '\r') | bytes8_equal(word, '\b') | bytes8_equal(word, '\033')) != 0;
+}
+
 static size_t plain_length(const char *text, size_t n)
 {
     size_t i = 0;
+    while (i + 8 <= n && !has_control(bytes8_load(text + i)))
+        i += 8;
     while (i < n && text[i] != '\r' && text[i] != '\b' && text[i] != '\033')
         i++;
     return i;

@@ -357,9 +357,9 @@ PY
             pid = cell(LINGER).text             # until it is killed, 1.5 s after it was to end
             time.sleep(0.5)                     # a spare kernel is ready
             tool("reset")
-            return inside("sh", "-c", f"test -d /proc/{pid} && echo yes || echo no").strip()
-        equal(lives_on(), "yes")
+            return cell(f"import os; os.path.exists('/proc/{pid}')").text
+        equal(lives_on(), "True")
         prints("kept = open('kept', 'w')", "")
-        equal(lives_on(), "no")
+        equal(lives_on(), "False")
 PY
 }

@@ -341,7 +341,7 @@ async def test_output_is_reported_as_progress_while_the_cell_runs(session: Clien
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((time.monotonic(), progress, message or ""))
 
-    code = "import time\nfor n in range(3):\n    print('step', n)\n    time.sleep(0.5)"
+    code = "import time\nfor n in range(3):\n    print('step', n)\n    time.sleep(1)"
     result = await session.call_tool(
         "execute_ipython_cell", {"code": code}, progress_callback=on_progress
     )

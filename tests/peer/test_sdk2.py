@@ -89,7 +89,7 @@ async def test_progress_carries_the_output(client: Client) -> None:
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((time.monotonic(), progress, message or ""))
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(0.4)"
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(1)"
     result = await client.call_tool(
         "execute_ipython_cell", {"code": code}, progress_callback=on_progress
     )
@@ -104,7 +104,7 @@ async def test_a_call_given_up_is_cancelled(client: Client) -> None:
     await cell(client, "x = 'through the cancel'; import time; ended = None")
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
     with raises(MCPError):
-        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=0.5)
+        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=2)
     start = time.monotonic()
     assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
     assert time.monotonic() - start < 5
@@ -113,7 +113,7 @@ async def test_a_call_given_up_is_cancelled(client: Client) -> None:
 async def test_a_cancelled_task_cancels_its_call(client: Client) -> None:
     await cell(client, "import time; ended = None")
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
-    with anyio.move_on_after(0.5):
+    with anyio.move_on_after(2):
         await client.call_tool("execute_ipython_cell", {"code": code})
     start = time.monotonic()
     assert await cell(client, "ended") == "'interrupted'"

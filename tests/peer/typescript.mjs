@@ -42,19 +42,19 @@ seen.long = (await cell(`print('${long}')`, { max_output_chars: 3000000 })).cont
 seen.progress = [];
 const start = performance.now();
 const onprogress = (progress) => seen.progress.push({ ...progress, at: seconds(start) });
-const steps = 'import time\nfor n in range(3):\n    print("step", n)\n    time.sleep(0.3)';
+const steps = 'import time\nfor n in range(3):\n    print("step", n)\n    time.sleep(1)';
 seen.progressResult = await cell(steps, {}, { onprogress });
 seen.progressEnd = seconds(start);
 
 const endless = 'ended = None\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = "interrupted"';
 const abort = new AbortController();
-setTimeout(() => abort.abort(), 500);
+setTimeout(() => abort.abort(), 2000);
 seen.aborted = await attempt(cell(endless, {}, { signal: abort.signal }));
 const afterAbort = performance.now();
 seen.afterAbort = await cell('(x, ended)');
 seen.afterAbortSeconds = seconds(afterAbort);
 
-seen.gaveUp = await attempt(cell(endless, {}, { timeout: 500 }));
+seen.gaveUp = await attempt(cell(endless, {}, { timeout: 2000 }));
 seen.afterGaveUp = await cell('(x, ended)');
 
 seen.parallel = (await Promise.all([...Array(20).keys()].map((n) => cell(`print(${n})`)))).map((r) => r.content[0].text);

@@ -109,6 +109,13 @@ static void strings_arrive_whole(void)
         drop_json struct json *j = parse(cases[i].json, cases[i].len, cases[i].mode, &e);
         const char *text = json_text(j);
         TEST_CHECK_(text && strcmp(text, cases[i].text) == 0, "%s %s", e.msg, text ? text : "");
+        drop_buf struct buf b = BUF_INIT(1 << 16);
+        (void)buf_addf(&b, "{\"long\": \"%05000d\", \"text\": ", 0);
+        (void)buf_add(&b, cases[i].json, cases[i].len);
+        (void)buf_add(&b, "}", 1);
+        drop_json struct json *object = parse(buf_text(&b), b.len, cases[i].mode, &e);
+        text = json_text(json_get(object, "text"));
+        TEST_CHECK_(text && strcmp(text, cases[i].text) == 0, "%s %s", e.msg, text ? text : "");
     }
 }
 

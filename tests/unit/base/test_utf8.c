@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #define BYTES(literal) literal, sizeof(literal) - 1
@@ -80,6 +82,12 @@ static void characters_are_counted_also_in_the_c0_80_form(void)
     static const size_t offsets[] = {0, 1, 3, 6, 10, 12, 13, 13};
     TEST_CHECK(utf8_count(text, n) == 6);
     TEST_CHECK(utf8_count("", 0) == 0);
+    drop_buf struct buf many = BUF_INIT(1 << 16);
+    for (size_t i = 1; i <= 40; i++) { /* at each place of a word */
+        (void)buf_add(&many, "x", 1);
+        (void)buf_add(&many, text, n);
+        TEST_CHECK(utf8_count(buf_text(&many), many.len) == 7 * i);
+    }
     for (size_t i = 0; i < 8; i++)
         TEST_CHECK_(utf8_offset(text, n, i) == offsets[i], "%zu", i);
     TEST_CHECK(utf8_offset(text, n, 1000) == n);

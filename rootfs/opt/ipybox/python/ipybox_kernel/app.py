@@ -20,6 +20,7 @@ from traitlets.config import Config
 from ipybox_kernel import shell_approval
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
+from ipybox_kernel.sockets import Socket
 
 SEND_SECONDS = 0.03
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
@@ -144,6 +145,12 @@ class App(IPKernelApp):
             self.load_connection_file()
         except Exception as error:
             sys.exit(f"connection file {self.connection_file!r}: {error!r}")
+
+    def init_control(self, context: zmq.Context[Any]) -> None:
+        """Open the control channel. All sockets from here on, those between threads among them,
+        are our own; the shell's is there already."""
+        context._socket_class = Socket
+        super().init_control(context)
 
     def init_iopub(self, context: zmq.Context[Any]) -> None:
         """Open the IOPub channel; a reader that is slow slows the kernel down and misses nothing.

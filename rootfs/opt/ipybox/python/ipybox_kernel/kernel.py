@@ -29,6 +29,7 @@ from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 from traitlets import Float
 
+from ipybox_kernel.once import Cell
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.tracebacks import ending_outside
 
@@ -74,6 +75,10 @@ class Kernel(IPythonKernel):
 
     _execute_sleep = Float(0.0).tag(config=True)
     _requests = 0  # that could be interrupted, up to now
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._cell = Cell(self.shell)
 
     def start(self) -> None:
         """Begin to serve requests."""
@@ -135,6 +140,7 @@ class Kernel(IPythonKernel):
         finally:
             self._ignore_interrupts()
             publisher.wait_in_flush = False
+            self._cell.forget()
 
     @contextmanager
     def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:

@@ -1,0 +1,59 @@
+"""What ipykernel and IPython would both do with the text of a cell, done once.
+
+ipykernel transforms and compiles a cell to learn whether it awaits something; for one that does
+not, IPython transforms and compiles it again for the same reason. Both are a function of the text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+class Cell:
+    """One per shell, made before its first cell. Threads may run cells side by side: what was
+    learnt of one text is right for an equal one."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._transform = shell.transform_cell
+        self._should_run_async = shell.should_run_async
+        shell.transform_cell = self.transform
+        shell.should_run_async = self.should_run_async
+        run_cell = type(shell).run_cell_async
+        run_cell.__signature__ = inspect.signature(run_cell)  # asked for by ipykernel, each time
+        self.forget()
+
+    def forget(self) -> None:
+        """A cell has ended: a later one may have the same text and mean something else."""
+        self._transformed: tuple[str, str] | None = None
+        self._awaits: tuple[tuple[object, ...], bool] | None = None
+
+    def transform(self, raw_cell: str) -> str:
+        """IPython's syntax as Python's."""
+        known, self._transformed = self._transformed, None
+        if known is not None and known[0] == raw_cell:
+            return known[1]
+        transformed: str = self._transform(raw_cell)
+        self._transformed = raw_cell, transformed
+        return transformed
+
+    def should_run_async(
+        self,
+        raw_cell: str,
+        *,
+        transformed_cell: str | None = None,
+        preprocessing_exc_tuple: object = None,
+    ) -> bool:
+        """Whether it has a top-level await."""
+        asked = (transformed_cell, preprocessing_exc_tuple, self._shell.autoawait)
+        known, self._awaits = self._awaits, None
+        if known is not None and known[0] == asked:
+            return known[1]
+        awaits: bool = self._should_run_async(
+            raw_cell,
+            transformed_cell=transformed_cell,
+            preprocessing_exc_tuple=preprocessing_exc_tuple,
+        )
+        self._awaits = asked, awaits
+        return awaits
