@@ -214,6 +214,22 @@ await answer"""
     assert kernel.run("answer.result()").value == "1"
 
 
+def test_an_interrupt_lets_the_loop_tell_that_a_task_has_ended(kernel: Kernel) -> None:
+    code = """
+import asyncio, os, signal
+loop, cell = asyncio.get_running_loop(), asyncio.current_task()
+stock = loop.call_soon
+def call_soon(*args, **more):
+    if cell.done():
+        loop.call_soon = stock
+        os.kill(os.getpid(), signal.SIGINT)
+    return stock(*args, **more)
+loop.call_soon = call_soon
+await asyncio.sleep(0)"""
+    assert kernel.finish(kernel.start(code), seconds=10).status == "ok"
+    assert kernel.run("loop.call_soon is stock").value == "True"  # it did happen
+
+
 def test_an_interrupt_between_cells_is_ignored(kernel: Kernel) -> None:
     kernel.interrupt()
     assert kernel.run("print('alive')").text == "alive\n"

@@ -56,6 +56,15 @@ def _in_callback(frame: FrameType | None) -> bool:
     return False
 
 
+def _in_task(task: asyncio.Task[Any], frame: FrameType | None) -> bool:
+    """Whether `frame` runs the code of `task`, and not what the event loop does for it around."""
+    coroutine = task.get_coro()
+    whole = getattr(coroutine, "cr_frame", None)
+    while frame is not None and frame is not whole:
+        frame = frame.f_back
+    return frame is not None
+
+
 def _end_system_call(signum: int, frame: FrameType | None) -> None:
     """The handler of _WAKE: Python looks for other signals wherever one has been handled."""
 
@@ -152,14 +161,17 @@ class Kernel(IPythonKernel):
 
         def interrupt(signum: int, frame: FrameType | None) -> None:
             running = asyncio.current_task(loop)
-            if running is future:
+            in_code = (
+                running is not None and not _is_of_kernel(running) and _in_task(running, frame)
+            )
+            if in_code and running is future:
                 raise ending_outside(KeyboardInterrupt())
-            if running is None and _in_callback(frame):
-                loop.call_soon(future.cancel)  # it may be about to answer what the cell awaits
-            elif running is None or _is_of_kernel(running):
-                future.cancel()
-            else:  # a task that the user has made
+            if in_code:  # of a task that the user has made
                 raise ending_outside(asyncio.CancelledError())
+            if _in_callback(frame):  # it may be about to answer what somebody awaits
+                loop.call_soon(future.cancel)
+            else:
+                future.cancel()
 
         before = signal.signal(signal.SIGINT, interrupt)
         try:

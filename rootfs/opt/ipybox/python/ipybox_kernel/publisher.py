@@ -136,7 +136,9 @@ class Publisher(IOPubThread):
         self._call(f)
 
     def stop(self) -> None:
-        """Send what is left, then end the thread."""
+        """Send what is left, then end the thread. Neither is a forked child's to do."""
+        if self._in_child:
+            return
         self.wait_in_flush = True
         self.flush_text()
         super().stop()

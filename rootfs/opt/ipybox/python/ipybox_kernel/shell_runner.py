@@ -324,13 +324,13 @@ class _Runner:
 
     def _finish(self, command: _Command, **answer: Any) -> None:
         self.selector.unregister(command.socket)
-        self.commands.discard(command)
         if answer:
             command.answer(**answer)
         elif command.question and command.process is None:
             with contextlib.suppress(OSError):
                 self.server.send(self.server.wire.cancel(command.question))
         command.close()
+        self.commands.discard(command)  # the last: a SIGTERM in between kills what is still there
 
 
 def prctl_name(name: bytes) -> None:
