@@ -5,25 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hexdigit.h"
+
 enum { REF_HOPS = 32, ANCHOR_DEPTH = 16, LARGE = 32 };
 
 /* --- references ------------------------------------------------------------------------------ */
-
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
 
 /* One token of a pointer in a fragment: %XX, then ~1 and ~0 (RFC 6901, section 6). */
 static char *token(struct arena *a, const char *from, size_t n)
 {
     char *text = arena_text(a, from, n), *to = text;
     for (const char *s = text; *s; s++) {
-        if (s[0] == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0 && (hex(s[1]) || hex(s[2]))) {
-            *to++ = (char)(hex(s[1]) * 16 + hex(s[2]));
+        const int high = s[0] == '%' ? hexdigit(s[1]) : -1, low = high >= 0 ? hexdigit(s[2]) : -1;
+        if (low >= 0 && (high || low)) {
+            *to++ = (char)(high * 16 + low);
             s += 2;
         } else {
             *to++ = *s;

@@ -36,22 +36,6 @@ struct prepare {
     size_t values;
 };
 
-static int hex4(const char *s)
-{
-    int value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = s[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 static bool is_high(int unit)
 {
     return unit >= 0xD800 && unit < 0xDC00;
@@ -94,7 +78,9 @@ static bool is_special(uint64_t word)
             bytes8_equal(word, '\\')) != 0;
 }
 
-/* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. */
+/* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. It
+ * ends before what is not ASCII, as jsonstr.c's does not: looked at again after each wrong byte, a
+ * longer piece would take the square of the time. */
 static size_t plain_length(const struct prepare *p)
 {
     const char *s = p->src;
@@ -112,12 +98,12 @@ static int prepare_unicode_escape(struct prepare *p, struct err *e)
 {
     const char *s = p->src;
     size_t n = (size_t)(p->end - s);
-    int unit = n >= 6 ? hex4(s + 2) : -1;
+    int unit = n >= 6 ? jsonstr_hex4(s + 2) : -1;
     if (unit < 0)
         return err_set(e, -EBADMSG, "\\u without four digits");
     if (unit == 0)
         replace(p, 6, "\xC0\x80");
-    else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(hex4(s + 8)))
+    else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(jsonstr_hex4(s + 8)))
         copy(p, 12);
     else if (is_high(unit) || is_low(unit))
         replace(p, 6, "\\ufffd");

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes8.h"
+#include "base/hexdigit.h"
 #include "base/utf8.h"
 
 static bool is_special(uint64_t word)
@@ -36,24 +37,16 @@ static const char *find_end(const char *s, const char *end)
     return NULL;
 }
 
-static int digit(char c)
+int jsonstr_hex4(const char *s)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* 0: not one that is simple. */
-static uint32_t code_point(const char *s, const char *end)
-{
-    uint32_t point = 0;
-    for (int i = 0; i < 4; i++, s++) {
-        if (s >= end || digit(*s) < 0)
-            return 0;
-        point = point << 4 | (uint32_t)digit(*s);
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        const int digit = hexdigit(s[i]);
+        if (digit < 0)
+            return -1;
+        value = value << 4 | digit;
     }
-    return point >= 0xD800 && point < 0xE000 ? 0 : point;
+    return value;
 }
 
 /* What the escape at s stands for is written to `out`, *ret_n bytes. Returns its own length; 0: it
@@ -68,9 +61,11 @@ static size_t unescape(char out[4], size_t *ret_n, const char *s, const char *en
         *ret_n = 1;
         return 2;
     }
-    const uint32_t point = letter == 'u' ? code_point(s + 2, end) : 0;
-    *ret_n = point > 0 ? utf8_put(out, point) : 0;
-    return point > 0 ? 6 : 0;
+    const int point = letter == 'u' && end - s >= 6 ? jsonstr_hex4(s + 2) : -1;
+    if (point <= 0 || (point >= 0xD800 && point < 0xE000))
+        return 0;
+    *ret_n = utf8_put(out, (uint32_t)point);
+    return 6;
 }
 
 /* To `text`, which has room. False: an escape is not simple. */

@@ -2,7 +2,7 @@
  *
  * base/jsonstr.h - a JSON string whose text is what most strings are, however long, in two quick
  * passes (RFC 8259 section 7).
- * Caller:  json.c, for texts that are strings for the most part. */
+ * Caller:  json.c. */
 #ifndef BASE_JSONSTR_H
 #define BASE_JSONSTR_H
 
@@ -11,5 +11,8 @@
  * parser must look at: bytes that are not UTF-8, raw control characters, the escape of a NUL or of
  * a surrogate, or one that is none. */
 char *jsonstr_take(const char **at, const char *end);
+
+/* What four digits say, all of which can be read; -1: they are not hexadecimal. */
+int jsonstr_hex4(const char *s);
 
 #endif

@@ -5,17 +5,10 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/hexdigit.h"
 #include "base/utf8.h"
 
 /* --- target ----------------------------------------------------------------------------------- */
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 32);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* In place: what is decoded is never longer. */
 static int decode(char *text, size_t n, struct err *e)
@@ -24,8 +17,8 @@ static int decode(char *text, size_t n, struct err *e)
     for (size_t i = 0; i < n; i++, to++) {
         int c = (unsigned char)text[i];
         if (c == '%') {
-            int high = i + 2 < n ? digit(text[i + 1]) : -1;
-            int low = high >= 0 ? digit(text[i + 2]) : -1;
+            int high = i + 2 < n ? hexdigit(text[i + 1]) : -1;
+            int low = high >= 0 ? hexdigit(text[i + 2]) : -1;
             if (low < 0)
                 return err_set(e, -EINVAL, "the path has a %% that is no escape");
             c = high << 4 | low;

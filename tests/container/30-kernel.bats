@@ -357,8 +357,8 @@ PY
             pid = cell(LINGER).text             # until it is killed, 1.5 s after it was to end
             time.sleep(0.5)                     # a spare kernel is ready
             tool("reset")
-            return cell(f"import os, time\nfor _ in range(50):\n    if os.path.exists('/proc/{pid}'): time.sleep(0.01)\n"
-                        f"os.path.exists('/proc/{pid}')").text  # one that is gone may yet be reaped
+            code = f"import os, time\nthere = lambda: os.path.exists('/proc/{pid}')\n"  # to be reaped, maybe
+            return cell(code + "for _ in range(50): there() and time.sleep(0.01)\nthere()").text
         equal(lives_on(), "True")
         prints("kept = open('kept', 'w')", "")
         equal(lives_on(), "False")

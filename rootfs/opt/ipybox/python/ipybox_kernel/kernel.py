@@ -58,8 +58,7 @@ def _in_callback(frame: FrameType | None) -> bool:
 
 def _in_task(task: asyncio.Task[Any], frame: FrameType | None) -> bool:
     """Whether `frame` runs the code of `task`, and not what the event loop does for it around."""
-    coroutine = task.get_coro()
-    whole = getattr(coroutine, "cr_frame", None)
+    whole = getattr(task.get_coro(), "cr_frame", None)
     while frame is not None and frame is not whole:
         frame = frame.f_back
     return frame is not None

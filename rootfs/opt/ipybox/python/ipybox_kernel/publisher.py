@@ -102,7 +102,7 @@ class Publisher(IOPubThread):
             last.buffer.write(text)
             self._put += len(text)
             if not self._ticking:
-                self._ticking = self._call(self._start_ticking)
+                self._ticking = self.schedule(self._start_ticking)
             elif unsent >= CHUNK:
                 self._tell()
 
@@ -131,9 +131,16 @@ class Publisher(IOPubThread):
             self._last = None
             self._tell()
 
-    def schedule(self, f: Callable[[], object]) -> None:
-        """Have `f` called in the thread; here and now once that has ended."""
-        self._call(f)
+    def schedule(self, f: Callable[[], object]) -> bool:
+        """Have `f` called in the thread. False: that has ended, and `f` was called here."""
+        if self.thread.is_alive():
+            try:
+                self._loop.call_soon_threadsafe(f)
+                return True
+            except RuntimeError:  # the loop is closed
+                self.thread.join()
+        f()
+        return False
 
     def stop(self) -> None:
         """Send what is left, then end the thread. Neither is a forked child's to do."""
@@ -150,21 +157,10 @@ class Publisher(IOPubThread):
     def _become_child(self) -> None:
         self._in_child = True
 
-    def _call(self, f: Callable[[], object]) -> bool:
-        """Whether the thread will call `f`; if it has ended, `f` was called here."""
-        if self.thread.is_alive():
-            try:
-                self._loop.call_soon_threadsafe(f)
-                return True
-            except RuntimeError:  # the loop is closed
-                self.thread.join()
-        f()
-        return False
-
     def _tell(self) -> None:
         """Have all sent, unless that is to come. Lock held. Counted afterwards: an interrupt in
         between, or a signal handler that prints, leaves a call too many and never one too few."""
-        if self._coming < 1 and self._call(self._send_as_told):
+        if self._coming < 1 and self.schedule(self._send_as_told):
             self._coming += 1
 
     def _wait(self, ready: Callable[[], bool]) -> None:
