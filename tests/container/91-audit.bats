@@ -20,7 +20,7 @@ PY
         inside("sh", "-c", "cp -p /audit/log /audit/torn; truncate -s -20 /audit/torn")
 PY
     run_box -i -v "${log%/*}:/audit" -- bash -c '
-        ipybox audit verify /audit/log || echo bad
+        ipybox audit verify /audit/log || echo "not whole"
         python3 - /audit/log <<"PY"
 import hashlib, json, sys
 last = "0" * 64
@@ -33,14 +33,14 @@ for n, line in enumerate(open(sys.argv[1], "rb"), 1):
 print("last", last)
 PY
         hash=$(tail -n 1 /audit/log | grep -o "[0-9a-f]\{64\}\"}" | tr -d "\"}")
-        ipybox audit verify /audit/log "$hash" || echo bad
+        ipybox audit verify /audit/log "$hash" || echo "not whole"
         head -n 5 /audit/log > /tmp/short; ipybox audit verify /tmp/short "$hash"; echo "cut off: $?"
         sed 4d /audit/log | ipybox audit verify -; echo "taken out: $?"
         sed "4s/\"ok\"/\"OK\"/" /audit/log | ipybox audit verify -; echo "changed: $?"
         ipybox audit verify /audit/torn; echo "torn: $?"
         grep -c -e hunter2 -e swordfish -e print /audit/log'
     assert_match "$output" "/audit/log: OK, [0-9]+ records, the last hash is [0-9a-f]{64}"
-    refute_match "$output" bad
+    refute_match "$output" "not whole"
     assert_match "$output" "start::
 session_created::
 cell::
