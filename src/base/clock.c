@@ -24,6 +24,13 @@ int64_t clock_of_process_ns(pid_t pid)
     return there ? in_ns(&used) : -1;
 }
 
+int64_t clock_of_thread_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return in_ns(&used);
+}
+
 int64_t clock_ms(void)
 {
     return clock_ns() / 1000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * base/clock.h - monotonic milliseconds and nanoseconds (CLOCK_MONOTONIC: stands still while the
- * machine sleeps, never jumps), and the processor time of a process. */
+ * machine sleeps, never jumps), and the processor time of a process and of the calling thread. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -13,5 +13,6 @@ int64_t clock_ns(void);
 
 /* Of all its threads, also those that have ended, in nanoseconds; -1: there is no such process. */
 int64_t clock_of_process_ns(pid_t pid);
+int64_t clock_of_thread_ns(void);
 
 #endif

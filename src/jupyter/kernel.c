@@ -14,8 +14,10 @@ enum {
     NUDGE_MS = 50, /* between kernel_info requests until iopub has spoken */
     LAST_WORDS = 8192,
     REPLY_LATE_MS = 3000, /* after the idle status: IPython can lose a reply to interrupts */
-    DRAIN_MS = 20,        /* of silence on iopub, then a dead kernel has nothing more to say */
+    DRAIN_MS = 200,       /* of silence on iopub, then a dead kernel has nothing more to say */
     DRAIN_MAX_MS = 2000,
+    KILL_MS =
+        3000, /* a process that does not end on SIGKILL sleeps in the system; it is left there */
     REQUEST_CODE_MAX = 64 << 20,
     PRIVATE_DIRS_MAX = 16,
 };
@@ -510,9 +512,17 @@ struct kernel *kernel_kill(struct kernel *kernel)
     return kernel ? free_kernel(kernel) : NULL;
 }
 
-static void on_retired(void *ctx)
+static void on_given_up(void *ctx)
 {
     (void)free_kernel(ctx);
+}
+
+/* What the kernel holds is free when its end is told, not when it is killed. */
+static void on_retired(void *ctx)
+{
+    struct kernel *kernel = ctx;
+    child_kill(kernel->child);
+    loop_timer_set(kernel->config->loop, &kernel->deadline, KILL_MS, on_given_up, kernel);
 }
 
 struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx)

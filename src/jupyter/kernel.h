@@ -6,9 +6,9 @@
  *          may overtake output that is still on its way.
  * Calls:   loop thread only; nothing blocks. Any call may be made inside an event.
  * End:     kernel_retire() asks the kernel to shut down, or kills it while a cell is running, and
- *          tells when its processes have gone, or after KERNEL_RETIRE_MS that they are being
- *          killed; kernel_kill() does not wait. Both give the kernel up: no event comes after
- *          them. */
+ *          tells when its processes have gone: after KERNEL_RETIRE_MS they are killed, and only
+ *          what sleeps in the system is not waited for. kernel_kill() does not wait. Both give the
+ *          kernel up: no event comes after them. */
 #ifndef JUPYTER_KERNEL_H
 #define JUPYTER_KERNEL_H
 

@@ -20,7 +20,7 @@
 
 enum {
     UNDER_WAY_MAX = 128,
-    UNDER_WAY_MS = 250, /* no clone takes longer, on a processor */
+    UNDER_WAY_MS = 1000, /* no clone takes longer, also of a thread that waits for a processor */
     DEPTH_MAX = 4096,
     FIELD_THREADS = 17, /* of /proc/PID/stat, after the parent's */
 };

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -47,19 +46,12 @@ struct diskbudget {
 
 /* --- the walker ------------------------------------------------------------------------------- */
 
-static int64_t processor_ms(void)
-{
-    struct timespec used = {0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
-}
-
 static void *walk(void *ctx)
 {
     struct diskbudget *b = ctx;
     for (;;) {
         struct diskuse use;
-        const int64_t from = processor_ms();
+        const int64_t from = clock_of_thread_ns();
         (void)pthread_mutex_lock(&b->lock);
         while (b->state != WALKS)
             (void)pthread_cond_wait(&b->go, &b->lock);
@@ -67,7 +59,7 @@ static void *walk(void *ctx)
         diskuse_take(b->places, &use);
         (void)pthread_mutex_lock(&b->lock);
         b->use = use;
-        b->took_ms = processor_ms() - from;
+        b->took_ms = (clock_of_thread_ns() - from) / 1000000;
         b->state = HAS_WALKED;
         (void)pthread_mutex_unlock(&b->lock);
     }

@@ -33,7 +33,14 @@
 #include "sandbox/proctree.h"
 #include "sandbox/shim_tell.h"
 
-enum { USAGE_STATUS = 2, NO_DEADLINE = -1, SECOND_US = 1000000, ROUNDED = 10, BLOCK = 512 };
+enum {
+    USAGE_STATUS = 2,
+    NO_DEADLINE = -1,
+    SECOND_US = 1000000,
+    ROUNDED = 10,
+    TICKS_US = 300000,
+    BLOCK = 512
+};
 
 struct failure { /* what goes through the start pipe */
     int32_t code, step;
@@ -309,14 +316,14 @@ static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const
 static void look_at_budgets(struct shim *s)
 {
     const struct sandbox_limits *most = &s->limits;
-    const int64_t from = clock_ms();
+    const int64_t from = clock_of_thread_ns(); /* a look that had to wait costs no more for it */
     tell_tasks(s);
     if (most->memory > 0 && budget_exceeds(most->memory))
         kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory", "memory");
     else if (s->disk && diskbudget_exceeded(s->disk))
         kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
-    const int64_t now = clock_ms(), pause = (now - from) * SHIM_LOOK_SHARE;
-    s->next_look = now + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
+    const int64_t pause = (clock_of_thread_ns() - from) / 1000000 * SHIM_LOOK_SHARE;
+    s->next_look = clock_ms() + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
 }
 
 /* --- the child's life ----------------------------------------------------------------------- */
@@ -461,12 +468,13 @@ static int watch(struct shim *s, int *ret_status)
     return 0;
 }
 
-/* The kernel of the machine kills without a word, and counts a little otherwise. */
+/* The kernel of the machine kills without a word, and counts in ticks, a little otherwise. */
 static void tell_cpu(const struct shim *s, int status)
 {
     char text[200];
     const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
-    if (most == 0 || s->cpu_us < most - most / ROUNDED || !WIFSIGNALED(status) ||
+    const int64_t slack = most / ROUNDED > TICKS_US ? most / ROUNDED : TICKS_US;
+    if (most == 0 || s->cpu_us < most - slack || !WIFSIGNALED(status) ||
         WTERMSIG(status) != SIGKILL)
         return;
     (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",

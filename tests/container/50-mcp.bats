@@ -76,11 +76,12 @@ PY
 
 @test "a request whose id is still open is refused, and the open one is answered" {
     talk <<'PY'
-prints("import time", "")
-id = start_cell("time.sleep(1); 'first'")
+prints("import os, time", "")
+id = start_cell("while not os.path.exists('/tmp/go'): time.sleep(0.02)\n'first'")
 send({"jsonrpc": "2.0", "id": id, "method": "ping"})
 message = receive("an error", lambda m: "error" in m)
 equal((message["id"], message["error"]["code"]), (id, -32600))
+inside("touch", "/tmp/go")
 equal(finish(id).text, "'first'")
 equal(answer(post("ping", id=id))["result"], {})        # now it may be used again
 PY
@@ -129,8 +130,8 @@ for limit in -1, 1.5, "x", [1], False:
 wrong("execute_ipython_cell", "include_images", code="1", include_images="yes")
 wrong("install_package", "package_name")
 wrong("install_package", "package_name", package_name=5)
-prints("1", 1, timeout="5", max_output_chars="10")        # numbers as text, as models write them
-prints("1", 1, timeout=0.9, unknown="ignored")
+prints("1", 1, timeout="50", max_output_chars="10")        # numbers as text, as models write them
+prints("1", 1, timeout=59.9, unknown="ignored")
 PY
 }
 
@@ -294,7 +295,7 @@ PY
 }
 
 @test "a subscription of the stateless era is acknowledged, stays silent, and does not keep the server" {
-    drive <<'PY'
+    drive -e IPYBOX_STOP_GRACE=60 <<'PY'
         id = post("subscriptions/listen", {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}, id="L1")
         note = receive("the acknowledgement", lambda m: m.get("method") == "notifications/subscriptions/acknowledged")
         equal(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "L1")
@@ -304,7 +305,7 @@ PY
         nothing_else()
         start = time.monotonic()
         equal(end(), 0)
-        below(time.monotonic() - start, 3)
+        below(time.monotonic() - start, 20)
 PY
 }
 
@@ -326,7 +327,7 @@ PY
 }
 
 @test "at the end of input what is open is answered before the server ends" {
-    talk <<'PY'
+    talk -e IPYBOX_STOP_GRACE=60 <<'PY'
 prints("import time", "")
 ids = [start_cell(f"time.sleep(0.5); {i}") for i in range(4)]
 close()
@@ -347,7 +348,7 @@ PY
 id = begin_cell(STUBBORN)
 start = time.monotonic()
 equal(end(), 0)
-below(time.monotonic() - start, 6)
+below(time.monotonic() - start, 30)
 equal(finish(id).error, True)
 PY
 }
@@ -390,7 +391,7 @@ PY
         receive("progress", lambda m: m.get("method") == "notifications/progress")
         box.client.kill()
         box.client.wait()
-        wait_for("the end of the container", lambda: box.name not in docker("ps", "--format", "{{.Names}}"), 15)
+        wait_for("the end of the container", lambda: box.name not in docker("ps", "--format", "{{.Names}}"))
         box.status = 0
 PY
 }
@@ -406,5 +407,5 @@ PY
         kill $holder'
     assert_equal "$output" "{"
     assert_equal "$status" 0
-    assert_at_most $(($(milliseconds) - start)) 10000 milliseconds
+    assert_at_most $(($(milliseconds) - start)) 25000 milliseconds
 }

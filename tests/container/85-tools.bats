@@ -23,7 +23,7 @@ PY
         wait_for("the server's end", lambda: int(first) not in [p.pid for p in box.processes()])
         second = runs("from mcptools.demo import pid; print(pid.run(pid.Params()))").text
         equal(first == second, False)
-        equal(box.zombies(), [])
+        wait_for("their reaping", lambda: not box.zombies())
 PY
 }
 
@@ -147,6 +147,7 @@ PY
                           server_params={"command": "python3", "args": ["/tools/tool_server.py", "slow-start"]})
         prints("from mcptools.quick import echo; print(echo.run(echo.Params(text='first')))", "first")
         equal([m for m in box.messages if m.get("id") == slow], [])
+        runs("open('go', 'w').close()")
         equal(finish(slow).error, False)
 PY
 }
@@ -213,11 +214,12 @@ PY
     drive "${tools[@]}" -- --approve-tool-calls <<'PY'
         greet(elicitation={})
         registers("demo")
-        call = start_cell("from mcptools.demo import echo; print(echo.run(echo.Params(text='please')))", timeout=2)
+        runs("from mcptools.demo import echo")
+        call = start_cell("print(echo.run(echo.Params(text='please')))", timeout=4)
         request = asked("elicitation/create")
         for part in ("demo", "echo", "please", "tool_server.py"):
             matches(request["params"]["message"], part)
-        time.sleep(3)  # a human who thinks takes nothing from the cell's time
+        time.sleep(5)  # a human who thinks takes nothing from the cell's time
         name, field = next(iter(request["params"]["requestedSchema"]["properties"].items()))
         choices = field.get("enum") or [c["const"] for c in field["oneOf"]]
         reply(request, {"action": "accept", "content": {name: choices[0]}})

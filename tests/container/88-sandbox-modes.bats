@@ -73,5 +73,8 @@ go_module()
     if ! command -v go >/dev/null; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends golang-go >/dev/null
     fi
-    directory=$(cd "$BATS_TEST_TMPDIR" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    for _ in 1 2 3; do      # a download may break off
+        directory=$(cd "$BATS_TEST_TMPDIR" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+        if [ -n "$directory" ]; then break; fi
+    done
 }

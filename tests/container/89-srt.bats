@@ -198,9 +198,11 @@ h.HTTPServer(("127.0.0.1", 3128), Proxy).serve_forever()'
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro"); fi
     drive_timeout=240
     drive "${ca[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- --sandbox --connect-timeout 150 <<PY
-        answer = tool("register_mcp_server", 180, server_name="files", server_params={
-            "command": "srt", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
-            "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
+        for _ in range(3):                      # a download may break off
+            answer = tool("register_mcp_server", 180, server_name="files", server_params={
+                "command": "srt", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
+                "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
+            if not answer.error: break
         equal(answer.error and answer.texts, False)
         matches(runs("from mcptools.files import list_directory as d; print(d.run(d.Params(path='.')))").text, "plain.txt")
         matches(runs("from mcptools.files import read_file as f; print(f.run(f.Params(path='plain.txt')))").text, "SECRET=1")

@@ -119,13 +119,15 @@ PY
 the_end()
 {
     cat <<'PY'
-seen = stream("import time\nprint('begun', flush=True)\ntime.sleep(2)\nprint('done')")
+import socket
+seen = stream("import socket\ngo = socket.create_server(('127.0.0.1', 8999))\nprint('begun', flush=True)\ngo.accept()\nprint('done')")
 next(event for event in seen if event["event"] == "stdout")
 everything = start("GET", "/v1/sessions/default/events?after=1000000")
 print("running", flush=True)
 wait_for("the end", lambda: call("GET", "/readyz", token=None).status == 503)
 equal(call("GET", "/livez", token=None).status, 200)
 equal(run("1").status, 503)
+socket.create_connection(("127.0.0.1", 8999)).close()
 rest = list(seen)
 equal((rest[-1]["event"], rest[-1]["status"]), ("end", "ok"))
 equal([event["event"] for event in events(everything)][-1], "closed")
@@ -135,7 +137,7 @@ PY
 
 @test "sessions, executions, streams, approvals and an ordered end over HTTP" {
     start_box "${tokens[@]}" -v "$here/tool_server.py:/tools/tool_server.py:ro" \
-        -- serve --approve-tool-calls --max-sessions 12
+        -- serve --approve-tool-calls --max-sessions 12 --stop-grace 60
     talk < <(cells)
     talk < <(sessions_and_tools)
 

@@ -174,7 +174,7 @@ PY'
         prints("1 + 1", 2)
         ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8888/api').read().decode())"
         matches(inside("python3", "-c", ask), "version")
-        equal(healthy(), True)
+        wait_for("health", healthy)
 PY
 }
 

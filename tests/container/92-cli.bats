@@ -34,7 +34,7 @@ waiting()
 # ask COMMAND - a cell that runs a shell command begins in the background; its status and output go to $answer.
 ask()
 {
-    answer=$BATS_TEST_TMPDIR/answer-$RANDOM
+    answer=$(mktemp "$BATS_TEST_TMPDIR/answer-XXXXXX")
     { timeout 120 docker exec "$id" ipybox exec "$1" >"$answer" 2>&1 || true; echo "end $?" >>"$answer"; } 3>&- &
 }
 
@@ -199,6 +199,7 @@ form='{"type": "object", "required": ["name"], "properties": {
         > "$BATS_TEST_TMPDIR/tools/servers.json"
     start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -v "$BATS_TEST_TMPDIR/tools:/tools:ro" \
         -- serve --mcp-servers /tools/servers.json
+    wait_for 60 log_has 'mcptools.demo: 13 tools'
 
     question "$form"
     cli approve

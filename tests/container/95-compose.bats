@@ -44,7 +44,7 @@ after_test()
     as_root chown 1234:5678 "$BATS_TEST_TMPDIR/workspace"
     talk_to ipybox <<'PY'
         prints("import os; open('new', 'w').close(); os.getuid(), os.getgid()", "(1234, 5678)")
-        equal(healthy(), True)
+        wait_for("health", healthy)
         prints("import socket; socket.gethostname() != ''", True)
 PY
     assert_equal "$(stat -c %u:%g "$BATS_TEST_TMPDIR/workspace/new")" 1234:5678
@@ -55,7 +55,7 @@ PY
     talk_to ipybox-hardened <<'PY'
         prints("import os; open('new', 'w').close(); os.getuid(), os.getgid()", "(1000, 1000)")
         runs(SHOW_PNG)
-        equal(healthy(), True)
+        wait_for("health", healthy)
         fails("open('/usr/new', 'w')", "Read-only file system|PermissionError")
         fails("import urllib.request; urllib.request.urlopen('http://192.0.2.1', timeout=5)", "URLError|OSError")
         equal({p.uid for p in processes()}, {1000})

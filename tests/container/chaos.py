@@ -217,19 +217,25 @@ class Chaos:
         return [Process(**process) for process in found]
 
     def kill(self, process: Process) -> None:
-        docker("exec", self.name, "bash", "-c", f"kill -9 {process.pid} || true")
+        docker("exec", self.name, "bash", "-c", f"kill -9 {process.pid} || true", check=False)
 
     def server(self) -> Process:
-        [found] = [p for p in self.processes() if p.is_server]
-        return found
+        found = [p for p in self.processes() if p.is_server]
+        pids = {p.pid for p in found}
+        # A child of it that has not executed its program yet has the same words.
+        [server] = [p for p in found if p.ppid not in pids]
+        return server
 
     def shape(self) -> list[str]:
         """What there is, without numbers: every process by its parent, the server's descriptors."""
         processes = self.processes()
         names = {p.pid: " ".join(p.words[:3]) or "?" for p in processes}
         shape = [f"{names.get(p.ppid)} > {names[p.pid]} {p.state == 'Z'}" for p in processes]
-        look = f"import os; p = '/proc/{self.server().pid}/fd/'\n"
-        look += "for f in os.listdir(p): print(os.readlink(p + f).partition(':[')[0])"
+        look = f"import contextlib, os; p = '/proc/{self.server().pid}/fd/'\n"
+        look += "for f in os.listdir(p):\n"  # one may be closed meanwhile
+        look += (
+            "    with contextlib.suppress(OSError): print(os.readlink(p + f).partition(':[')[0])"
+        )
         kinds = docker("exec", self.name, "python3", "-I", "-S", "-c", look).splitlines()
         return sorted(shape) + sorted(f"{n} x {k}" for k, n in collections.Counter(kinds).items())
 

@@ -432,6 +432,9 @@ class Box:
     def server(self) -> Process:
         """The MCP server itself."""
         found = [p for p in self.processes() if p.is_server]
+        pids = {p.pid for p in found}
+        # A child of it that has not executed its program yet has the same words.
+        found = [p for p in found if p.ppid not in pids]
         equal(len(found), 1)
         return found[0]
 

@@ -19,7 +19,7 @@ teardown()
     local left
     if declare -F after_test >/dev/null; then after_test; fi    # a file's own
     # One that --rm is taking away at this moment is gone soon.
-    for _ in {1..50}; do
+    for _ in {1..300}; do
         left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
         if [ -z "$left" ] || docker ps -q --filter "label=ipybox.test=$name" | grep -q .; then break; fi
         sleep 0.1
@@ -101,8 +101,7 @@ split_words()
 # workspace [OWNER [MODE]] - makes a directory for -v; sets workspace.
 workspace()
 {
-    workspace=$BATS_TEST_TMPDIR/workspace-$RANDOM
-    mkdir "$workspace"
+    workspace=$(mktemp -d "$BATS_TEST_TMPDIR/workspace-XXXXXX")
     if [ $# -gt 0 ]; then as_root chown "$1" "$workspace"; fi
     as_root chmod "${2:-0755}" "$workspace"
 }

@@ -80,6 +80,18 @@ class Channels:
         await self.socket.write_message(json.dumps(message))
         return request
 
+    async def begun(self, request: str) -> str:
+        """The first text that the cell prints; finish() has what follows."""
+        while True:
+            raw = await asyncio.wait_for(self.socket.read_message(), WAIT)
+            assert raw is not None, "the connection has ended"
+            message = json.loads(raw)
+            if (
+                message["parent_header"].get("msg_id") == request
+                and message["msg_type"] == "stream"
+            ):
+                return str(message["content"]["text"])
+
     async def finish(self, request: str) -> str:
         """What the cell printed until its reply came, or the name of its error."""
         text = ""

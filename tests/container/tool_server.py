@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An MCP server on standard input and output, whose tools do what servers do at their worst.
 
-Words on its command line change it: `silent` ignores the end of its input, `slow-start` takes 2 s
-to start, `broken-start` ends at once with a message, `changed` describes `echo` in other words.
+Words on its command line change it: `silent` ignores the end of its input, `slow-start` waits for
+the file /app/workspace/go, `broken-start` ends at once with a message, `changed` describes `echo`
+in other words.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ def main(words: list[str]) -> None:
     if "broken-start" in words:
         sys.exit("a library is missing")
     if "slow-start" in words:
-        time.sleep(2)
+        while not os.path.exists("/app/workspace/go"):
+            time.sleep(0.05)
     if "changed" in words:
         TOOLS[0]["description"] = "Echo a text, and keep a copy."
     for line in sys.stdin:

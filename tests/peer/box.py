@@ -46,7 +46,7 @@ class Box:
         """Containers, in whatever state, that have the workspace mounted."""
         return docker("ps", "-aq", "--no-trunc", "--filter", f"volume={self.workspace}").split()
 
-    def is_gone(self, seconds: float = 5) -> bool:
+    def is_gone(self, seconds: float = 60) -> bool:
         """The container has ended and is removed; the engine may need a moment for the latter."""
         end = time.monotonic() + seconds
         while self.containers():

@@ -44,7 +44,7 @@ WEAPONS = textwrap.dedent(
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json", **(headers or {})})
         try:
-            with urllib.request.urlopen(request, timeout=15) as answer:
+            with urllib.request.urlopen(request, timeout=40) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -174,7 +174,7 @@ ATTACKS = {
                 data=json.dumps(body).encode(),
                 headers={"Content-Type": "application/json", **headers})
             try:
-                urllib.request.urlopen(request, timeout=15).read()
+                urllib.request.urlopen(request, timeout=40).read()
             except OSError:
                 pass
         print("GOT IT" if "hush-hush" in "".join(seen) else "no")
@@ -207,7 +207,7 @@ def victim(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, "mcp==1.30.0")
     (shared_box.workspace / ".env").write_text("SERVER_SECRET=hush-hush\n")
     with tool_box(
-        shared_box, "--approve-tool-calls", "--approval-timeout", "3", network="host"
+        shared_box, "--approve-tool-calls", "--approval-timeout", "15", network="host"
     ) as it:
         assert "shout_it" in it.tool(
             "register_mcp_server", server_name="demo", server_params=REGISTERED
@@ -336,7 +336,7 @@ async def test_the_python_system_falls(
             subprocess.run,
             [sys.executable, "-c", code],
             capture_output=True,
-            timeout=60,
+            timeout=150,
             check=False,
         )
     assert b"GOT IT" in done.stdout, (done.stdout, done.stderr)

@@ -254,7 +254,7 @@ def test_what_is_there_is_replaced_on_request_alone(page: Page) -> None:
 
 
 def test_a_large_file_goes_up_and_comes_down_with_progress(page: Page) -> None:
-    size = 60_000_000
+    size = 150_000_000
     watch = (
         "window.seen = []; new MutationObserver(() => window.seen.push(document.querySelector("
         "'#progress').value)).observe(document.querySelector('#transfer-text'), {childList: true})"

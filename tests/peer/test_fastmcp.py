@@ -74,16 +74,16 @@ async def test_progress_carries_the_output(client: Client[Any]) -> None:
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((time.monotonic(), message or ""))
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(1)"
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
     await client.call_tool(TOOLS[0], {"code": code}, progress_handler=on_progress)
     assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
-    assert time.monotonic() - heard[0][0] > 0.4
+    assert time.monotonic() - heard[0][0] > 0.1
 
 
 @pytest.mark.anyio
 async def test_a_cancelled_call_is_interrupted(client: Client[Any]) -> None:
     await cell(client, "import time; ended = None")
-    with anyio.move_on_after(2):
+    with anyio.move_on_after(4):
         await cell(client, "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 1")
     start = time.monotonic()
     assert await cell(client, "ended") == "1"

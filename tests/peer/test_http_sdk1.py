@@ -84,7 +84,7 @@ async def test_progress_carries_the_output(url: str) -> None:
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((time.monotonic(), message or ""))
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(1)"
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
     async with connected(url) as session:
         result = await session.call_tool(
             "execute_ipython_cell", {"code": code}, progress_callback=on_progress
@@ -92,7 +92,7 @@ async def test_progress_carries_the_output(url: str) -> None:
         end = time.monotonic()
     assert not result.isError
     assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
-    assert end - heard[0][0] > 0.4
+    assert end - heard[0][0] > 0.1
 
 
 async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
@@ -103,7 +103,7 @@ async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
             await session.call_tool(
                 "execute_ipython_cell",
                 {"code": code},
-                read_timeout_seconds=timedelta(seconds=2),
+                read_timeout_seconds=timedelta(seconds=4),
             )
         cancelled = types.CancelledNotification(
             params=types.CancelledNotificationParams(requestId=3)  # the SDK does not say it itself

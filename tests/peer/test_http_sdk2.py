@@ -61,21 +61,21 @@ async def test_progress_carries_the_output(client: Client) -> None:
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((time.monotonic(), message or ""))
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(1)"
+    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
     result = await client.call_tool(
         "execute_ipython_cell", {"code": code}, progress_callback=on_progress
     )
     end = time.monotonic()
     assert texts(result) == ["step 0\nstep 1"]
     assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
-    assert end - heard[0][0] > 0.4
+    assert end - heard[0][0] > 0.1
 
 
 async def test_a_call_given_up_is_cancelled(client: Client) -> None:
     await cell(client, "x = 'through the cancel'; import time; ended = None")
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
     with raises(MCPError):
-        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=2)
+        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=4)
     start = time.monotonic()
     assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
     assert time.monotonic() - start < 10
@@ -123,7 +123,7 @@ async def test_sessions_are_named(client: Client) -> None:
 
 @modern_only
 async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with client.listen(tools_list_changed=True) as subscription:
             assert not subscription.honored.tools_list_changed
             assert await cell(client, "print('while listening')") == "while listening"

@@ -32,8 +32,9 @@ OK, CREATED, UNAUTHORIZED, FORBIDDEN, TOO_MANY = 200, 201, 401, 403, 429
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     port = free_port()
-    tokens = ["-e", f"IPYBOX_TOKEN={TOKEN}", "-e", f"IPYBOX_APPROVER_TOKEN={APPROVER}"]
-    command = ["run", "-d", "--rm", "-p", f"127.0.0.1:{port}:8080", *tokens, IMAGE, "serve"]
+    env = ["-e", f"IPYBOX_TOKEN={TOKEN}", "-e", f"IPYBOX_APPROVER_TOKEN={APPROVER}"]
+    env += ["-e", "PIP_NO_INDEX=1"]  # the packages that are asked for are made up
+    command = ["run", "-d", "--rm", "-p", f"127.0.0.1:{port}:8080", *env, IMAGE, "serve"]
     container = docker(*command).strip()
     url = f"http://127.0.0.1:{port}"
     try:
@@ -63,7 +64,9 @@ def document(url: str) -> dict[str, Any]:
 
 @pytest.fixture
 def user(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+    with httpx.Client(
+        base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
+    ) as client:
         yield client
 
 
@@ -80,7 +83,7 @@ def generate(url: str, folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert made.returncode == 0, made.stdout
@@ -202,7 +205,9 @@ def test_every_operation_asks_for_a_token_as_documented(url: str, document: dict
 
 
 def test_an_approver_may_do_nothing_but_approve(url: str, document: dict[str, Any]) -> None:
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {APPROVER}"}) as client:
+    with httpx.Client(
+        base_url=url, headers={"Authorization": f"Bearer {APPROVER}"}, timeout=60
+    ) as client:
         for method, path, operation in operations(document):
             if not operation["security"] or "approvals" in operation["tags"]:
                 continue
@@ -243,7 +248,7 @@ def test_schemathesis_finds_no_failure(url: str, tmp_path: Path) -> None:
     run = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**os.environ, **hooks, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, **hooks, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

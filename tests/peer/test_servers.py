@@ -41,7 +41,8 @@ def python(module: str, *words: str) -> dict[str, Any]:
 def it(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, *PYTHON_SERVERS)
     mounts = ["-v", f"{NODE}/node_modules:/node/node_modules:ro", "-v", f"{GO}:/go:ro"]
-    with tool_box(shared_box, network="host", options=mounts) as it:
+    # Their packages are compiled at every start: the folder is not the server's to write to.
+    with tool_box(shared_box, "--connect-timeout", "150", network="host", options=mounts) as it:
         it.cell("!git init -q repo; mkdir -p files; echo 'a line' > files/one.txt")
         yield it
 

@@ -51,7 +51,7 @@ def test_the_era_is_the_one_asked_for(seen: dict[str, Any]) -> None:
 
 
 def test_a_probe_has_a_container_of_its_own(seen: dict[str, Any]) -> None:
-    assert seen["containers"] == CONTAINERS[seen["mode"]]
+    assert seen["containers"] == CONTAINERS[seen["mode"]] * seen["clients"]
 
 
 def test_the_server_introduces_itself(seen: dict[str, Any]) -> None:

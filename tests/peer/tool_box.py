@@ -124,7 +124,7 @@ def tool_box(
 
 def wait_for_port(port: int) -> None:
     """Until something listens there."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -137,7 +137,7 @@ def wait_for_port(port: int) -> None:
 
 def wait_until_reachable(it: ToolBox) -> None:
     """The engine's port forwarding may be there a moment later than the server."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         try:
             assert it.http("GET", "/status") == (200, {"status": "ok"})
@@ -156,4 +156,8 @@ def install(box: Box, *packages: str) -> None:
     wanted = ["--python-version", version, "--only-binary", ":all:", *wheels]
     target = ["--target", str(box.workspace / "site")]
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*command, *wanted, *target, *packages], check=True, timeout=120)
+    for tries in (2, 1, 0):  # a download may break off
+        done = subprocess.run([*command, *wanted, *target, *packages], check=not tries, timeout=300)
+        if done.returncode == 0:
+            return
+        time.sleep(5)

@@ -91,12 +91,15 @@ function ask_for_token(why) {
 }
 
 async function begin() {
+  const asked_with = token;
   try {
     await refresh();
   } catch (e) {
+    if (token !== asked_with) return;
     if (e.status === 401 || e.status === 403 || e.status === 429) return ask_for_token(e.message);
     say(e.message || "the server does not answer", true);
   }
+  if (token !== asked_with) return; // it was forgotten meanwhile, or there is another one
   $("sign-in").hidden = true;
   $("main").hidden = false;
   $("sign-out").hidden = !token;

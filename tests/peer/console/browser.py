@@ -16,6 +16,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +54,11 @@ class Browser:
         self.rest = b""
         self.complaints: list[str] = []
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(DOWNLOADS))
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target["targetId"] for target in targets if target["type"] == "page")
-        attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
+        pages: list[str] = []
+        while not pages:  # the first one may take a moment
+            targets = self.call("Target.getTargets")["targetInfos"]
+            pages = [target["targetId"] for target in targets if target["type"] == "page"]
+        attached = self.call("Target.attachToTarget", targetId=pages[0], flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime"):
             self.call(f"{domain}.enable")
@@ -135,13 +139,18 @@ def make_files(sizes: dict[str, int]) -> list[str]:
 
 
 def downloads() -> dict[str, str]:
-    whole = (path for path in DOWNLOADS.glob("*") if path.suffix != ".crdownload")
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in whole}
+    found = {}
+    for path in DOWNLOADS.glob("*"):
+        with suppress(FileNotFoundError):  # it may get its name at this moment
+            if path.suffix != ".crdownload":
+                found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 def handle(browser: Browser, ask: dict[str, Any]) -> Any:
     if ask["do"] == "open":
-        browser.call("Page.navigate", url=ask["url"])
+        while "errorText" in browser.call("Page.navigate", url=ask["url"]):
+            time.sleep(0.1)  # the server is not up yet
     elif ask["do"] == "run":
         return browser.run(ask["script"])
     elif ask["do"] == "press":

@@ -100,14 +100,20 @@ class Kernel:
         return self
 
     def _connect(self) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not self.iopub.poll(20):
             assert self.process.poll() is None, self.stderr.read_text()
             assert time.monotonic() < deadline, "no answer from the kernel"
             self.send("kernel_info_request", {})
-        self.send("kernel_info_request", {})
-        while self.shell.poll(200) or self.iopub.poll(50):
-            self.drop_waiting()
+        last = self.send("kernel_info_request", {})  # they are answered in order
+        replied = idle = False
+        for message in self._messages(60):
+            if message.parent == last and message.kind == "status":
+                idle = message.content["execution_state"] == "idle"
+            elif message.parent == last:
+                replied = True
+            if replied and idle:
+                return
 
     def __exit__(self, *_: object) -> None:
         self.context.destroy(linger=0)  # first: a context that is only forgotten blocks its thread
@@ -185,6 +191,11 @@ class Kernel:
                 return result
         raise AssertionError("unreachable")
 
+    def begun(self, ident: str) -> None:
+        """Wait until a cell has begun: an interrupt before may find nothing to interrupt."""
+        while (message := self.receive(self.iopub)).kind != "execute_input":
+            assert message.parent == ident, message
+
     def interrupt(self) -> None:
         os.killpg(self.process.pid, signal.SIGINT)
 
@@ -192,11 +203,6 @@ class Kernel:
         """Largest size the kernel ever had in memory, in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line) // 1024
-
-    def drop_waiting(self) -> None:
-        for socket in (self.shell, self.iopub):
-            while socket.poll(0):
-                socket.recv_multipart()
 
     def _messages(self, seconds: float) -> Iterator[Message]:
         poller = zmq.Poller()

@@ -135,7 +135,7 @@ def test_a_kernel_that_ends_when_it_is_asked_to_is_not_killed(tmp_path: Path) ->
 def test_a_kernel_that_does_not_end_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provisioner, "END_SECONDS", 0.05)
+    monkeypatch.setattr(provisioner, "END_SECONDS", 2.0)
 
     async def test() -> None:
         kernel = launched()

@@ -475,9 +475,19 @@ static void wait_for_the_end(void)
 
 static pid_t start_victim(void)
 {
+    int ready[2];
+    char byte;
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        return -1;
     pid_t pid = fork();
-    if (pid == 0 && drop_capabilities() == 0) /* or it is above those who try */
+    if (pid == 0 && drop_capabilities() == 0) { /* or it is above those who try */
+        (void)!write(ready[1], "", 1);
         wait_for_the_end();
+    }
+    (void)close(ready[1]);
+    if (pid > 0)
+        (void)!read(ready[0], &byte, 1);
+    (void)close(ready[0]);
     return pid;
 }
 

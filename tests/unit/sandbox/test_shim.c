@@ -283,7 +283,7 @@ static void it_says_whether_the_tree_holds_anything(void)
 {
     /* What the test itself was given, maybe files, is none of the child's. */
     static const char *const scripts[] = {
-        "exec </dev/null 2>&1 3>&- 4>&- 5>&- 6>&-; echo up; exec sleep 1000",
+        "exec </dev/null 2>&1 3>&- 4>&- 5>&- 6>&-; echo up; while :; do :; done",
         "exec </dev/null 2>&1 3>&- 4>&- 5>&- 6>&-; sleep 1000 & echo up; exec sleep 1000",
         "exec 3< /etc/passwd; echo up; exec sleep 1000"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {

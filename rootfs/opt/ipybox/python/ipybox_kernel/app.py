@@ -22,7 +22,7 @@ from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
 from ipybox_kernel.sockets import Socket
 
-SEND_SECONDS = 0.03
+SEND_SECONDS = 0.3
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
 
 # Output is read by programs. ipykernel sets the opposite of most of these for people.
