@@ -17,7 +17,8 @@ FROM tools AS deps
 ARG MUSL_ARCH
 # The archives may have been put here by `third_party/fetch --local`; otherwise build.sh downloads them.
 COPY third_party/source[s] third_party/sources/
-COPY third_party/PINS third_party/build.sh third_party/fetch third_party/tools.sh third_party/tools.txt third_party/with-ca third_party/
+COPY third_party/PINS third_party/build.sh third_party/fetch third_party/tools.sh third_party/tools.txt third_party/with-ca \
+    third_party/sha256_blocks.c third_party/
 RUN --mount=type=secret,id=ca --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
     third_party/with-ca third_party/build.sh "${MUSL_ARCH:-$(uname -m)}-linux-musl" && rm -rf third_party/sources
 

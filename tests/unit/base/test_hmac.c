@@ -90,6 +90,30 @@ static void a_beginning_forgets_what_was_not_ended(void)
     (void)hmac_free(h);
 }
 
+/* FIPS 180-4's examples, and the NIST's of a million letters. */
+static void the_examples_of_fips_180_4_hold(void)
+{
+    char hex[HMAC_HEX + 1];
+    sha256_hex("", 0, hex);
+    TEST_CHECK_(strcmp(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") ==
+                    0,
+                "%s", hex);
+    sha256_hex("abc", 3, hex);
+    TEST_CHECK_(strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") ==
+                    0,
+                "%s", hex);
+    sha256_hex(BYTES("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), hex);
+    TEST_CHECK_(strcmp(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1") ==
+                    0,
+                "%s", hex);
+    static char letters[1000000];
+    memset(letters, 'a', sizeof letters);
+    sha256_hex(letters, sizeof letters, hex);
+    TEST_CHECK_(strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0") ==
+                    0,
+                "%s", hex);
+}
+
 static void one_different_digit_makes_two_signatures_unequal(void)
 {
     const char *hex = vectors[0].hex;
@@ -108,6 +132,7 @@ TEST_LIST = {
     {"pieces give what the whole gives and the context serves again",
      pieces_give_what_the_whole_gives_and_the_context_serves_again},
     {"a beginning forgets what was not ended", a_beginning_forgets_what_was_not_ended},
+    {"the examples of FIPS 180-4 hold", the_examples_of_fips_180_4_hold},
     {"one different digit makes two signatures unequal",
      one_different_digit_makes_two_signatures_unequal},
     {NULL, NULL},
