@@ -16,8 +16,7 @@ enum {
     REPLY_LATE_MS = 3000, /* after the idle status: IPython can lose a reply to interrupts */
     DRAIN_MS = 200,       /* of silence on iopub, then a dead kernel has nothing more to say */
     DRAIN_MAX_MS = 2000,
-    KILL_MS =
-        3000, /* a process that does not end on SIGKILL sleeps in the system; it is left there */
+    KILL_MS = 3000, /* what SIGKILL has not ended by then sleeps in the system: it is left there */
     REQUEST_CODE_MAX = 64 << 20,
     PRIVATE_DIRS_MAX = 16,
 };
