@@ -102,7 +102,8 @@ static struct mcp_peer *peer_for(struct api_mcp *all, const struct rpc_message *
     return r < 0 ? NULL : mcp_peer_new(all, false, name, &held);
 }
 
-static void serve_modern(struct api_mcp *all, struct http_request *r, const struct rpc_message *m)
+static void serve_modern(struct api_mcp *all, struct http_request *r, const struct rpc_message *m,
+                         const struct mcp_caller *caller)
 {
     struct err e = ERR_NONE;
     if (mcp_has_envelope(m) && mcp_head_mirrors(r, m, &e) < 0) {
@@ -113,18 +114,17 @@ static void serve_modern(struct api_mcp *all, struct http_request *r, const stru
     bool refused = !peer;
     if (refused)
         peer = nameless(all);
-    struct origin origin;
-    origin_of(r, &origin);
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
     mcp_stream_expect(stream);
     if (refused)
         mcp_refuse_call(peer->mcp, stream, m, e.msg);
     else
-        mcp_dispatch(peer->mcp, stream, &origin, m);
+        mcp_dispatch(peer->mcp, stream, caller, m);
 }
 
 /* What the modern era does with the message, by the body's word or by the header's. */
-static void modern_post(struct api_mcp *all, struct http_request *r, const struct rpc_message *m)
+static void modern_post(struct api_mcp *all, struct http_request *r, const struct rpc_message *m,
+                        const struct mcp_caller *caller)
 {
     if (m->kind == RPC_NOTIFICATION)
         http_answer(r, 202, NULL, 0, "", 0); /* none means anything here */
@@ -135,7 +135,7 @@ static void modern_post(struct api_mcp *all, struct http_request *r, const struc
         mcp_refuse(r, 400, m->id, RPC_INVALID_PARAMS,
                    "Invalid params: _meta." MCP_VERSION_KEY " is missing");
     else
-        serve_modern(all, r, m);
+        serve_modern(all, r, m, caller);
 }
 
 /* --- routes ----------------------------------------------------------------------------------- */
@@ -152,9 +152,20 @@ static bool is_batch(const struct buf *body)
     return text[strspn(text, " \t\r\n")] == '[';
 }
 
+/* Code in kernels may execute, too: that alone opens nothing else. */
+static struct mcp_caller caller_of(const struct api_mcp *all, const struct http_request *r)
+{
+    struct mcp_caller caller = {0};
+    origin_of(r, &caller.origin);
+    if (all->config.rights)
+        all->config.rights(all->config.ctx, r, &caller);
+    return caller;
+}
+
 static void on_post(void *ctx, struct http_request *r)
 {
     struct api_mcp *all = ((struct api *)ctx)->mcp;
+    const struct mcp_caller caller = caller_of(all, r);
     struct buf *body = http_body(r);
     const char *accept = http_header(r, "Accept");
     struct rpc_message m;
@@ -166,15 +177,15 @@ static void on_post(void *ctx, struct http_request *r)
         return;
     }
     if (is_batch(body) && !header_is_modern(r)) {
-        mcp_handshake_batch(all, r);
+        mcp_handshake_batch(all, r, &caller);
         return;
     }
     if (rpc_parse(body->len > 0 ? body->data : (char[]){""}, body->len, &m, &e) < 0)
         mcp_refuse(r, 400, m.id, e.code, "%s", e.msg);
     else if (header_is_modern(r) || json_get(json_get(m.params, "_meta"), MCP_VERSION_KEY))
-        modern_post(all, r, &m);
+        modern_post(all, r, &m, &caller);
     else
-        mcp_handshake_post(all, r, &m);
+        mcp_handshake_post(all, r, &m, &caller);
     rpc_message_done(&m);
 }
 

@@ -13,6 +13,7 @@
 #ifndef FRONT_API_MCP_H
 #define FRONT_API_MCP_H
 
+#include "front/http.h"
 #include "front/mcp.h"
 
 #define API_MCP_BODY_MAX ((size_t)16 << 20)
@@ -35,6 +36,8 @@ struct api_mcp_config { /* copied; what it points to is borrowed */
     void (*session_done)(void *ctx, void *handle);
     void (*session_used)(void *ctx, void *handle); /* a request has come or gone; may be NULL */
     void (*idle)(void *ctx); /* api_mcp_is_idle() may be true now; may be NULL */
+    /* What the bearer of a request may beside executing; NULL: nothing. */
+    void (*rights)(void *ctx, const struct http_request *r, struct mcp_caller *caller);
     void *ctx;
 };
 

@@ -84,6 +84,13 @@ static void on_ended(void *ctx, const char *id)
     }
 }
 
+static void rights(void *ctx, const struct http_request *r, struct mcp_caller *caller)
+{
+    const struct api_mcp_sessions *m = ctx;
+    caller->may_register = api_may(m->api, r, API_ADMIN);
+    caller->may_approve = api_may(m->api, r, API_APPROVE);
+}
+
 struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
 {
     const struct api_config *c = api->config;
@@ -105,6 +112,7 @@ struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
                                                      .session_for = session_for,
                                                      .session_done = session_done,
                                                      .session_used = session_used,
+                                                     .rights = rights,
                                                      .ctx = m});
     return m;
 }

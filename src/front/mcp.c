@@ -348,11 +348,11 @@ static void on_response(struct mcp *mcp, const struct rpc_message *m)
         mcp->config->extension->response(mcp, m);
 }
 
-void mcp_dispatch(struct mcp *mcp, void *stream, const struct origin *origin,
+void mcp_dispatch(struct mcp *mcp, void *stream, const struct mcp_caller *caller,
                   const struct rpc_message *m)
 {
     mcp->stream = stream;
-    mcp->origin = origin;
+    mcp->caller = caller;
     if (m->kind == RPC_REQUEST)
         on_request(mcp, m);
     else if (m->kind == RPC_NOTIFICATION)
@@ -360,7 +360,7 @@ void mcp_dispatch(struct mcp *mcp, void *stream, const struct origin *origin,
     else
         on_response(mcp, m);
     mcp->stream = NULL;
-    mcp->origin = NULL;
+    mcp->caller = NULL;
 }
 
 void mcp_refuse_call(struct mcp *mcp, void *stream, const struct rpc_message *m, const char *why)
@@ -463,12 +463,13 @@ void mcp_message(struct mcp *mcp, char *text, size_t len)
         on_batch(mcp, text, len);
         return;
     }
+    static const struct mcp_caller owner = {.may_register = true, .may_approve = true};
     struct rpc_message m;
     struct err e = ERR_NONE;
     if (rpc_parse(text, len, &m, &e) < 0)
         mcp_answer_broken(mcp, NULL, m.id, &e);
     else
-        mcp_dispatch(mcp, NULL, NULL, &m);
+        mcp_dispatch(mcp, NULL, &owner, &m);
     rpc_message_done(&m);
 }
 

@@ -51,16 +51,23 @@ struct mcp_events {
     void (*idle)(void *ctx); /* the last open request has been answered */
 };
 
+struct mcp_caller { /* who a message is from; all zero: nobody knows */
+    struct origin origin;
+    bool may_register; /* MCP servers: programs beside the kernels, with the server's variables */
+    bool may_approve;  /* be asked, and answer */
+};
+
 struct mcp;
 struct mcp *mcp_new(const struct mcp_config *config, const struct mcp_events *events, void *ctx);
 struct mcp *mcp_free(struct mcp *mcp); /* NULL in, NULL out */
 
-/* One message of the peer; the text is changed in the course. */
+/* One message of the peer that holds the other end of standard input and output: it may do
+ * everything. The text is changed in the course. */
 void mcp_message(struct mcp *mcp, char *text, size_t len);
 
-/* The same for one that was parsed; stream: where what belongs to it goes; origin: what it came
- * with, NULL: nothing. A traceparent in its _meta stands before that of the origin. */
-void mcp_dispatch(struct mcp *mcp, void *stream, const struct origin *origin,
+/* One that was parsed, of anybody; stream: where what belongs to it goes. A traceparent in its _meta
+ * stands before that of the caller. */
+void mcp_dispatch(struct mcp *mcp, void *stream, const struct mcp_caller *caller,
                   const struct rpc_message *m);
 
 /* Nobody hears this stream any more, which is as if its requests were cancelled. */

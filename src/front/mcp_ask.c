@@ -156,7 +156,7 @@ static void send_live(struct asker *a, struct question *q)
 
 void ask_response(struct mcp *mcp, const struct rpc_message *m)
 {
-    struct asker *a = mcp->asker;
+    struct asker *a = mcp->caller->may_approve ? mcp->asker : NULL;
     for (struct question *q = a ? a->questions : NULL; q; q = q->next) {
         char id[KEY_MAX + 2];
         (void)snprintf(id, sizeof id, "\"%s\"", q->key);
@@ -357,9 +357,11 @@ static bool elicits(const struct json *capabilities)
            (json_count(elicitation) == 0 || json_is_object(json_get(elicitation, "form")));
 }
 
-static bool request_elicits(const struct json *params)
+/* By a modern request. */
+static bool may_be_asked(const struct mcp *mcp, const struct json *params)
 {
-    return elicits(json_get(json_get(params, "_meta"), META "clientCapabilities"));
+    return mcp->caller->may_approve &&
+           elicits(json_get(json_get(params, "_meta"), META "clientCapabilities"));
 }
 
 /* Questions that came while no call was open. */
@@ -381,9 +383,10 @@ bool ask_retry(struct mcp *mcp, const struct rpc_message *m)
     loop_timer_stop(get_loop(a), &call->ask.timer);
     call->ask.parked = false;
     call->ask.handle[0] = '\0';
-    call->ask.can = request_elicits(m->params);
+    call->ask.can = may_be_asked(mcp, m->params);
     call_reopen(call, m);
-    take_responses(a, call, json_get(m->params, "inputResponses"));
+    if (mcp->caller->may_approve)
+        take_responses(a, call, json_get(m->params, "inputResponses"));
     if (call->ask.can)
         adopt(a, call);
     if (call->ask.kept.len > 0)
@@ -535,7 +538,7 @@ void ask_handshake(struct mcp *mcp, const struct json *capabilities)
     struct asker *a = mcp->asker;
     if (!a)
         return;
-    a->handshake_can = elicits(capabilities);
+    a->handshake_can = mcp->caller->may_approve && elicits(capabilities);
     if (a->handshake_can)
         join(a);
     else if (!a->modern_can)
@@ -545,7 +548,7 @@ void ask_handshake(struct mcp *mcp, const struct json *capabilities)
 void ask_call_begins(struct call *call, const struct json *params)
 {
     struct asker *a = call->mcp->asker;
-    if (!a || call->era != MCP_MODERN || !request_elicits(params))
+    if (!a || call->era != MCP_MODERN || !may_be_asked(call->mcp, params))
         return;
     call->ask.can = a->modern_can = true;
     join(a);

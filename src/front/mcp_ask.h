@@ -10,6 +10,7 @@
  *            writes comes with the next cell's result.
  * State:     an unguessable handle with an HMAC over it, its end, the tool and the arguments. Each
  *            is good once; a wrong one changes nothing.
+ * Roles:     only a caller that may approve is asked, and heard: over HTTP who has a token for it.
  * Owner:     one `struct asker` per mcp, NULL when there are no approvals; every function here does
  *            nothing then.
  * Source:    modelcontextprotocol.io specification, elicitation of 2025-06-18 to 2026-07-28, and

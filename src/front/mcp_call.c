@@ -34,8 +34,8 @@ static char *progress_token(const struct json *params)
 static void find_origin(struct call *call, const struct json *params)
 {
     const struct json *meta = json_get(params, "_meta");
-    if (call->mcp->origin)
-        call->origin = *call->mcp->origin;
+    if (call->mcp->caller)
+        call->origin = call->mcp->caller->origin;
     (void)trace_parse(json_get_text(meta, "traceparent"), json_get_text(meta, "tracestate"),
                       &call->origin.trace);
 }

@@ -54,8 +54,8 @@ struct mcp { /* shared by the files of the dispatcher */
     struct asker *asker; /* NULL: there are no approvals */
     bool initialized;
     const char *handshake_version;
-    void *stream;                /* of the message that is being dispatched */
-    const struct origin *origin; /* likewise, or NULL */
+    void *stream;                    /* of the message that is being dispatched */
+    const struct mcp_caller *caller; /* likewise; NULL: none is */
 };
 
 struct mcp_request {

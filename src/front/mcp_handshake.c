@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "front/mcp_http_head.h"
 #include "front/mcp_peer.h"
-#include "front/origin.h"
 
 /* The revisions since this one begin streams with an empty event, so that they can be resumed. */
 static const char primes_since[] = "2025-11-25", no_batches_since[] = "2025-06-18";
@@ -59,7 +58,8 @@ static struct mcp_peer *new_session(struct api_mcp *all, struct http_request *r,
     return NULL;
 }
 
-static void on_initialize(struct api_mcp *all, struct http_request *r, const struct rpc_message *m)
+static void on_initialize(struct api_mcp *all, struct http_request *r, const struct rpc_message *m,
+                          const struct mcp_caller *caller)
 {
     const char *version = http_header(r, "MCP-Protocol-Version");
     if (http_header(r, "Mcp-Session-Id")) {
@@ -82,33 +82,32 @@ static void on_initialize(struct api_mcp *all, struct http_request *r, const str
         return;
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
     mcp_stream_expect(stream);
-    mcp_dispatch(peer->mcp, stream, NULL, m);
+    mcp_dispatch(peer->mcp, stream, caller, m);
     peer->streams.primes = is_since(peer, primes_since);
 }
 
-void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_message *m)
+void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_message *m,
+                        const struct mcp_caller *caller)
 {
     if (m->kind == RPC_REQUEST && strcmp(m->method, "initialize") == 0) {
-        on_initialize(all, r, m);
+        on_initialize(all, r, m, caller);
         return;
     }
     struct mcp_peer *peer = session_of(all, r, m->id);
     if (!peer)
         return;
     struct mcp_stream *stream = NULL;
-    struct origin origin;
-    origin_of(r, &origin);
     if (m->kind == RPC_REQUEST) {
         stream = mcp_stream_open(&peer->streams, r, peer);
         mcp_stream_expect(stream);
     } else {
         accepted(r);
     }
-    mcp_dispatch(peer->mcp, stream, &origin, m);
+    mcp_dispatch(peer->mcp, stream, caller, m);
 }
 
 static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream,
-                         const struct origin *origin, const struct json *one)
+                         const struct mcp_caller *caller, const struct json *one)
 {
     drop_str char *text = json_print(one);
     struct rpc_message m;
@@ -121,11 +120,12 @@ static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream,
     if (r < 0)
         mcp_answer_broken(peer->mcp, stream, m.id, &e);
     else
-        mcp_dispatch(peer->mcp, stream, origin, &m);
+        mcp_dispatch(peer->mcp, stream, caller, &m);
     rpc_message_done(&m);
 }
 
-void mcp_handshake_batch(struct api_mcp *all, struct http_request *r)
+void mcp_handshake_batch(struct api_mcp *all, struct http_request *r,
+                         const struct mcp_caller *caller)
 {
     struct buf *body = http_body(r);
     struct err e = ERR_NONE;
@@ -144,11 +144,9 @@ void mcp_handshake_batch(struct api_mcp *all, struct http_request *r)
         return;
     }
     struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
-    struct origin origin;
-    origin_of(r, &origin);
     mcp_stream_expect(stream); /* until all of it has been read */
     for (const struct json *one = json_first(batch); one; one = json_next(one))
-        one_of_batch(peer, stream, &origin, one);
+        one_of_batch(peer, stream, caller, one);
     mcp_stream_expect_less(stream);
 }
 

@@ -46,8 +46,10 @@ void mcp_refuse(struct http_request *r, int status, const char *id, int code, co
     PRINTF(5, 6);
 
 /* The handshake era's part of /mcp. */
-void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_message *m);
-void mcp_handshake_batch(struct api_mcp *all, struct http_request *r);
+void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_message *m,
+                        const struct mcp_caller *caller);
+void mcp_handshake_batch(struct api_mcp *all, struct http_request *r,
+                         const struct mcp_caller *caller);
 void mcp_handshake_get(struct api_mcp *all, struct http_request *r);
 void mcp_handshake_delete(struct api_mcp *all, struct http_request *r);
 

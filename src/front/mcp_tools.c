@@ -219,6 +219,10 @@ static int register_server(struct call *call, const struct json *arguments, stru
 {
     const char *name = NULL;
     drop_json struct json *owned = NULL;
+    if (!call->mcp->caller->may_register)
+        return err_set(e, -EACCES,
+                       "over HTTP this needs IPYBOX_TOKEN, because code in kernels "
+                       "reaches this port, too");
     int r = json_need_text(arguments, "server_name", &name, e);
     if (r < 0)
         return r;

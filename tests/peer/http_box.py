@@ -11,14 +11,21 @@ from pathlib import Path
 
 
 @contextmanager
-def serving(workspace: Path, *options: str, mode: str = "plain") -> Iterator[str]:
+def serving(
+    workspace: Path, *options: str, mode: str = "plain", token: str | None = None
+) -> Iterator[str]:
     """The URL of its /mcp. It must end well, with whatever its sanitizers have to say."""
     program = os.environ["PEER_MCP_HTTP"]
     python = os.environ["PEER_KERNEL_PYTHON"]
     command = [program, "0", mode, "--workspace", str(workspace), "--python", python, *options]
     with (workspace / "server.log").open("w+b") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=workspace
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd=workspace,
+            env=os.environ | ({"IPYBOX_TOKEN": token} if token else {}),
         )
         assert process.stdin is not None
         assert process.stdout is not None

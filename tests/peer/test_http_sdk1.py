@@ -18,10 +18,12 @@ from http_box import serving
 from mcp import ClientSession, McpError, types
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 pytestmark = pytest.mark.anyio
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
+ASKS = ["--approve-tool-calls", "--approve-shell-cmds"]
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +33,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def connected(url: str, elicit: ElicitationFnT | None = None) -> AsyncIterator[ClientSession]:
+async def connected(
+    url: str, elicit: ElicitationFnT | None = None, token: str | None = None
+) -> AsyncIterator[ClientSession]:
+    headers = {"Authorization": f"Bearer {token}"} if token else None
     async with (
-        streamable_http_client(url) as (read, write, _),
+        create_mcp_http_client(headers) as http,
+        streamable_http_client(url, http_client=http) as (read, write, _),
         ClientSession(read, write, elicitation_callback=elicit) as session,
     ):
         await session.initialize()
@@ -121,12 +127,33 @@ async def test_an_approval_is_asked_for_within_the_call(tmp_path: Path) -> None:
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"decision": "approve"})
 
-    asks = ["--approve-tool-calls", "--approve-shell-cmds"]
-    with serving(tmp_path, *asks) as url:
-        async with connected(url, elicit) as session:
+    with serving(tmp_path, *ASKS, token="secret") as url:
+        async with connected(url, elicit, "secret") as session:
             assert await cell(session, "!echo approved") == "approved"
     assert len(asked) == 1
     assert "echo approved" in asked[0]
+
+
+async def test_without_a_token_nobody_approves_or_registers(tmp_path: Path) -> None:
+    """Code in kernels can be a client of this port, too."""
+    asked: list[str] = []
+
+    async def elicit(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"decision": "approve"})
+
+    server = {"command": "sh", "args": ["-c", "echo ${HOME} > stolen"]}
+    with serving(tmp_path, *ASKS) as url:
+        async with connected(url, elicit) as session:
+            run = await session.call_tool("execute_ipython_cell", {"code": "!touch stolen"})
+            arguments = {"server_name": "s", "server_params": server}
+            registered = await session.call_tool("register_mcp_server", arguments)
+    assert asked == []
+    assert run.isError
+    assert "Approval channel not connected" in str(run.content)
+    assert registered.isError
+    assert "IPYBOX_TOKEN" in str(registered.content)
+    assert not (tmp_path / "stolen").exists()
 
 
 async def test_delete_ends_the_session(url: str) -> None:

@@ -13,6 +13,8 @@ import pytest
 from box import TOOLS, raises
 from http_box import serving
 from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import ElicitRequestParams, ElicitResult
 from sdk2_cells import VERSIONS, cell, modern_only, texts
 
@@ -103,8 +105,16 @@ async def test_an_approval_is_asked_for(tmp_path: Path, mode: str) -> None:
         return ElicitResult(action="accept", content={"decision": "approve"})
 
     asks = ["--approve-tool-calls", "--approve-shell-cmds"]
-    with serving(tmp_path, *asks) as url:
-        async with Client(url, mode=mode, elicitation_callback=elicit) as client:
+    headers = {"Authorization": "Bearer secret"}
+    with serving(tmp_path, *asks, token="secret") as url:
+        async with (
+            create_mcp_http_client(headers) as http,
+            Client(
+                streamable_http_client(url, http_client=http),
+                mode=mode,
+                elicitation_callback=elicit,
+            ) as client,
+        ):
             assert await cell(client, "!echo approved") == "approved"
     assert len(asked) == 1
     assert "echo approved" in asked[0]

@@ -2,7 +2,7 @@
  *
  * mcp-http PORT plain|fixtures [OPTION...] - the HTTP API on localhost, with the server's options,
  * real kernels and, when asked for, what the conformance suite needs to find. Prints the
- * port (PORT 0: any) and ends with its standard input.
+ * port (PORT 0: any) and ends with its standard input. IPYBOX_TOKEN: its token, none without it.
  * mcp-http shim … is the shim that it starts above each kernel. */
 #include <signal.h>
 #include <stdio.h>
@@ -163,6 +163,7 @@ static void open_door(int port, bool fixtures, struct err *e)
     struct api_config api = {.loop = p->loop,
                              .host = "localhost",
                              .port = port,
+                             .admin_token = getenv("IPYBOX_TOKEN"),
                              .workspace = p->options.workspace,
                              .version = IPYBOX_VERSION,
                              .sessions = p->sessions,

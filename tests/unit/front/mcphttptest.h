@@ -31,6 +31,7 @@ static struct approval *approval;
 static enum approval_verdict verdict;
 static int acquired, released, idles, decided;
 static bool refuse_session;
+static bool may_register = true, may_approve = true;
 static char asked_for[300]; /* names, in order */
 static char session_id[64];
 
@@ -59,6 +60,13 @@ static void session_done(void *ctx, void *handle)
     released++;
 }
 
+static void rights(void *ctx, const struct http_request *r, struct mcp_caller *caller)
+{
+    TEST_CHECK(ctx == &parts && r != NULL);
+    caller->may_register = may_register;
+    caller->may_approve = may_approve;
+}
+
 static void on_idle(void *ctx)
 {
     (void)ctx;
@@ -79,6 +87,7 @@ static void open_it(void)
                                     .session_for = session_for,
                                     .session_done = session_done,
                                     .idle = on_idle,
+                                    .rights = rights,
                                     .ctx = &parts};
     parts = (struct api){.loop = loop, .mcp = api_mcp_open(&config)};
     struct http_config door = {.loop = loop,

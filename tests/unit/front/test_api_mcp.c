@@ -394,6 +394,43 @@ static void a_question_comes_on_the_stream_of_its_call(void)
     close_it();
 }
 
+#define APPROVE                                                                                    \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"ipybox-1\",\"result\":{\"action\":\"accept\",\"content\":"      \
+    "{\"decision\":\"approve\"}}}"
+
+static void only_who_may_approve_is_asked_and_heard(void)
+{
+    open_it();
+    may_approve = false;
+    initialize("2025-11-25");
+    int fd = start_post(CALL("1", ""));
+    ask_approval();
+    (void)hear(fd);
+    check_has_not("elicitation/create");
+    TEST_CHECK(decided == 1 && verdict != APPROVAL_ACCEPTED);
+    finish("nobody was there");
+    end(fd);
+    may_approve = true;
+    decided = 0;
+    initialize("2025-11-25");
+    fd = start_post(CALL("2", ""));
+    ask_approval();
+    (void)hear(fd);
+    check_has("elicitation/create");
+    TEST_CASE("another one knows the session's id");
+    may_approve = false;
+    post(APPROVE);
+    check_head("HTTP/1.1 202 ");
+    TEST_CHECK(decided == 0);
+    may_approve = true;
+    post(APPROVE);
+    turn();
+    TEST_CHECK(decided == 1 && verdict == APPROVAL_ACCEPTED);
+    finish("asked");
+    end(fd);
+    close_it();
+}
+
 static void a_question_of_no_call_goes_to_who_listens(void)
 {
     open_it();
@@ -474,6 +511,7 @@ TEST_LIST = {
     T(a_session_that_ends_by_itself_is_not_given_back),
     T(batches_are_of_the_old_revisions),
     T(a_question_comes_on_the_stream_of_its_call),
+    T(only_who_may_approve_is_asked_and_heard),
     T(a_question_of_no_call_goes_to_who_listens),
     T(a_stop_lets_open_requests_end),
     T(closing_answers_who_waits),

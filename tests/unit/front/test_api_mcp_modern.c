@@ -300,6 +300,41 @@ static void a_question_ends_the_request_and_the_next_one_answers_it(void)
     close_it();
 }
 
+static void only_who_may_approve_is_asked_and_heard(void)
+{
+    char state[256];
+    open_it();
+    may_approve = false;
+    int fd = start_post_with(CALL_HEAD, EXECUTE("1", "", E));
+    ask_approval();
+    (void)hear(fd);
+    check_has_not("input_required");
+    TEST_CHECK(decided == 1 && verdict != APPROVAL_ACCEPTED);
+    finish("nobody was there");
+    end(fd);
+    may_approve = true;
+    fd = start_post_with(CALL_HEAD, EXECUTE("1", "", E));
+    ask_approval();
+    (void)hear(fd);
+    check_has("\"resultType\":\"input_required\"");
+    copy_state(state);
+    end(fd);
+    drop_str char *body = xasprintf(
+        RPC("9", "tools/call",
+            "{\"name\":\"execute_ipython_cell\",\"arguments\":{\"code\":\"x\"},\"requestState\":"
+            "\"%s\",\"inputResponses\":{\"ipybox-1\":{\"action\":\"accept\",\"content\":"
+            "{\"decision\":\"approve\"}}}," E "}"),
+        state);
+    decided = 0;
+    may_approve = false;
+    fd = start_post_with(CALL_HEAD, body);
+    TEST_CHECK(decided == 1 && verdict != APPROVAL_ACCEPTED);
+    finish("nobody else was there");
+    end(fd);
+    may_approve = true;
+    close_it();
+}
+
 static void listening_is_a_stream_that_a_stop_ends(void)
 {
     open_it();
@@ -335,6 +370,7 @@ TEST_LIST = {
     T(sessions_are_named_by_an_argument),
     T(a_session_that_ended_is_asked_for_anew),
     T(a_question_ends_the_request_and_the_next_one_answers_it),
+    T(only_who_may_approve_is_asked_and_heard),
     T(listening_is_a_stream_that_a_stop_ends),
     {NULL, NULL},
 };

@@ -144,6 +144,52 @@ static void a_token_is_needed_where_there_is_one(void)
     post("Authorization: Bearer secret\r\n", INITIALIZE);
     check_head("HTTP/1.1 200 ");
     close_api();
+    api_config.execute_token = NULL;
+}
+
+#define REGISTER(params)                                                                           \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"                \
+    "\"register_mcp_server\",\"arguments\":{\"server_name\":\"s\",\"server_params\":" params "}"
+#define MODERN_REGISTER                                                                            \
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"                               \
+    "Mcp-Name: register_mcp_server\r\n"
+
+/* With the header of this token: what becomes of a registration in each era, and whether the one
+ * who made the session is asked. */
+static void check_rights(const char *bearer, bool all)
+{
+    const char *refused = "needs IPYBOX_TOKEN", *read = "server_params: an object is needed";
+    char id[SESSIONS_ID_MAX + 1];
+    TEST_CASE(*bearer ? bearer : "(no token)");
+    drop_str char *modern = xasprintf("%s" MODERN_REGISTER, bearer);
+    post(modern, REGISTER("[]") "," E "}}");
+    check_has(all ? read : refused);
+    post(bearer, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
+                 "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}");
+    check_head("HTTP/1.1 200 ");
+    drop_str char *headers =
+        xasprintf("%sMcp-Session-Id: %s\r\n", bearer, header_of("Mcp-Session-Id"));
+    last_session(id);
+    TEST_CHECK(approvals_can_elicit(approvals, id) == all);
+    post(headers, REGISTER("[]") "}}");
+    check_has(all ? read : refused);
+    check_has("\"isError\":true");
+    call_with("DELETE /mcp", headers, "");
+    check_head("HTTP/1.1 200 ");
+}
+
+static void who_may_execute_neither_registers_nor_approves(void)
+{
+    open_mcp();
+    check_rights("", false);
+    close_api();
+    api_config.execute_token = "worker";
+    api_config.admin_token = "master";
+    open_mcp();
+    check_rights("Authorization: Bearer worker\r\n", false);
+    check_rights("Authorization: Bearer master\r\n", true);
+    close_api();
+    api_config.execute_token = api_config.admin_token = NULL;
 }
 
 TEST_LIST = {
@@ -154,5 +200,6 @@ TEST_LIST = {
     T(one_that_is_held_twice_ends_for_both),
     T(without_a_name_it_is_the_default_one),
     T(a_token_is_needed_where_there_is_one),
+    T(who_may_execute_neither_registers_nor_approves),
     {NULL, NULL},
 };
