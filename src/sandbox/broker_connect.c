@@ -64,21 +64,21 @@ static int connect_inet(struct wish *wish, const struct address *to)
 {
     char name[DNS_NAME_MAX + 1], text[NET_TEXT_MAX];
     const struct address stub = address_of_v4(INADDR_LOOPBACK, wish->net->stub_port);
+    struct address place, other;
     int r;
-    switch (net_judge(wish->net, notice_policy(wish->notice), to, name)) {
+    switch (net_judge(wish->net, notice_policy(wish->notice), to, name, &place)) {
     case NET_STUB:
         r = net_run(wish->net);
         return r < 0 ? r : connect_to(wish, &stub);
     case NET_ADDRESS:
         if (wish->notice->broker->config.naive)
             wish->notice->go_on = true;
-        return wish->notice->go_on ? 0 : connect_to(wish, to);
+        return wish->notice->go_on ? 0 : connect_to(wish, &place);
     case NET_NAME:
         return connect_name(wish, name, address_port(to));
     case NET_REFUSED:
         break;
     }
-    struct address other;
     if (net_other_loopback(wish->net, to, &other))
         return connect_to(wish, &other);
     net_text(to, name, text);

@@ -40,6 +40,7 @@ static const struct call_name names[] = {
     {SYS_connect, "connect"},
     {SYS_bind, "bind"},
     {SYS_listen, "listen"},
+    {SYS_sched_setscheduler, "sched_setscheduler"},
     {SYS_kill, "kill"},
     {SYS_tkill, "tkill"},
     {SYS_tgkill, "tgkill"},

@@ -123,6 +123,7 @@ static void find_out(const struct filter_wants *w, bool holds[static WHEN__COUNT
 {
     const bool ruled = !w->open_network;
     holds[WHEN_ALWAYS] = true;
+    holds[WHEN_BROKER] = w->listener;
     holds[WHEN_READ] = w->listener || w->counted;
     holds[WHEN_DISK] = w->disk;
     holds[WHEN_TERMINALS] = w->listener && w->terminals;

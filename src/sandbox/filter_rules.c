@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/fs.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -162,6 +163,8 @@ const struct filter_rule filter_rules[] = {
     /* A thread with descriptors of its own, which /proc/PID/fd does not show. */
     IF(clone, ALWAYS, REFUSE(EPERM), MASKED(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)),
     ROW(clone, TASKS, ASK),
+    /* So it would become one. The answer is that of a kernel without the flag. */
+    IF(close_range, ALWAYS, REFUSE(EINVAL), ANY_BIT(2, CLOSE_RANGE_UNSHARE)),
     ROW(clone3, ALWAYS, REFUSE(ENOSYS)), /* its flags are in memory; libraries fall back to clone */
     SIGNAL(kill),
     SIGNAL(tkill),
@@ -179,7 +182,9 @@ const struct filter_rule filter_rules[] = {
      * number is no less foreign to a filter than a process's. */
     IF(prlimit64, ALWAYS, REFUSE(EPERM), OTHER(0, 0)),
     IF(sched_setaffinity, ALWAYS, REFUSE(EPERM), OTHER(0, 0)),
-    /* libzmq for one sets the policy of its own threads, by number, to what it is. */
+    /* libzmq for one sets the policy of its own threads, by number, to what it is. A broker knows
+     * whose thread that is. */
+    IF(sched_setscheduler, BROKER, ASK, EQUAL(1, SCHED_OTHER), OTHER(0, 0)),
     IF(sched_setscheduler, ALWAYS, ALLOW, EQUAL(1, SCHED_OTHER)),
     IF(sched_setscheduler, ALWAYS, REFUSE(EPERM), OTHER(0, 0)),
     IF(sched_setparam, ALWAYS, REFUSE(EPERM), OTHER(0, 0)),

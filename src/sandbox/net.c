@@ -178,10 +178,9 @@ static int find_host(struct net *net, const struct policy *policy, const char *h
         return net_may_name(policy, host, port)
                    ? net_resolve(net, policy, host, port, AF_UNSPEC, ret)
                    : -EACCES;
-    enum net_verdict verdict = net_judge(net, policy, &to, name);
+    enum net_verdict verdict = net_judge(net, policy, &to, name, &ret[0]);
     if (verdict == NET_NAME)
         return net_resolve(net, policy, name, port, AF_UNSPEC, ret);
-    ret[0] = to;
     return verdict == NET_ADDRESS ? 1 : -EACCES;
 }
 

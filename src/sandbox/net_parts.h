@@ -51,9 +51,11 @@ bool net_transparent(const struct policy *policy);
 bool net_may_name(const struct policy *policy, const char *name, uint16_t port);
 bool net_may_some_port(const struct policy *policy, const char *name);
 /* NET_NAME: the name that stands behind the address, and it may be connected to; NET_STUB: nothing
- * but our own DNS. The name is filled in for a refusal, too, if there is one; else "". */
+ * but our own DNS. The name is filled in for a refusal, too, if there is one; else "".
+ * *ret_place is what was judged and what NET_ADDRESS lets be connected to, always by that address:
+ * which one 0.0.0.0 and :: mean, the kernel tells by what the socket is bound to. */
 enum net_verdict net_judge(struct net *net, const struct policy *policy, const struct address *to,
-                           char name[static DNS_NAME_MAX + 1]);
+                           char name[static DNS_NAME_MAX + 1], struct address *ret_place);
 /* A socket of both families listens at 127.0.0.1 when it asked for all addresses (broker_net.c);
  * whoever looks for it at ::1 finds it there. */
 bool net_other_loopback(struct net *net, const struct address *to, struct address *ret);

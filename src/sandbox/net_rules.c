@@ -89,12 +89,13 @@ bool net_other_loopback(struct net *net, const struct address *to, struct addres
 }
 
 enum net_verdict net_judge(struct net *net, const struct policy *policy, const struct address *to,
-                           char name[static DNS_NAME_MAX + 1])
+                           char name[static DNS_NAME_MAX + 1], struct address *ret_place)
 {
+    const struct address place = without_any(to);
     name[0] = '\0';
+    *ret_place = place;
     if (address_port(to) == DNS_PORT)
         return NET_STUB;
-    struct address place = without_any(to);
     if (address_is_loopback(&place))
         return may_loopback(net, policy, &place) ? NET_ADDRESS : NET_REFUSED;
     uint32_t v4;

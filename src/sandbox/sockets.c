@@ -192,8 +192,9 @@ bool sockets_listens(struct sockets *sockets, const struct address *address)
         if (entry->used == 0 || entry->state != SOCKET_LISTENING || entry->address.len == 0 ||
             !address_same(&entry->address, address))
             continue;
-        listens = socket_held(sockets->inode[i], &entry->holder);
-        if (!listens) { /* closed: the port may be another's by now */
+        /* One that was shut down listens no more: its port may be another's by now. */
+        listens = socket_listens(sockets->inode[i], address);
+        if (!listens && !socket_held(sockets->inode[i], &entry->holder)) {
             *entry = (struct entry){0};
             sockets->inode[i] = 0;
         }

@@ -5,6 +5,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +24,7 @@ enum {
     STATE_COLUMN = 3,
     INODE_COLUMN = 9,
     UNIX_INODE_COLUMN = 6,
+    LOOPBACK_INTERFACE = 1, /* in every network namespace */
 };
 
 uint64_t socket_inode(const char *link)
@@ -118,6 +123,52 @@ int socket_tcp_state(uint64_t inode)
 {
     int state = state_in("/proc/self/net/tcp", inode);
     return state ? state : state_in("/proc/self/net/tcp6", inode);
+}
+
+static struct inet_diag_req_v2 diag_request(const struct address *at)
+{
+    struct inet_diag_req_v2 request = {
+        .sdiag_protocol = IPPROTO_TCP,
+        .id = {.idiag_sport = htons(address_port(at)),
+               .idiag_if = LOOPBACK_INTERFACE,
+               .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
+    };
+    uint32_t v4;
+    request.sdiag_family = address_v4(at, &v4) ? AF_INET : AF_INET6;
+    if (request.sdiag_family == AF_INET)
+        request.id.idiag_src[0] = htonl(v4);
+    else
+        memcpy(request.id.idiag_src, &at->in6.sin6_addr, sizeof at->in6.sin6_addr);
+    memcpy(request.id.idiag_dst, request.id.idiag_src, sizeof request.id.idiag_dst);
+    return request;
+}
+
+/* Its inode; 0: nobody listens, or the kernel does not say. The answer is there when send() is. */
+static uint32_t listener_at(const struct address *at)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 body;
+    } ask = {.head = {.nlmsg_len = sizeof ask,
+                      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                      .nlmsg_flags = NLM_F_REQUEST},
+             .body = diag_request(at)};
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_msg body;
+    } answer; /* attributes follow, which nobody needs */
+    drop_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0 || send(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask ||
+        recv(fd, &answer, sizeof answer, MSG_DONTWAIT) != (ssize_t)sizeof answer ||
+        answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.body.idiag_state != TCP_LISTEN)
+        return 0;
+    return answer.body.idiag_inode;
+}
+
+bool socket_listens(uint64_t inode, const struct address *at)
+{
+    const uint32_t there = listener_at(at);
+    return there != 0 ? there == (uint32_t)inode : socket_tcp_state(inode) == TCP_LISTEN;
 }
 
 bool sockets_all_unix(const uint64_t *inodes, size_t n)

@@ -349,6 +349,62 @@ static void a_port_beside_that_of_another_service_does_not_lead_there(void)
     TEST_CHECK(count_accepted(secret) == 0);
 }
 
+/* The kernel knows more than one listener for 0.0.0.0 and ::, and chooses by what the caller is
+ * bound to. */
+static void ask_for_any_from_beside(void)
+{
+    drop_fd int fd = tcp();
+    GETS(bind_v4(fd, INADDR_LOOPBACK + 10, 0), 0);
+    GETS(connect_v4(fd, INADDR_ANY, host_port), 0);
+    struct address peer = {.len = sizeof peer.room};
+    GETS(getpeername(fd, &peer.any, &peer.len), 0);
+    uint32_t v4 = 0;
+    HOLDS(address_v4(&peer, &v4) && v4 == INADDR_LOOPBACK);
+}
+
+static void all_addresses_lead_to_the_one_that_was_judged(void)
+{
+    open_internet();
+    drop_fd int beside = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    TEST_ASSERT(bind_v4(beside, INADDR_LOOPBACK + 10, host_port) == 0 && listen(beside, 8) == 0);
+    act_net(some_names(), BINDING, ask_for_any_from_beside);
+    TEST_CHECK(count_accepted(host) == 1 && count_accepted(beside) == 0);
+}
+
+static struct address six_of(struct in6_addr in, uint16_t port)
+{
+    struct address six = {.in6 = {.sin6_family = AF_INET6, .sin6_addr = in}, .len = sizeof six.in6};
+    address_set_port(&six, port);
+    return six;
+}
+
+static void ask_for_any_from_the_other_family(void)
+{
+    const int on = 1;
+    drop_fd int server = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    drop_fd int caller = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    drop_fd int plain = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct address own = six_of((struct in6_addr)IN6ADDR_LOOPBACK_INIT, secret_port);
+    const struct address any = six_of((struct in6_addr)IN6ADDR_ANY_INIT, secret_port);
+    const struct address four = address_of_v4(INADDR_LOOPBACK, 0);
+    struct address mapped;
+    GETS(setsockopt(server, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on), 0);
+    if (bind(server, &own.any, own.len) < 0 && errno == EADDRNOTAVAIL)
+        return; /* a machine without IPv6 */
+    GETS(listen(server, 1), 0);
+    HOLDS(address_for(&four, AF_INET6, &mapped) == 0);
+    GETS(bind(caller, &mapped.any, mapped.len), 0);
+    HOLDS(connect(caller, &any.any, any.len) < 0);
+    GETS(connect(plain, &any.any, any.len), 0);
+}
+
+static void all_addresses_of_one_family_do_not_lead_to_the_other(void)
+{
+    open_internet();
+    act_net("", BINDING, ask_for_any_from_the_other_family);
+    TEST_CHECK(count_accepted(secret) == 0);
+}
+
 static void let_go(void)
 {
     int fd = tcp();
@@ -371,6 +427,67 @@ static void a_port_that_was_closed_is_free_and_not_the_sandboxs(void)
 {
     open_internet();
     act_net("", BINDING, let_go);
+}
+
+/* It goes on holding what listens no more, and with port 0 the kernel gives the port away. */
+static void shut_down_and_ask(int fd, const struct address *to)
+{
+    GETS(shutdown(fd, SHUT_WR), 0); /* means nothing to a listener */
+    drop_fd int before = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    GETS(connect(before, &to->any, to->len), 0);
+    GETS(shutdown(fd, SHUT_RDWR), 0);
+    for (int i = 0; i < 2; i++) {
+        drop_fd int after = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        GETS(connect(after, &to->any, to->len), EACCES);
+    }
+}
+
+static void listen_no_more(void)
+{
+    drop_fd int fd = tcp();
+    GETS(bind_v4(fd, INADDR_LOOPBACK, 0), 0);
+    GETS(listen(fd, 1), 0);
+    struct address at = name_of(fd);
+    shut_down_and_ask(fd, &at);
+    drop_fd int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    at = six_of((struct in6_addr)IN6ADDR_LOOPBACK_INIT, 0);
+    if (bind(six, &at.any, at.len) < 0 && errno == EADDRNOTAVAIL)
+        return; /* a machine without IPv6 */
+    GETS(listen(six, 1), 0);
+    at = name_of(six);
+    shut_down_and_ask(six, &at);
+}
+
+static void a_listener_that_was_shut_down_is_the_sandboxs_no_more(void)
+{
+    open_internet();
+    act_net("", BINDING, listen_no_more);
+}
+
+static void share_a_port(void)
+{
+    enum { SERVERS = 3 };
+    const int on = 1;
+    int fds[SERVERS];
+    struct address at = address_of_v4(INADDR_LOOPBACK, 0);
+    for (int i = 0; i < SERVERS; i++) {
+        fds[i] = tcp();
+        GETS(setsockopt(fds[i], SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+        GETS(bind(fds[i], &at.any, at.len), 0);
+        GETS(listen(fds[i], 64), 0);
+        at = name_of(fds[0]);
+    }
+    for (int i = 0; i < SERVERS; i++) { /* whichever goes first */
+        GETS(reaches(INADDR_LOOPBACK, address_port(&at)), 0);
+        (void)(i & 1 ? close(fds[i]) : shutdown(fds[i], SHUT_RDWR));
+    }
+    GETS(reaches(INADDR_LOOPBACK, address_port(&at)), EACCES);
+}
+
+static void listeners_that_share_a_port_are_reached_as_long_as_one_is_left(void)
+{
+    open_internet();
+    act_net("", BINDING, share_a_port);
 }
 
 static void use_the_place(void)
@@ -502,7 +619,11 @@ TEST_LIST = {
     T(a_server_of_the_sandbox_is_reached_by_itself),
     T(without_local_binding_nothing_is_bound),
     T(a_port_beside_that_of_another_service_does_not_lead_there),
+    T(all_addresses_lead_to_the_one_that_was_judged),
+    T(all_addresses_of_one_family_do_not_lead_to_the_other),
     T(a_port_that_was_closed_is_free_and_not_the_sandboxs),
+    T(a_listener_that_was_shut_down_is_the_sandboxs_no_more),
+    T(listeners_that_share_a_port_are_reached_as_long_as_one_is_left),
     T(a_port_of_the_place_is_reached),
     T(another_policy_holds_from_the_next_call_on),
     T(an_address_that_changes_while_it_is_judged_leads_nowhere),

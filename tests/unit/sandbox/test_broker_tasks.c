@@ -2,6 +2,7 @@
 #include "brokertest.h"
 
 #include <poll.h>
+#include <sched.h>
 
 enum { MOST = 12 };
 
@@ -256,6 +257,51 @@ static void signals_reach_the_sandbox_alone_where_landlock_has_no_scope_for_them
     TEST_CHECK(refusals.count == 8 && strncmp(refusals.whats[0], "process ", 8) == 0);
 }
 
+/* By the call: musl has functions that refuse by themselves. */
+static int be_ordinary(pid_t thread)
+{
+    const int normal = 0; /* a sched_param */
+    return (int)syscall(SYS_sched_setscheduler, thread, SCHED_OTHER, &normal);
+}
+
+static void *take_both(void *ctx)
+{
+    (void)ctx;
+    GETS(be_ordinary((pid_t)syscall(SYS_gettid)), 0);
+    GETS(be_ordinary(getpid()), 0); /* the first thread */
+    return NULL;
+}
+
+static void order_threads(void)
+{
+    int gate[2];
+    pthread_t thread;
+    GETS(pipe2(gate, O_CLOEXEC), 0);
+    const pid_t other = linger(gate);
+    GETS(be_ordinary(0), 0);
+    GETS(be_ordinary(getpid()), 0);
+    GETS(be_ordinary(getppid()), EPERM);
+    GETS(be_ordinary(other), EPERM);
+    GETS(be_ordinary(4000000), ESRCH);
+    GETS(be_ordinary(-1), EINVAL);
+    HOLDS(pthread_create(&thread, NULL, take_both, NULL) == 0);
+    (void)pthread_join(thread, NULL);
+    (void)close(gate[1]);
+    HOLDS(waitpid(other, NULL, 0) == other);
+}
+
+static void the_scheduling_of_ones_own_threads_is_set_and_of_no_other(void)
+{
+    make_place();
+    struct stage stage = {.lists = &plain, .child = order_threads};
+    start_stage(&stage);
+    end_stage();
+    char text[32];
+    (void)snprintf(text, sizeof text, "process %d", (int)getpid());
+    TEST_CHECK(refusals.count == 2 && strcmp(refusals.calls[0], "sched_setschedu") == 0 &&
+               strcmp(refusals.whats[0], text) == 0);
+}
+
 TEST_LIST = {
     {"as many processes as allowed can be, and not one more",
      as_many_processes_as_allowed_can_be_and_not_one_more},
@@ -267,5 +313,7 @@ TEST_LIST = {
     {"vfork works", vfork_works},
     {"signals reach the sandbox alone, where Landlock has no scope for them",
      signals_reach_the_sandbox_alone_where_landlock_has_no_scope_for_them},
+    {"the scheduling of one's own threads is set, and of no other",
+     the_scheduling_of_ones_own_threads_is_set_and_of_no_other},
     {NULL, NULL},
 };

@@ -597,6 +597,10 @@ static const struct one_call foreign[] = {
     CALL(ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 999999999),
 };
 
+/* A thread of one's own, for all that the filter knows. */
+static const struct one_call of_a_thread =
+    CALL(sched_setscheduler, 999999999, SCHED_OTHER, TEXT(zeros));
+
 static int be_modest(void)
 {
     cpu_set_t cpus;
@@ -605,7 +609,8 @@ static int be_modest(void)
     if (sched_getaffinity(0, sizeof cpus, &cpus) < 0 ||
         sched_setaffinity(0, sizeof cpus, &cpus) < 0 || setpriority(PRIO_PROCESS, 0, 7) < 0 ||
         getrlimit(RLIMIT_NOFILE, &limit) < 0 || setrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-        syscall(SYS_sched_setscheduler, 0, SCHED_BATCH, &normal) < 0)
+        syscall(SYS_sched_setscheduler, 0, SCHED_BATCH, &normal) < 0 ||
+        syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &normal) < 0)
         return errno;
     return nice(1) == 8 ? 0 : EDOM;
 }
@@ -633,9 +638,14 @@ static int idle_myself(void)
 static void priorities_and_limits_are_changed_of_oneself_only(void)
 {
     const struct wall wall = {&walls_alone, -1};
+    const struct filter_wants brokered = {.listener = true, .open_network = true};
     check_all(foreign, COUNT(foreign), &walls_alone, EPERM);
+    check_all(foreign, COUNT(foreign), &brokered, EPERM);
+    check_all(&of_a_thread, 1, &brokered, ASKED);
+    check_passes(&of_a_thread, 1, &walls_alone);
     TEST_CHECK(run(be_modest, &no_wall) == 0);
     TEST_CHECK(run(be_modest, &wall) == 0);
+    TEST_CHECK(run(be_modest, &(struct wall){&brokered, -1}) == 0);
     TEST_CHECK(run(slow_all_of_us, &wall) == EPERM);
     TEST_CHECK(run(idle_myself, &wall) == 0);
     TEST_CHECK(run(idle_all_of_us, &wall) == EPERM);
@@ -697,7 +707,7 @@ static bool has_test(long number)
 {
     static const long by_hand[] = {
         /* also in test_filter_counted.c */
-        SYS_clone, SYS_prctl, SYS_socketpair, SYS_fallocate,
+        SYS_clone, SYS_prctl, SYS_socketpair, SYS_fallocate, SYS_close_range,
 #ifdef __x86_64__
         SYS_fork,  SYS_vfork,
 #endif

@@ -4,6 +4,7 @@
 #include "wallstest.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -46,6 +47,26 @@ static void a_thread_shares_its_descriptors(void)
     TEST_CHECK(run_behind(clone_now, &walls_alone) == EINVAL);
 }
 
+static unsigned close_flags;
+
+static int close_nothing(void)
+{
+    return call_result(syscall(SYS_close_range, ~0U - 1, ~0U, close_flags));
+}
+
+static void no_thread_takes_descriptors_of_its_own_by_closing_some(void)
+{
+    close_flags = CLOSE_RANGE_UNSHARE;
+    TEST_CHECK(run(close_nothing, &no_wall) == 0);
+    TEST_CHECK(run_behind(close_nothing, &walls_alone) == EINVAL);
+    close_flags |= CLOSE_RANGE_CLOEXEC;
+    TEST_CHECK(run_behind(close_nothing, &walls_alone) == EINVAL);
+    close_flags = CLOSE_RANGE_CLOEXEC;
+    TEST_CHECK(run_behind(close_nothing, &walls_alone) == 0);
+    close_flags = 0;
+    TEST_CHECK(run_behind(close_nothing, &walls_alone) == 0);
+}
+
 static int reserve(void)
 {
     return call_result(syscall(SYS_fallocate, -1, 0, 0L, 1L));
@@ -61,6 +82,8 @@ TEST_LIST = {
     {"a_process_cannot_hide_its_memory_from_broker_and_budget",
      a_process_cannot_hide_its_memory_from_broker_and_budget},
     {"a_thread_shares_its_descriptors", a_thread_shares_its_descriptors},
+    {"no_thread_takes_descriptors_of_its_own_by_closing_some",
+     no_thread_takes_descriptors_of_its_own_by_closing_some},
     {"where_disk_space_is_counted_none_is_taken_without_writing",
      where_disk_space_is_counted_none_is_taken_without_writing},
     {NULL, NULL},
