@@ -37,8 +37,14 @@ static void log_tools(enum log_level level, const char *text)
     log_write(level, "tools", "%s", text);
 }
 
+/* Whoever registers a server would hold its tokens, and with them the approver's seat. */
 static const char *look_up(const char *name)
 {
+    const char *own = NULL;
+    for (size_t i = 0; (own = options_secret(i)); i++) {
+        if (strcmp(name, own) == 0)
+            return NULL;
+    }
     return getenv(name);
 }
 

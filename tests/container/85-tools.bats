@@ -119,7 +119,7 @@ PY
 @test "\${VAR} is replaced from the environment and .env, and the value is nowhere else" {
     workspace 1234:1234
     printf 'FROM_FILE=ham-secret-2\n' > "$workspace/.env"
-    drive "${tools[@]}" -e FROM_ENV=spam-secret-1 -v "$workspace:/app/workspace" <<'PY'
+    drive "${tools[@]}" -e FROM_ENV=spam-secret-1 -e IPYBOX_TOKEN=own-secret -v "$workspace:/app/workspace" <<'PY'
         registers("demo", command="python3", args=["/tools/tool_server.py"],
                   env={"ONE": "${FROM_ENV}", "TWO": "x${FROM_FILE}y", "THREE": "plain"})
         prints("from mcptools.demo import environment as e; print(*[e.run(e.Params(text=n)) for n in "
@@ -130,6 +130,9 @@ PY
         answer = tool("register_mcp_server", server_name="demo2", server_params={"command": "x${MISSING_ONE}"})
         equal(answer.error, True)
         matches(answer.text, "MISSING_ONE")
+        # Its own tokens the server gives to nobody.
+        answer = tool("register_mcp_server", server_name="demo2", server_params={"command": "${IPYBOX_TOKEN}"})
+        equal((answer.error, "IPYBOX_TOKEN" in answer.text, "own-secret" in answer.text), (True, True, False))
 PY
 }
 
