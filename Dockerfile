@@ -11,14 +11,16 @@ RUN apt-get update \
 WORKDIR /src
 ENV PATH=/src/build/tools/bin:$PATH
 
+COPY third_party/tools.sh third_party/tools.txt third_party/with-ca third_party/again third_party/
+RUN --mount=type=secret,id=ca third_party/with-ca third_party/tools.sh
+
 # --- deps: the foreign libraries, built again only when third_party changes ---
 FROM tools AS deps
 # x86_64 or aarch64; empty is the machine's own.
 ARG MUSL_ARCH
 # The archives may have been put here by `third_party/fetch --local`; otherwise build.sh downloads them.
 COPY third_party/source[s] third_party/sources/
-COPY third_party/PINS third_party/build.sh third_party/fetch third_party/tools.sh third_party/tools.txt third_party/with-ca \
-    third_party/sha256_blocks.c third_party/
+COPY third_party/PINS third_party/build.sh third_party/fetch third_party/sha256_blocks.c third_party/
 RUN --mount=type=secret,id=ca --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
     third_party/with-ca third_party/build.sh "${MUSL_ARCH:-$(uname -m)}-linux-musl" && rm -rf third_party/sources
 
@@ -62,15 +64,15 @@ RUN printf 'path-exclude=/usr/share/%s/*\n' doc info locale man > /etc/dpkg/dpkg
  && find /usr/share/doc -mindepth 1 -type d -empty -delete \
  && rm -rf /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
            /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
-COPY third_party/with-ca /tmp/with-ca
+COPY third_party/with-ca third_party/again /tmp/
 COPY third_party/python/requirements.txt /tmp/
 # EXTERNALLY-MANAGED would refuse the user's own `pip install`. The .pyc are unchecked-hash: valid for every uid, on a
 # read-only root and whatever happens to the times of the files. No program here needs to be set-uid (su, mount, ...).
 RUN --mount=type=secret,id=ca \
     rm -f /usr/lib/python3*/EXTERNALLY-MANAGED \
  && python3 -m venv /tmp/venv \
- && /tmp/with-ca /tmp/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile --no-deps \
-        --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
+ && /tmp/with-ca /tmp/again /tmp/venv/bin/pip --python /usr/bin/python3 install -q --no-cache-dir --no-compile \
+        --no-deps --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
  && cd /usr/local/lib/python3*/dist-packages \
  && find . -type d \( -name tests -o -name testing_refleaks -o -path ./tornado/test \) -prune -exec rm -rf {} + \
  && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
@@ -118,18 +120,18 @@ COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/b
 
 # --- extras: what uvx, npx and git+https MCP servers need ---
 FROM base AS extras
-COPY third_party/with-ca third_party/npm.txt third_party/python/uv.txt /tmp/
+COPY third_party/with-ca third_party/again third_party/npm.txt third_party/python/uv.txt /tmp/
 RUN --mount=type=secret,id=ca \
     apt-get update \
  && apt-get install -y --no-install-recommends git nodejs \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
  && cd /tmp \
- && ./with-ca python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: --require-hashes \
-        --root-user-action ignore -r uv.txt \
+ && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
+        --require-hashes --root-user-action ignore -r uv.txt \
  && python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash /usr/local/lib/python3*/dist-packages/uv \
  && export COREPACK_HOME=/tmp/work/corepack HOME=/tmp/work \
- && ./with-ca corepack prepare "$(grep -v '^#' npm.txt)" \
+ && ./with-ca ./again corepack prepare "$(grep -v '^#' npm.txt)" \
  && mkdir -p /usr/local/lib/node_modules \
  && mv "$COREPACK_HOME"/npm/* /usr/local/lib/node_modules/npm \
  && rm -rf /usr/local/lib/node_modules/npm/docs /usr/local/lib/node_modules/npm/man \

@@ -71,7 +71,7 @@ need_base()
     local sources from=()
     sources=$(debian_sources)
     if [ -n "$sources" ]; then from=(-); fi
-    if ! mmdebstrap --quiet --variant=minbase trixie - "${from[@]}" <<< "$sources" |
+    if ! mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "5"' trixie - "${from[@]}" <<< "$sources" |
         "$docker" import - "$local_base" >/dev/null; then
         die "mmdebstrap failed. Set BASE_IMAGE to an image of Debian trixie that this machine has."
     fi
@@ -158,8 +158,9 @@ need_root()
 install()
 {
     say "installing $*"
-    apt-get update -q >/dev/null
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >/dev/null
+    # A distributor's own repository that is down is no reason to stop.
+    apt-get -o Acquire::Retries=5 update -q >/dev/null || say "apt-get update has failed; going on with the lists that are here"
+    DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 install -q -y --no-install-recommends "$@" >/dev/null
 }
 
 # ---- the first cell ----

@@ -23,8 +23,8 @@ main()
     python3 -c 'import venv, ensurepip' 2>/dev/null || die "Python's venv module is missing: apt-get install python3-venv"
     rm -rf -- "$tools"
     python3 -m venv "$tools"
-    "$tools/bin/python" -m pip install -q --disable-pip-version-check --no-cache-dir --require-hashes --only-binary :all: \
-        -r "$here/tools.txt" ||
+    "$here/again" "$tools/bin/python" -m pip install -q --disable-pip-version-check --no-cache-dir --require-hashes \
+        --only-binary :all: -r "$here/tools.txt" ||
         die "pip could not install the tools. Behind a TLS-inspecting proxy set PIP_CERT (docker-build.sh: --ca FILE)."
 
     local zig target

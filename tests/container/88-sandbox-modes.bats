@@ -74,7 +74,7 @@ go_module()
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends golang-go >/dev/null
     fi
     for _ in 1 2 3; do      # a download may break off
-        directory=$(cd "$BATS_TEST_TMPDIR" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+        directory=$(cd "$BATS_TEST_TMPDIR" && timeout 40 go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
         if [ -n "$directory" ]; then break; fi
     done
 }

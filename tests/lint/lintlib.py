@@ -131,6 +131,6 @@ def install(place: Path, lock: Path) -> None:
         "install",
         "-q",
     ]
-    subprocess.run(
-        [*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(lock)], check=True
-    )
+    again = str(TOP / "third_party" / "again")
+    wanted = ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)]
+    subprocess.run([again, *pip, *wanted], check=True)
