@@ -350,10 +350,11 @@ static void check_drained(void *ctx)
 void api_drain(struct api *api, loop_fn done, void *ctx)
 {
     struct api_core *core = api->core;
-    api->stopping = true;
+    api->stopping = api->drains = true;
     core->drained = done;
     core->drained_ctx = ctx;
     api_sessions_drain(api->sessions);
     api_approvals_drain(api->approvals);
+    api_files_drain(api->files);
     loop_timer_set(api->loop, &core->drain, 0, check_drained, core);
 }

@@ -49,7 +49,8 @@ int api_port(const struct api *api);
 /* From now on the server is not ready; what is under way goes on. */
 void api_stop(struct api *api);
 
-/* Ends the streams with a last event; done is called once everything has been sent. */
+/* Ends the streams with a last event, and opens no more of them; done is called once everything has
+ * been sent. */
 void api_drain(struct api *api, loop_fn done, void *ctx);
 
 #endif

@@ -252,7 +252,7 @@ struct api_approvals *api_approvals_close(struct api_approvals *all)
 {
     if (!all)
         return NULL;
-    lookers_end(all, FOLLOW_STOPPING, "the server is stopping");
+    lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
     leave(all);
     loop_timer_stop(all->api->loop, &all->away);
     xfree(all);
@@ -261,5 +261,5 @@ struct api_approvals *api_approvals_close(struct api_approvals *all)
 
 void api_approvals_drain(struct api_approvals *all)
 {
-    lookers_end(all, FOLLOW_STOPPING, "the server is stopping");
+    lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
 }

@@ -171,6 +171,10 @@ static void on_settled(void *ctx, const char *id, const char *outcome)
 void lookers_open(struct api_approvals *all, struct http_request *r)
 {
     static const struct follow_events events = {.writable = on_more, .gone = on_gone};
+    if (all->api->drains) {
+        http_problem(r, 503, NULL, 0, API_STOPPING);
+        return;
+    }
     if (all->looker_count >= API_LOOKERS_MAX) {
         http_problem(r, 429, NULL, 0, "%d clients follow the approvals, as many as there may be",
                      API_LOOKERS_MAX);
@@ -199,14 +203,8 @@ void lookers_end(struct api_approvals *all, enum follow_why why, const char *rea
 {
     while (all->lookers) {
         struct looker *l = all->lookers;
-        drop_buf struct buf text = BUF_INIT(4096);
-        struct jsonw w = JSONW(&text);
         pump(l);
-        follow_put(&l->follow, &text, 0, "closed");
-        jsonw_object(&w);
-        jsonw_set_text(&w, "reason", reason);
-        jsonw_end(&w);
-        (void)!follow_send(&l->follow, &text);
+        follow_last(&l->follow, "closed", "reason", reason);
         follow_end(&l->follow, why, reason);
         free_looker(l);
     }

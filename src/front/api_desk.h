@@ -6,6 +6,8 @@
  * Execution: a cell that came over HTTP, and its result as a JSON document.
  * Kept:      the newest results, at most DESK_KEPT of them and DESK_BYTES_MAX together (the newest
  *            one is kept whatever its size). One whose client still reads is kept.
+ * Key:       an Idempotency-Key is known longer than its result, so that no retried request runs
+ *            its code twice: the newest DESK_KEYS_KEPT, half a KiB each at most.
  * Waiter:    a request that is answered with the result. Stream: one that is sent the events.
  * Slow:      a stream holds no events: it reads the session's log when its client can take more, so
  *            a client that is too slow finds a gap, which it is told. */
@@ -24,6 +26,7 @@
 #define EXECUTION_STREAM_MAX ((size_t)1 << 20) /* bytes of each of stdout and stderr in a result */
 #define EXECUTION_OUTPUTS_MAX ((size_t)16 << 20) /* of all displays in a result, as JSON */
 #define IDEMPOTENCY_KEY_MAX 255
+#define DESK_KEYS_KEPT 4096                  /* of executions whose results are not kept any more */
 #define PENDING_CODE_MAX ((size_t)256 << 20) /* of all cells that wait or run */
 
 struct desk;
@@ -68,13 +71,22 @@ struct execution {
     size_t refs; /* streams */
 };
 
+struct spent { /* the key of an execution that is not kept any more */
+    struct spent *next;
+    char *key;
+    char id[2 * EXECUTION_ID_BYTES + 1];
+    char digest[HMAC_HEX + 1];
+};
+
 struct desk {
     struct desk *next;
     struct api *api;
     char id[SESSIONS_ID_MAX + 1];
     struct session *session;
     struct execution *first, *last;
-    size_t count, bytes; /* of executions that have ended, and their results */
+    size_t count, bytes;              /* of executions that have ended, and their results */
+    struct spent *spent, *spent_last; /* oldest first */
+    size_t spent_count;
     struct stream *streams;
 };
 
@@ -103,6 +115,9 @@ void execution_put(struct buf *out, const struct execution *x);
 /* --- api_events.c ----------------------------------------------------------------------------- */
 
 void events_get(void *ctx, struct http_request *r);
+/* To be asked before anything is begun whose events the stream will have: after which one it goes
+ * on. False: it has answered. */
+bool stream_may_open(const struct desk *desk, struct http_request *r, uint64_t *ret_after);
 /* execution: NULL: all of the session. */
 void stream_open(struct desk *desk, struct execution *execution, struct http_request *r,
                  bool first);

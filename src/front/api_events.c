@@ -94,17 +94,6 @@ static int send_logged(struct stream *s, const struct logged *event)
     return r;
 }
 
-static void send_last(struct stream *s, const char *type, const char *member, const char *value)
-{
-    drop_buf struct buf text = BUF_INIT(4096);
-    struct jsonw w = JSONW(&text);
-    follow_put(&s->follow, &text, 0, type);
-    jsonw_object(&w);
-    jsonw_set_text(&w, member, value);
-    jsonw_end(&w);
-    (void)!follow_send(&s->follow, &text);
-}
-
 /* --- the stream ------------------------------------------------------------------------------- */
 
 static void on_more(void *ctx)
@@ -121,7 +110,7 @@ static bool is_over(struct stream *s)
     if (!x || x->cell || s->after < x->last_event)
         return false;
     if (!s->told_end) /* it never ran, or the log has dropped it */
-        send_last(s, "end", "status", cell_status_names[x->status]);
+        follow_last(&s->follow, "end", "status", cell_status_names[x->status]);
     end_stream(s, FOLLOW_DONE, "the execution has ended");
     return true;
 }
@@ -193,11 +182,19 @@ static bool begin(struct stream *s, struct http_request *r)
     return true;
 }
 
+bool stream_may_open(const struct desk *desk, struct http_request *r, uint64_t *ret_after)
+{
+    if (!desk->api->drains)
+        return read_after(r, ret_after);
+    http_problem(r, 503, NULL, 0, API_STOPPING);
+    return false;
+}
+
 void stream_open(struct desk *desk, struct execution *x, struct http_request *r, bool first)
 {
     struct eventlog *log = session_events(desk->session);
     uint64_t after = 0;
-    if (!read_after(r, &after))
+    if (!stream_may_open(desk, r, &after))
         return;
     struct stream *s = NEW(struct stream);
     *s = (struct stream){.desk = desk, .execution = x, .after = after, .first = first};
@@ -245,7 +242,7 @@ void streams_end(struct desk *desk, enum follow_why why, const char *reason)
         while (!is_over(s)) {
             if (send_next(s) == 0)
                 continue;
-            send_last(s, "closed", "reason", reason);
+            follow_last(&s->follow, "closed", "reason", reason);
             end_stream(s, why, reason);
             break;
         }

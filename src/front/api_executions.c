@@ -47,6 +47,38 @@ static void free_execution(struct execution *x)
     xfree(x);
 }
 
+static struct spent *find_spent(const struct desk *desk, const char *key)
+{
+    struct spent *spent = desk->spent;
+    while (spent && strcmp(spent->key, key) != 0)
+        spent = spent->next;
+    return spent;
+}
+
+static void free_oldest_spent(struct desk *desk)
+{
+    struct spent *spent = desk->spent;
+    desk->spent = spent->next;
+    if (--desk->spent_count == 0)
+        desk->spent_last = NULL;
+    xfree(spent->key);
+    xfree(spent);
+}
+
+/* A request that is retried after its result has gone must not run again. */
+static void remember_key(const struct execution *x)
+{
+    struct desk *desk = x->desk;
+    struct spent *spent = NEW(struct spent);
+    spent->key = xstrdup(x->key);
+    memcpy(spent->id, x->id, sizeof spent->id);
+    memcpy(spent->digest, x->digest, sizeof spent->digest);
+    *(desk->spent_last ? &desk->spent_last->next : &desk->spent) = spent;
+    desk->spent_last = spent;
+    if (++desk->spent_count > DESK_KEYS_KEPT)
+        free_oldest_spent(desk);
+}
+
 /* Oldest first; the newest result stays. */
 static void prune(struct desk *desk)
 {
@@ -58,6 +90,8 @@ static void prune(struct desk *desk)
             continue;
         desk->count--;
         desk->bytes -= x->result.len;
+        if (x->key)
+            remember_key(x);
         free_execution(x);
     }
 }
@@ -77,6 +111,8 @@ void executions_free(struct desk *desk)
             drop_waiter(desk->first->waiters);
         free_execution(desk->first);
     }
+    while (desk->spent)
+        free_oldest_spent(desk);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -229,11 +265,14 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
     struct body_execution order;
     struct origin origin;
     struct err e = ERR_NONE;
+    uint64_t after;
     if (!sessions_find(desk->api->config->sessions, desk->id, &view) ||
         body_execution(body, view.timeout_ms, &order, &e) < 0) {
         api_fail(r, &e);
         return;
     }
+    if (api_wants_events(r) && !stream_may_open(desk, r, &after))
+        return; /* what is refused must not run */
     struct execution *x = new_execution(desk, http_header(r, "Idempotency-Key"), digest);
     origin_of(r, &origin);
     if (start(x, &order, &origin, &e) < 0) {
@@ -244,18 +283,35 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
     attend(x, r, order.wait, true);
 }
 
+static bool is_same(struct http_request *r, const char *digest_before, const char *digest)
+{
+    if (strcmp(digest_before, digest) == 0)
+        return true;
+    http_problem(r, 422, NULL, 0, "this Idempotency-Key came with another body before");
+    return false;
+}
+
 /* The same key brings the same execution, whatever became of it. */
 static void post_again(struct execution *x, struct http_request *r, const struct json *body,
                        const char *digest)
 {
     bool wait = true;
     struct err e = ERR_NONE;
-    if (strcmp(x->digest, digest) != 0)
-        http_problem(r, 422, NULL, 0, "this Idempotency-Key came with another body before");
-    else if (body_bool(body, "wait", &wait, &e) < 0)
+    if (!is_same(r, x->digest, digest))
+        return;
+    if (body_bool(body, "wait", &wait, &e) < 0)
         api_fail(r, &e);
     else
         attend(x, r, wait, false);
+}
+
+static void post_too_late(const struct spent *spent, struct http_request *r, const char *digest)
+{
+    if (is_same(r, spent->digest, digest))
+        http_problem(r, 410, NULL, 0,
+                     "this Idempotency-Key is that of execution %s, which has ended and whose "
+                     "result is not kept any more; nothing is run again",
+                     spent->id);
 }
 
 void executions_post(void *ctx, struct http_request *r)
@@ -273,8 +329,11 @@ void executions_post(void *ctx, struct http_request *r)
         return;
     }
     struct execution *x = key ? find_key(desk, key) : NULL;
+    const struct spent *spent = key && !x ? find_spent(desk, key) : NULL;
     if (x)
         post_again(x, r, body, digest);
+    else if (spent)
+        post_too_late(spent, r, digest);
     else
         post_new(desk, r, body, digest);
 }

@@ -18,9 +18,12 @@
 
 #define FILES_ETAG_MAX 64
 
+struct watcher; /* api_watch.c */
+
 struct api_files {
     struct loop *loop;
     struct beneath top;
+    struct watcher *watchers;
     size_t watches;
     struct audit *audit; /* NULL: there is none */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/api_follow.h"
 
-#include "base/buf.h"
+#include "base/jsonw.h"
 #include "front/http_head.h"
 
 enum {
@@ -104,6 +104,23 @@ int follow_send(struct follow *f, struct buf *out)
                  : ws_send(f->ws, true, out->data, out->len, NULL);
     f->blocked = r == -EAGAIN;
     return r;
+}
+
+void follow_last(struct follow *f, const char *type, const char *member, const char *value)
+{
+    drop_buf struct buf text = BUF_INIT(4096);
+    struct jsonw w = JSONW(&text);
+    follow_put(f, &text, 0, type);
+    jsonw_object(&w);
+    jsonw_set_text(&w, member, value);
+    jsonw_end(&w);
+    (void)buf_adds(&text, f->r ? "\n\n" : "}");
+    if (f->r) {
+        http_stream_last(f->r, text.data, text.len);
+        return;
+    }
+    ws_limit(f->ws, SAID_MAX, SIZE_MAX);
+    (void)!ws_send(f->ws, true, text.data, text.len, NULL);
 }
 
 void follow_end(struct follow *f, enum follow_why why, const char *reason)

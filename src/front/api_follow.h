@@ -5,7 +5,7 @@
  * Owner:   embedded in what follows; follow_begin() gives it a request, follow_end() or `gone` is
  *          its end. follow_drop() after `gone` alone.
  * Slow:    at most HTTP_QUEUE_MAX wait for the client, or one event: then follow_send() says
- *          -EAGAIN and `writable` follows.
+ *          -EAGAIN and `writable` follows. The last event is always taken: follow_last().
  * Alive:   a comment every 15 s; WebSockets are pinged by ws.c.
  * Client:  what it sends over a WebSocket closes it (1008; a long message 1009): it is only told.
  * Form:    of a WebSocket's message: {"id": NUMBER, "event": TYPE, "data": {…}}; no id: no number.
@@ -42,6 +42,8 @@ void follow_put(const struct follow *f, struct buf *out, uint64_t number, const 
 /* 0: it is on its way, or too long to be sent at all. -EAGAIN: it is not. */
 MUST_CHECK int follow_send(struct follow *f, struct buf *out);
 
+/* The last event, its data one text: it is taken however much waits. follow_end() follows. */
+void follow_last(struct follow *f, const char *type, const char *member, const char *value);
 void follow_end(struct follow *f, enum follow_why why, const char *reason);
 void follow_drop(struct follow *f);
 

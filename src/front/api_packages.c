@@ -45,14 +45,18 @@ static void on_gone(void *ctx)
     free_job(job);
 }
 
-/* What a client does not take in time is left out: the end has all of it. */
-static void send_event(struct job *job, const char *type, const struct buf *data)
+/* What a client does not take in time is left out: the end has all of it, and is always taken. */
+static void send_event(struct job *job, const char *type, const struct buf *data, bool last)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
     (void)buf_addf(&text, "event: %s\ndata: ", type);
     (void)buf_add(&text, data->data, data->len);
     (void)buf_adds(&text, "\n\n");
-    if (!text.failed && !data->failed)
+    if (text.failed || data->failed)
+        return;
+    if (last)
+        http_stream_last(job->r, text.data, text.len);
+    else
         (void)!http_stream_write(job->r, text.data, text.len);
 }
 
@@ -67,7 +71,7 @@ static void on_text(void *ctx, const char *text, size_t n)
     jsonw_name(&w, "text");
     jsonw_text_n(&w, text, n);
     jsonw_end(&w);
-    send_event(job, "text", &data);
+    send_event(job, "text", &data, false);
 }
 
 static void on_progress(void *ctx, double progress, double total, const char *what)
@@ -87,7 +91,7 @@ static void on_progress(void *ctx, double progress, double total, const char *wh
     if (*what)
         jsonw_set_text(&w, "message", what);
     jsonw_end(&w);
-    send_event(job, "progress", &data);
+    send_event(job, "progress", &data, false);
 }
 
 static void on_finished(void *ctx, const char *output, const struct err *why)
@@ -102,7 +106,7 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
     jsonw_set_text(&w, "output", output);
     jsonw_end(&w);
     if (job->streams) {
-        send_event(job, "end", &body);
+        send_event(job, "end", &body, true);
         http_stream_end(job->r);
     } else {
         http_answer_json(job->r, 200, &body);
@@ -115,7 +119,7 @@ static int check_room(const struct api_packages *all, struct err *e)
     if (all->count >= INSTALLS_MAX)
         return err_set(e, -EAGAIN, "%d packages are being installed already, or listed",
                        INSTALLS_MAX);
-    return all->api->stopping ? err_set(e, -ESHUTDOWN, "the server is stopping") : 0;
+    return all->api->stopping ? err_set(e, -ESHUTDOWN, API_STOPPING) : 0;
 }
 
 static int start(struct job *job, const struct json *body, struct err *e)

@@ -42,9 +42,12 @@ struct api {
     struct api_packages *packages;
     const struct api_config *config;
     struct api_core *core;
-    bool stopping;
+    bool stopping;  /* no new work is taken */
+    bool drains;    /* nor are streams opened: those that were have had their last event */
     size_t pending; /* bytes of code that waits or runs */
 };
+
+#define API_STOPPING "the server is stopping"
 
 struct api_routes {
     const struct http_route *routes;
@@ -89,5 +92,6 @@ struct api_servers *api_servers_close(struct api_servers *servers);
 /* Streams end with a last event. */
 void api_sessions_drain(struct api_sessions *sessions);
 void api_approvals_drain(struct api_approvals *approvals);
+void api_files_drain(struct api_files *files); /* api_watch.c */
 
 #endif

@@ -296,7 +296,7 @@ struct api_sessions *api_sessions_open(struct api *api)
 void api_sessions_drain(struct api_sessions *all)
 {
     for (struct desk *desk = all->desks; desk; desk = desk->next)
-        streams_end(desk, FOLLOW_STOPPING, "the server is stopping");
+        streams_end(desk, FOLLOW_STOPPING, API_STOPPING);
 }
 
 struct api_sessions *api_sessions_close(struct api_sessions *all)

@@ -18,22 +18,26 @@ enum {
 };
 
 struct watcher {
+    struct watcher *prev, *next;
     struct api_files *f;
     struct http_request *r;
     struct watch *watch;
     struct loop_io *io;
     struct loop_timer alive;
-    struct loop_defer next;
+    struct loop_defer again;
     struct buf out; /* what the stream did not take yet */
     bool over;
 };
 
 static void free_watcher(struct watcher *w)
 {
+    *(w->prev ? &w->prev->next : &w->f->watchers) = w->next;
+    if (w->next)
+        w->next->prev = w->prev;
     w->f->watches--;
     w->io = loop_io_del(w->io);
     loop_timer_stop(w->f->loop, &w->alive);
-    loop_defer_stop(w->f->loop, &w->next);
+    loop_defer_stop(w->f->loop, &w->again);
     w->watch = watch_close(w->watch);
     buf_done(&w->out);
     xfree(w);
@@ -107,7 +111,7 @@ static void go_on(void *ctx)
     }
     loop_io_set(w->io, LOOP_IN);
     if (watch_is_busy(w->watch))
-        loop_defer(w->f->loop, &w->next, go_on, w);
+        loop_defer(w->f->loop, &w->again, go_on, w);
 }
 
 static void on_events(void *ctx, unsigned events)
@@ -135,7 +139,11 @@ static int open_watcher(struct api_files *f, struct http_request *r, int *folder
     if (code < 0)
         return code;
     struct watcher *w = NEW(struct watcher);
-    *w = (struct watcher){.f = f, .r = r, .watch = watch, .out = BUF_INIT(OUT_MAX)};
+    *w = (struct watcher){
+        .next = f->watchers, .f = f, .r = r, .watch = watch, .out = BUF_INIT(OUT_MAX)};
+    if (w->next)
+        w->next->prev = w;
+    f->watchers = w;
     f->watches++;
     code = loop_io_add(f->loop, watch_fd(watch), LOOP_IN, on_events, w, &w->io, NULL);
     if (code < 0)
@@ -150,11 +158,16 @@ void files_watch(void *ctx, struct http_request *r)
     static const struct http_events events = {.writable = go_on, .gone = on_gone};
     static const struct http_header headers[] = {{"Content-Type", "text/event-stream"},
                                                  {"Cache-Control", "no-store"}};
-    struct api_files *f = ((struct api *)ctx)->files;
+    const struct api *api = ctx;
+    struct api_files *f = api->files;
     char path[BENEATH_PATH_MAX];
     bool below;
     if (!files_path(r, path) || !files_flag(r, "recursive", &below))
         return;
+    if (api->drains) {
+        http_problem(r, 503, NULL, 0, API_STOPPING);
+        return;
+    }
     if (f->watches >= API_WATCHES_MAX) {
         http_problem(r, 429, NULL, 0, "%d watches are open, as many as there may be; end one",
                      API_WATCHES_MAX);
@@ -174,5 +187,20 @@ void files_watch(void *ctx, struct http_request *r)
     http_watch(r, &events, w);
     http_stream_begin(r, 200, headers, 2, -1);
     loop_timer_set(f->loop, &w->alive, ALIVE_MS, on_alive, w);
-    loop_defer(f->loop, &w->next, go_on, w);
+    loop_defer(f->loop, &w->again, go_on, w);
+}
+
+/* What waits for the client goes out before it. */
+void api_files_drain(struct api_files *f)
+{
+    static const char closed[] = "event: closed\ndata: {\"reason\":\"" API_STOPPING "\"}\n\n";
+    while (f->watchers) {
+        struct watcher *w = f->watchers;
+        if (w->out.len > 0)
+            http_stream_last(w->r, w->out.data, w->out.len);
+        if (!w->over) /* else it has had its last one */
+            http_stream_last(w->r, closed, sizeof closed - 1);
+        http_stream_end(w->r);
+        free_watcher(w);
+    }
 }

@@ -326,6 +326,12 @@ int http_stream_write(struct http_request *r, const char *bytes, size_t n)
     return result;
 }
 
+void http_stream_last(struct http_request *r, const char *bytes, size_t n)
+{
+    if (!r->dead && buf_add(&r->queue, bytes, n) < 0)
+        r->aborted = true;
+}
+
 void http_stream_end(struct http_request *r)
 {
     r->open = false;
@@ -559,6 +565,7 @@ static enum MHD_Result on_complete(struct http_request *r)
 {
     if (!r->complete) {
         r->complete = true;
+        loop_timer_stop(r->http->loop, &r->conn->deadline);
         if (!r->held)
             loop_timer_stop(r->http->loop, &r->timer);
         if (!r->started && !r->response && !r->dead)

@@ -13,9 +13,11 @@
  *          http_close() must not be called inside an event of this door.
  * Limits:  struct http_limits. The head has header_ms from the opening of the connection (idle_ms
  *          from the last answer); a body and an answer that waits for its reader make HTTP_STEP
- *          bytes of progress in each stall_ms. Who is slower is cut off, and so costs one
- *          connection for that time. Where there is no room for a new connection the oldest one
- *          without a request makes room. A peer that has vanished is found by TCP in 2 minutes. */
+ *          bytes of progress in each stall_ms; one that was refused by its head has header_ms for
+ *          the whole of its body. Who is slower is cut off, and so costs one connection for that
+ *          time. Where there is no room for a new connection the oldest one without a request, or
+ *          with one that was refused so, makes room. A peer that has vanished is found by TCP in
+ *          2 minutes, also while something waits to be sent to it. */
 #ifndef FRONT_HTTP_H
 #define FRONT_HTTP_H
 
@@ -170,6 +172,8 @@ void http_stream_begin(struct http_request *r, int status, const struct http_hea
 /* All of it is taken, or nothing: -EAGAIN, `writable` follows. At an empty queue any length is
  * taken. */
 MUST_CHECK int http_stream_write(struct http_request *r, const char *bytes, size_t n);
+/* The last bytes of a stream, few of them: taken however much waits. http_stream_end() follows. */
+void http_stream_last(struct http_request *r, const char *bytes, size_t n);
 void http_stream_end(struct http_request *r);
 void http_stream_abort(struct http_request *r); /* the client sees that it is incomplete */
 

@@ -58,10 +58,16 @@ static void on_body_late(void *ctx)
     loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
 }
 
+/* Who is refused by the head may be anybody: a place is not kept for hours of a body that is thrown
+ * away, and so it stands among those that make room. */
 void http_expect_body(struct http_request *r)
 {
     r->body_mark = r->body_got;
-    if (!r->held && !r->dead)
+    if (r->held || r->dead)
+        return;
+    if (r->response && !r->started)
+        http_expect_first(r->conn);
+    else
         loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
 }
 

@@ -30,7 +30,7 @@ struct conn {
     bool local; /* by the Unix socket, from: */
     uid_t uid;
     char address[NI_MAXHOST];
-    struct loop_timer deadline; /* for the head of the next request */
+    struct loop_timer deadline; /* for the head of the next request, or a refused one's body */
     int64_t idle_since;         /* the last one is over */
 };
 
@@ -93,10 +93,10 @@ extern const struct http_events http_no_events;
 
 void http_expect_first(struct conn *c);          /* the head of its first request */
 void http_expect_next(struct conn *c);           /* of the next one */
-void http_expect_body(struct http_request *r);   /* progress */
+void http_expect_body(struct http_request *r);   /* progress; refused: all of it */
 void http_expect_reader(struct http_request *r); /* progress of the answer */
 /* Cuts off the oldest connection (of this address; NULL: of any) whose next request is not there
- * yet. So those that only sit there keep nobody out. */
+ * yet, or was refused and not its body. So those that only sit there keep nobody out. */
 bool http_make_room(struct http *http, const char *address);
 
 /* --- the rest --------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ enum {
     FULL_MS = 100
 };
 enum { KEEP_IDLE_S = 60, KEEP_INTERVAL_S = 15, KEEP_PROBES = 4 };
+enum { UNHEARD_MS = (KEEP_IDLE_S + KEEP_INTERVAL_S * KEEP_PROBES) * 1000 };
 
 struct listener {
     struct loop *loop;
@@ -49,14 +50,19 @@ void listener_set(struct listener *l, bool on)
     apply(l);
 }
 
-/* A peer that has vanished without a word, while its answer takes hours. */
+/* A peer that has vanished without a word, while its answer takes hours. Where something was sent
+ * that it has not acknowledged the system does not probe, but repeats that, for a quarter of an
+ * hour or more: with the other limit it gives up as early. So it does where the peer has no room
+ * for a byte of it. */
 static void keep_alive(int fd)
 {
     int on = 1, idle = KEEP_IDLE_S, interval = KEEP_INTERVAL_S, probes = KEEP_PROBES;
+    unsigned unheard = UNHEARD_MS;
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard, sizeof unheard);
 }
 
 static void accept_some(struct listener *l, int listener)

@@ -47,7 +47,7 @@ struct ws_events {
 /* -EAGAIN: the backlog is full; -EPIPE: it is closing. */
 MUST_CHECK int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e);
 size_t ws_backlog(const struct ws *ws); /* bytes, some for each message itself */
-/* Limits of this socket's own. Before its first message. */
+/* Limits of this socket's own; message_max before its first message. */
 void ws_limit(struct ws *ws, size_t message_max, size_t backlog_max);
 
 /* Sends what waits, then the close frame; a peer that takes none of it in ping_ms is cut off. Gives

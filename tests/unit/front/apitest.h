@@ -11,6 +11,7 @@
 #include "front/api.h"
 
 #define OK_REPLY "{\"status\":\"ok\"}"
+#define LONG_EVENT (6 << 20) /* bytes */
 
 static struct session_config session_config;
 static struct sessions *sessions;
@@ -107,6 +108,32 @@ static void call_with(const char *line, const char *more, const char *body)
 static __attribute__((unused)) void call(const char *line, const char *body)
 {
     call_with(line, "", body);
+}
+
+/* Another session, whose log keeps events of several MiB; its kernel is the one that is played. */
+static __attribute__((unused)) void make_session_of_long_events(const char *id)
+{
+    drop_str char *body = xasprintf("{\"id\":\"%s\"}", id);
+    session_config.event_memory = 16 << 20;
+    call("POST /v1/sessions", body);
+    fake_kernel_ready();
+    turn();
+}
+
+/* A cell runs there and shows more than the system takes for a client that does not read: then one
+ * event, far longer than what may wait, is all that waits for it. */
+static __attribute__((unused)) void show_long_events(const char *id)
+{
+    static char large[LONG_EVENT];
+    int n = snprintf(large, sizeof large, "{\"data\":{\"text/plain\":\"");
+    memset(large + n, 'x', sizeof large - (size_t)n);
+    memcpy(large + sizeof large - 4, "\"}}", 4);
+    drop_str char *line = xasprintf("POST /v1/sessions/%s/executions", id);
+    call(line, "{\"code\":\"x\",\"wait\":false}");
+    for (int i = 0; i < 4; i++) {
+        fake_kernel_message(JUPYTER_DISPLAY_DATA, large);
+        turn();
+    }
 }
 
 /* The value of a header of the last answer; borrowed until the next call. */

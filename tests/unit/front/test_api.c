@@ -216,6 +216,72 @@ static void a_retried_request_gets_the_first_ones_result(void)
     close_api();
 }
 
+/* The connection is lost, and the result made room for another one before the client is back. */
+static void a_retried_request_does_not_run_again_when_its_result_has_gone(void)
+{
+    static char large[9 << 20];
+    int n = snprintf(large, sizeof large, "{\"data\":{\"text/plain\":\"");
+    memset(large + n, 'x', sizeof large - (size_t)n);
+    memcpy(large + sizeof large - 4, "\"}}", 4);
+    open_ready();
+    call_with("POST " EXECUTIONS, "Idempotency-Key: k\r\n", "{\"code\":\"a\",\"wait\":false}");
+    check_head("HTTP/1.1 202 ");
+    drop_str char *id = xstrdup(strrchr(header_of("Location"), '/') + 1);
+    fake_kernel_message(JUPYTER_DISPLAY_DATA, large);
+    fake_kernel_done(OK_REPLY);
+    int fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"b\"}");
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    drop_str char *line = xasprintf("GET " EXECUTIONS "/%s", id);
+    call(line, "");
+    check_head("HTTP/1.1 404 ");
+    call_with("POST " EXECUTIONS, "Idempotency-Key: k\r\n", "{\"code\":\"a\",\"wait\":false}");
+    check_head("HTTP/1.1 410 Gone\r\n");
+    check_has("Content-Type: application/problem+json\r\n");
+    drop_str char *named = xasprintf("execution %s, which has ended", id);
+    check_has(named);
+    TEST_CHECK(strcmp(fake.code, "b") == 0);
+    call_with("POST " EXECUTIONS, "Idempotency-Key: k\r\n", "{\"code\":\"c\",\"wait\":false}");
+    check_head("HTTP/1.1 422 ");
+    TEST_CHECK(strcmp(fake.code, "b") == 0);
+    close_api();
+}
+
+/* Whether the key is known: of an execution that is not kept any more. */
+static bool is_known(const char *key)
+{
+    drop_str char *more = xasprintf("Idempotency-Key: %s\r\n", key);
+    call_with("POST " EXECUTIONS, more, "{\"code\":\"x\",\"wait\":false}");
+    if (strncmp(buf_text(&got), "HTTP/1.1 202 ", 13) == 0)
+        fake_kernel_done(OK_REPLY);
+    return strncmp(buf_text(&got), "HTTP/1.1 410 ", 13) == 0;
+}
+
+static void the_newest_keys_of_results_that_have_gone_are_kept(void)
+{
+    enum { KEPT = 256, KEYS = 4096 }; /* DESK_KEPT, DESK_KEYS_KEPT */
+    static const char form[] = "POST " EXECUTIONS " HTTP/1.1\r\nHost: localhost\r\n"
+                               "Content-Type: application/json\r\nContent-Length: 25\r\n"
+                               "Idempotency-Key: k%d\r\n\r\n{\"code\":\"x\",\"wait\":false}";
+    open_ready();
+    int fd = dial();
+    for (int i = 0; i < KEPT + KEYS + 1; i++) {
+        drop_str char *text = xasprintf(form, i);
+        (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+        fake.code[0] = '\0';
+        for (int turns = 0; turns < 10000 && !fake.code[0]; turns++)
+            loop_turn(loop, 1);
+        fake_kernel_done(OK_REPLY);
+        if (i % 100 == 99)
+            (void)hear(fd);
+    }
+    (void)fd_close(fd);
+    turn();
+    TEST_CHECK(is_known("k1") && is_known("k4000"));
+    TEST_CHECK(!is_known("k0"));
+    close_api();
+}
+
 static void a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise(void)
 {
     open_ready();
@@ -430,6 +496,10 @@ TEST_LIST = {
     {"a_session_ends_when_nobody_uses_it", a_session_ends_when_nobody_uses_it},
     {"the_end_of_a_session_is_the_end_of_its_cells", the_end_of_a_session_is_the_end_of_its_cells},
     {"a_retried_request_gets_the_first_ones_result", a_retried_request_gets_the_first_ones_result},
+    {"a_retried_request_does_not_run_again_when_its_result_has_gone",
+     a_retried_request_does_not_run_again_when_its_result_has_gone},
+    {"the_newest_keys_of_results_that_have_gone_are_kept",
+     the_newest_keys_of_results_that_have_gone_are_kept},
     {"a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise",
      a_client_that_leaves_cancels_its_cell_unless_it_says_otherwise},
     {"a_full_queue_refuses_with_its_limit_and_takes_again",

@@ -240,6 +240,29 @@ static void the_stream_has_a_last_event(void)
     close_api();
 }
 
+/* A question that is far longer than what may wait is all that waits for the reader. */
+static void a_slow_reader_has_a_last_event_too(void)
+{
+    static char large[6 << 20];
+    drop_buf struct buf all = BUF_INIT((size_t)64 << 20);
+    open_with_tokens(true);
+    int fd = follow();
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 4; i++)
+        (void)ask_for(large);
+    api_drain(api, ignore, NULL);
+    for (int i = 0; i < 2000 && !memmem(buf_text(&all), all.len, "\r\n0\r\n\r\n", 7); i++) {
+        (void)hear(fd);
+        (void)buf_add(&all, got.data, got.len);
+    }
+    TEST_CHECK(all.len > sizeof large);
+    TEST_CHECK(strstr(buf_text(&all), "event: closed\n") != NULL);
+    leave(fd);
+    call_with("GET /v1/approvals", APPROVER SSE, "");
+    check_head("HTTP/1.1 503 ");
+    close_api();
+}
+
 static void the_stream_is_there_as_a_socket(void)
 {
     open_with_tokens(true);
@@ -375,6 +398,7 @@ TEST_LIST = {
     {"a_slow_reader_is_told_all_in_the_end", a_slow_reader_is_told_all_in_the_end},
     {"as_many_follow_as_there_may_be", as_many_follow_as_there_may_be},
     {"the_stream_has_a_last_event", the_stream_has_a_last_event},
+    {"a_slow_reader_has_a_last_event_too", a_slow_reader_has_a_last_event_too},
     {"the_stream_is_there_as_a_socket", the_stream_is_there_as_a_socket},
     {"a_form_is_listed_and_filled_in", a_form_is_listed_and_filled_in},
     {"a_form_may_be_declined_or_cancelled", a_form_may_be_declined_or_cancelled},

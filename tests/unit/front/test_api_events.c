@@ -179,6 +179,132 @@ static void streams_end_with_a_last_event_when_the_server_stops(void)
     close_api();
 }
 
+static void open_watches_end_when_the_server_stops(void)
+{
+    open_ready();
+    int fd = send_with("GET /v1/watch", "", "");
+    drained = 0;
+    api_stop(api);
+    pass(10);
+    TEST_CHECK(!hear(fd)); /* cells that still run may change files */
+    check_has("event: ready\n");
+    api_drain(api, on_drained, NULL);
+    for (int i = 0; i < 3; i++)
+        pass(10);
+    finish(fd);
+    check_has("event: closed\ndata: {\"reason\":\"the server is stopping\"}\n\n");
+    check_has("\r\n0\r\n\r\n");
+    pass(10);
+    TEST_CHECK(drained == 1);
+    close_api();
+}
+
+/* Who comes back at once after `closed` would keep the server from ending. */
+static void no_stream_is_opened_once_they_have_ended(void)
+{
+    open_ready();
+    int cell = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
+    fake_kernel_done(OK_REPLY);
+    finish(cell);
+    drop_str char *one = xasprintf("GET %s", header_of("Location"));
+    drop_str char *its_events = xasprintf("%s/events", one);
+    api_stop(api);
+    int early = send_with("GET /v1/sessions/default/events", "", "");
+    (void)hear(early);
+    check_head("HTTP/1.1 200 ");
+    drained = 0;
+    api_drain(api, on_drained, NULL);
+    const char *const lines[] = {"GET /v1/sessions/default/events", one, its_events,
+                                 "GET /v1/watch", "GET /v1/watch/x"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        TEST_CASE(lines[i]);
+        call_with(lines[i], SSE, "");
+        check_head("HTTP/1.1 503 ");
+        check_has("Content-Type: application/problem+json\r\n");
+        check_has("\"detail\":\"the server is stopping\"");
+    }
+    call(one, "");
+    check_head("HTTP/1.1 200 ");
+    ask("GET /v1/sessions/default/events HTTP/1.1\r\n" WS_HEAD "\r\n");
+    check_head("HTTP/1.1 503 ");
+    finish(early);
+    check_has("event: closed\n");
+    for (int i = 0; i < 3; i++)
+        pass(10);
+    TEST_CHECK(drained == 1);
+    close_api();
+}
+
+static bool ends_with(const struct buf *all, const char *expected)
+{
+    size_t n = strlen(expected);
+    return all->len >= n && memcmp(all->data + all->len - n, expected, n) == 0;
+}
+
+/* hear() would wait some turns for each of its many pieces. */
+static void read_to_the_end(int fd, struct buf *all)
+{
+    static char bytes[1 << 20];
+    for (int idle = 0; idle < 30000 && !ends_with(all, "\r\n0\r\n\r\n");) {
+        ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n == 0)
+            break;
+        if (n > 0)
+            (void)buf_add(all, bytes, (size_t)n);
+        idle = n > 0 ? 0 : idle + 1;
+        loop_turn(loop, 2);
+    }
+    (void)fd_close(fd);
+    turn();
+}
+
+static void check_last(const struct buf *all, const char *expected)
+{
+    TEST_CHECK(all->len > LONG_EVENT && ends_with(all, expected));
+    TEST_MSG("%zu: %.200s", all->len, buf_text(all) + all->len - (all->len < 200 ? all->len : 200));
+}
+
+static void a_slow_reader_has_a_last_event_too(void)
+{
+    drop_buf struct buf ended = BUF_INIT((size_t)64 << 20), stopped = BUF_INIT((size_t)64 << 20);
+    open_ready();
+    make_session_of_long_events("a");
+    int fd = send_with("GET /v1/sessions/a/events", "", "");
+    show_long_events("a");
+    call("DELETE /v1/sessions/a", "");
+    read_to_the_end(fd, &ended);
+    check_last(&ended, "event: closed\ndata: {\"reason\":\"the session has ended\"}\n\n\r\n"
+                       "0\r\n\r\n");
+    make_session_of_long_events("b");
+    fd = send_with("GET /v1/sessions/b/events", "", "");
+    show_long_events("b");
+    fake_kernel_done(OK_REPLY);
+    turn();
+    api_drain(api, on_drained, NULL);
+    read_to_the_end(fd, &stopped);
+    check_last(&stopped, "event: closed\ndata: {\"reason\":\"the server is stopping\"}\n\n\r\n"
+                         "0\r\n\r\n");
+    close_api();
+}
+
+static void what_cannot_be_streamed_does_not_run(void)
+{
+    open_ready();
+    call_with("POST " EXECUTIONS "?after=x", SSE, "{\"code\":\"wrong\"}");
+    check_head("HTTP/1.1 400 ");
+    call_with("POST " EXECUTIONS, SSE "Last-Event-ID: -1\r\n", "{\"code\":\"wrong\"}");
+    check_head("HTTP/1.1 400 ");
+    TEST_CHECK(strcmp(fake.code, "") == 0);
+    call("GET " EXECUTIONS, "");
+    check_has("{\"executions\":[]}");
+    int fd = send_with("POST " EXECUTIONS "?after=0", SSE, "{\"code\":\"right\"}");
+    TEST_CHECK(strcmp(fake.code, "right") == 0);
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    check_has("event: end\n");
+    close_api();
+}
+
 /* What a reader does not take is not held for it: it reads the log, and hears what it missed. */
 static void a_slow_reader_is_told_what_it_has_missed(void)
 {
@@ -218,6 +344,10 @@ TEST_LIST = {
     {"a_session_is_followed_until_it_ends", a_session_is_followed_until_it_ends},
     {"streams_end_with_a_last_event_when_the_server_stops",
      streams_end_with_a_last_event_when_the_server_stops},
+    {"open_watches_end_when_the_server_stops", open_watches_end_when_the_server_stops},
+    {"no_stream_is_opened_once_they_have_ended", no_stream_is_opened_once_they_have_ended},
+    {"a_slow_reader_has_a_last_event_too", a_slow_reader_has_a_last_event_too},
+    {"what_cannot_be_streamed_does_not_run", what_cannot_be_streamed_does_not_run},
     {"a_slow_reader_is_told_what_it_has_missed", a_slow_reader_is_told_what_it_has_missed},
     {NULL, NULL},
 };

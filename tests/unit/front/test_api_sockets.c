@@ -243,6 +243,24 @@ static void a_stopping_server_sends_a_last_event_before_it_is_drained(void)
     close_all();
 }
 
+static void a_slow_reader_has_a_last_event_too(void)
+{
+    open_ready();
+    make_session_of_long_events("a");
+    int fd = join("/v1/sessions/a/events");
+    show_long_events("a");
+    fake_kernel_done(OK_REPLY);
+    turn();
+    api_drain(api, on_drained, NULL);
+    for (int i = 0; i < 10000 && close_code == 0; i++)
+        (void)listen_to(fd);
+    TEST_CHECK_(close_code == 1001, "%d", close_code);
+    TEST_CHECK(texts.len > LONG_EVENT);
+    check_text("{\"event\":\"closed\",\"data\":{\"reason\":\"the server is stopping\"}}\n");
+    leave(fd);
+    close_all();
+}
+
 /* Nothing is lost that was taken for it before. */
 static void the_server_waits_for_a_slow_reader(void)
 {
@@ -382,6 +400,7 @@ TEST_LIST = {
     {"a_session_that_ends_says_so_and_closes", a_session_that_ends_says_so_and_closes},
     {"a_stopping_server_sends_a_last_event_before_it_is_drained",
      a_stopping_server_sends_a_last_event_before_it_is_drained},
+    {"a_slow_reader_has_a_last_event_too", a_slow_reader_has_a_last_event_too},
     {"the_server_waits_for_a_slow_reader", the_server_waits_for_a_slow_reader},
     {"a_slow_reader_costs_little_and_finds_a_gap", a_slow_reader_costs_little_and_finds_a_gap},
     {"one_address_serves_both_forms", one_address_serves_both_forms},

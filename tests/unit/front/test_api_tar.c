@@ -158,7 +158,8 @@ static void what_happens_is_told_as_it_happens(void)
 static void a_client_that_does_not_read_hears_what_it_missed(void)
 {
     open_it();
-    int fd = dial();
+    int fd = dial(), other = dial();
+    say(other, "GET /v1/watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
     say(fd, "GET /v1/watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
     TEST_CHECK(!hear(fd));
     check_has("event: ready");
@@ -178,7 +179,15 @@ static void a_client_that_does_not_read_hears_what_it_missed(void)
         told = memmem(got.data, got.len, "event: overflow\n", 16) != NULL;
     }
     TEST_CHECK(told);
+    api_files_drain(api.files); /* the other one has not read at all */
+    told = false;
+    for (int i = 0; i < 1000 && !told; i++) {
+        (void)hear(other);
+        told = memmem(got.data, got.len, "event: closed\n", 14) != NULL;
+    }
+    TEST_CHECK(told);
     (void)fd_close(fd);
+    (void)fd_close(other);
     close_it();
 }
 

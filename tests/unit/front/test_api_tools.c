@@ -215,6 +215,30 @@ static void a_package_is_installed_whole_or_as_a_stream(void)
     close_api();
 }
 
+static void the_end_of_an_installation_is_told_to_a_slow_reader_too(void)
+{
+    static char large[60000];
+    drop_buf struct buf all = BUF_INIT((size_t)64 << 20);
+    fake_packages = (struct fake_packages){0};
+    open_with_tokens(true);
+    int fd = send_with("POST /v1/packages", EXECUTOR "Accept: text/event-stream\r\n",
+                       "{\"package\":\"x\"}");
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 400; i++) {
+        fake_packages_text(large);
+        loop_turn(loop, 0);
+    }
+    fake_packages_finish(large, NULL);
+    for (int i = 0; i < 2000 && !memmem(buf_text(&all), all.len, "\r\n0\r\n\r\n", 7); i++) {
+        (void)hear(fd);
+        (void)buf_add(&all, got.data, got.len);
+    }
+    TEST_CHECK(strstr(buf_text(&all), "event: end\ndata: {\"status\":\"ok\"") != NULL);
+    (void)fd_close(fd);
+    turn();
+    close_api();
+}
+
 static void only_so_many_packages_at_once_and_who_leaves_ends_his(void)
 {
     int fds[4];
@@ -315,6 +339,8 @@ static void a_tool_tells_its_progress_to_the_session_that_called_it(void)
 TEST_LIST = {
     {"a_session_can_be_stricter_than_the_policy", a_session_can_be_stricter_than_the_policy},
     {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
+    {"the_end_of_an_installation_is_told_to_a_slow_reader_too",
+     the_end_of_an_installation_is_told_to_a_slow_reader_too},
     {"only_so_many_packages_at_once_and_who_leaves_ends_his",
      only_so_many_packages_at_once_and_who_leaves_ends_his},
     {"packages_are_listed_and_what_lists_them_is_not_believed",

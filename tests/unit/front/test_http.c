@@ -578,6 +578,9 @@ static void a_client_that_vanished_is_found(void)
         n = sizeof on;
         TEST_CHECK(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &n) == 0 && on);
         TEST_CHECK(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &n) == 0 && seconds == 60);
+        unsigned ms = 0; /* while something that was sent to it is not acknowledged */
+        n = sizeof ms;
+        TEST_CHECK(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &n) == 0 && ms == 120000);
         found++;
     }
     TEST_CHECK(found == 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Connections that have ended are seen and cleared up, whatever else the library looks at. */
+ * Connections that have ended are seen and cleared up, whatever else the library looks at; those of
+ * requests that are refused are ended soon. */
 #include "httptest.h"
 
 #include <fcntl.h>
@@ -44,14 +45,20 @@ static void send_short_file(void *ctx, struct http_request *r)
 static const struct http_route routes[] = {
     {"GET", "/echo", HTTP_NO_BODY, 0, NULL, 0, answer},
     {"GET", "/hold", HTTP_NO_BODY, 0, NULL, 0, hold},
+    {"PUT", "/up", HTTP_RECEIVE, 1 << 20, NULL, 0, hold},
     {"GET", "/short", HTTP_NO_BODY, 0, NULL, 0, send_short_file},
 };
+
+static struct http_limits limits;
 
 static void open_it(void)
 {
     open_loop();
+    limits = http_limits_default;
+    limits.per_address = 6;
     struct http_config config = {.loop = loop,
                                  .host = "localhost",
+                                 .limits = &limits,
                                  .routes = routes,
                                  .n_routes = sizeof routes / sizeof *routes};
     struct err e = ERR_NONE;
@@ -129,9 +136,58 @@ static void an_end_that_came_with_the_request_is_seen_soon(void)
     close_it();
 }
 
+#define REFUSED "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+
+/* Its body makes progress, but nobody wants it. */
+static void who_is_refused_has_a_short_time_for_the_body(void)
+{
+    static char part[HTTP_STEP + 1], most[100000 - sizeof part];
+    open_it();
+    int slow = dial(), good = dial(), wanted = dial();
+    say(slow, REFUSED);
+    say(good, REFUSED);
+    say(wanted, "PUT /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
+    pass(limits.header_ms - 1);
+    say_n(slow, part, sizeof part);
+    say_n(good, part, sizeof part);
+    say_n(good, most, sizeof most);
+    TEST_CHECK(!hear(slow) && got.len == 0);
+    TEST_CHECK(!hear(good));
+    check_head("HTTP/1.1 404 ");
+    pass(1);
+    TEST_CHECK(hear(slow) && got.len == 0);
+    pass(limits.stall_ms - limits.header_ms - 1);
+    TEST_CHECK(!hear(good) && !hear(wanted));
+    say(good, GET("/echo"));
+    TEST_CHECK(!hear(good));
+    check_head("HTTP/1.1 200 ");
+    (void)fd_close(slow);
+    (void)fd_close(good);
+    (void)fd_close(wanted);
+    close_it();
+}
+
+static void who_is_refused_makes_room(void)
+{
+    int fds[7];
+    open_it();
+    for (int i = 0; i < 7; i++) {
+        fds[i] = dial();
+        say(fds[i], REFUSED);
+    }
+    TEST_CHECK(hear(fds[0])); /* the oldest one */
+    for (int i = 1; i < 7; i++)
+        TEST_CHECK(!hear(fds[i]));
+    for (int i = 0; i < 7; i++)
+        (void)fd_close(fds[i]);
+    close_it();
+}
+
 #define TEST(name) {#name, name}
 TEST_LIST = {
     TEST(an_answer_that_is_broken_off_leaves_no_descriptor),
     TEST(an_end_that_came_with_the_request_is_seen_soon),
+    TEST(who_is_refused_has_a_short_time_for_the_body),
+    TEST(who_is_refused_makes_room),
     {NULL, NULL},
 };
