@@ -173,6 +173,48 @@ prints("2", 2)
 PY
 }
 
+@test "a client that stops reading 200 MB slows the kernel down, costs the gateway little, and gets every byte" {
+    talk "${with_gateway[@]}" <<'PY'
+prints("x = 1", "")
+sizes = json.loads(there("""
+    import os
+    from pathlib import Path
+    ask("GET", "/api")
+    words = {p.name: (p / "cmdline").read_bytes().split(b"\\0") for p in Path("/proc").iterdir() if p.name.isdigit()}
+    [gateway] = [pid for pid in words if b"ipybox_gateway" in words[pid] and b"shim" not in words[pid]]
+    def size(name):
+        lines = Path(f"/proc/{gateway}/status").read_text().splitlines()
+        return next(int(line.split()[1]) >> 10 for line in lines if name in line)
+    progress = Path("/tmp/progress")
+    def printed():
+        return progress.stat().st_size if progress.exists() else 0
+    channels = await Channels.open(session_kernel())
+    await channels.run("pass")
+    before = size("VmRSS")
+    cell = await channels.send('''
+        with open("/tmp/progress", "wb", buffering=0) as progress:
+            for i in range(3200):
+                print(f"{i:08}".ljust(1 << 16, "x"), end="")
+                progress.write(b".")
+    ''')
+    count, since = 0, time.monotonic()
+    while not count or time.monotonic() < since + 5:            # until it stands still
+        await asyncio.sleep(0.1)
+        assert time.monotonic() < since + 60
+        if printed() != count:
+            count, since = printed(), time.monotonic()
+    assert count < 512, f"{count} pieces of 64 KiB were printed for a client that does not read"
+    text = await channels.finish(cell)
+    assert len(text) == 3200 << 16
+    assert all(text.startswith(f"{i:08}x", i << 16) for i in range(3200))
+    print(json.dumps([count, before, size("VmHWM")]))
+"""))
+note("{} of 3200 pieces printed while nobody read; the gateway had {} MiB, at most {} MiB".format(*sizes))
+below(sizes[2], sizes[1] + 64)
+prints("x", 1)
+PY
+}
+
 @test "a gateway that is killed is started again, and its kernels are still there" {
     talk "${with_gateway[@]}" <<'PY'
 prints("x = 1; x", 1)

@@ -2,6 +2,7 @@
 #include <acutest.h>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,6 +318,37 @@ static void a_gateway_that_is_gone_does_not_cost_what_it_has_said(void)
     close_it();
 }
 
+/* The descriptor of this process that is the other end of a client's connection. */
+static int other_end(int client)
+{
+    struct sockaddr_in own = {0}, peer;
+    socklen_t n = sizeof own;
+    TEST_ASSERT(getsockname(client, (struct sockaddr *)(void *)&own, &n) == 0);
+    for (int fd = 0; fd < 1024; fd++) {
+        peer = (struct sockaddr_in){0};
+        n = sizeof peer;
+        if (getpeername(fd, (struct sockaddr *)(void *)&peer, &n) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == own.sin_port)
+            return fd;
+    }
+    return -1;
+}
+
+static void what_is_small_is_not_kept_back_for_more(void)
+{
+    open_it();
+    int listener = listen_gateway();
+    int client = connect_client(), on = 0;
+    int gateway = accept_gateway(listener);
+    socklen_t n = sizeof on;
+    TEST_CHECK(getsockopt(other_end(client), IPPROTO_TCP, TCP_NODELAY, &on, &n) == 0 && on == 1);
+    (void)fd_close(gateway);
+    (void)fd_close(client);
+    expect_used(0);
+    (void)fd_close(listener);
+    close_it();
+}
+
 static void what_cannot_be_listened_on_is_an_error(void)
 {
     struct relay *none = NULL;
@@ -339,6 +371,7 @@ TEST_LIST = {
     TEST(a_half_closed_client_still_gets_its_answer),
     TEST(who_does_not_read_stops_who_writes_and_nothing_is_lost),
     TEST(a_gateway_that_is_gone_does_not_cost_what_it_has_said),
+    TEST(what_is_small_is_not_kept_back_for_more),
     TEST(what_cannot_be_listened_on_is_an_error),
     {NULL, NULL},
 };

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import jupyter_client.session
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 from tornado.ioloop import IOLoop
+from tornado.websocket import WebSocketClosedError
 
 HOLD_SECONDS = 2.0
 IDLES_MAX = 1000
+# Bytes on their way to a client; while there are more, no output is read for it. Not larger, for
+# pings wait behind them: a client on a slow line must get to them in time.
+BACKLOG_MAX = 1 << 20
 
 # Dates of headers go on as the text that they came as: nobody here reads them, and making objects
 # of them and text again, ten times a cell, takes a tenth of a millisecond.
@@ -18,13 +24,28 @@ jupyter_client.session.extract_dates = lambda obj: obj  # type: ignore[attr-defi
 
 
 class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
-    """As Jupyter's, but an execute_reply is handed on after all of its cell's output was.
+    """As Jupyter's, but for two things.
 
-    The output comes through another socket than the reply, and clients that stop reading at the
-    reply would lose its end. The idle status is what comes last there.
+    An execute_reply is handed on after all of its cell's output was. The output comes through
+    another socket than the reply, and clients that stop reading at the reply would lose its end.
+    The idle status is what comes last there.
+
+    Output is read from the kernel no faster than the client takes it; Jupyter's reads on, into
+    memory. What is not read waits in the kernel's queue, and a full one slows the kernel down. Only
+    output: of replies there is one for each request of the client's, and a kernel throws away those
+    that do not fit into its queue.
     """
 
     _nudged: asyncio.Future[None] | None = None
+    _backlog = 0  # bytes that are not written yet
+    _paused: Any = None  # the stream of output that is not being read for that
+    _resumed = 0.0  # when that last ended
+    _flushing = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._held: dict[str, tuple[Any, list[Any]]] = {}
+        self._idle: set[str] = set()
 
     @classmethod
     def of_kernel(cls, kernel_id: str) -> list[Connection]:
@@ -35,13 +56,11 @@ class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
             if isinstance(connection, Connection) and connection.kernel_id == kernel_id
         ]
 
-    def connect(self) -> asyncio.Future[None] | None:
-        """Begin to hand messages on, each at once."""
-        self._held: dict[str, tuple[Any, list[Any]]] = {}
-        self._idle: set[str] = set()
-        self.websocket_handler.set_nodelay(True)
-        connected: asyncio.Future[None] | None = super().connect()
-        return connected
+    def disconnect(self) -> None:
+        """The client has gone, and the kernel is not to wait for it."""
+        self._paused = None
+        self._held.clear()
+        super().disconnect()
 
     # --- the kernel has become another one ---
 
@@ -50,11 +69,12 @@ class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         if self.session.key == key or not self.channels:
             return
         self._send_status_message("restarting")
+        for request in list(self._held):
+            self._release(request)
         for stream in self.channels.values():
             if not stream.closed():
                 stream.on_recv(None)
                 stream.close()
-        self._held.clear()
         self._idle.clear()
         self.session.key = key
         self.create_stream()
@@ -78,9 +98,10 @@ class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         kind, request = self._look_at(stream, outgoing_msg)
         if kind == "reply" and request not in self._idle:
             self._held[request] = (stream, outgoing_msg)
-            IOLoop.current().call_later(HOLD_SECONDS, self._release, request)
+            IOLoop.current().call_later(HOLD_SECONDS, self._release_late, request)
             return
         super().handle_outgoing_message(stream, outgoing_msg)
+        self._pause_if_slow(stream)
         if kind == "idle":
             self._note_idle(request)
         elif kind == "reply":
@@ -116,3 +137,51 @@ class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         held = self._held.pop(request, None)
         if held is not None and self.channels:
             super().handle_outgoing_message(*held)
+
+    def _release_late(self, request: str) -> None:
+        """Give the idle status up, unless it may be among what was not read for a while."""
+        loop = IOLoop.current()
+        if request not in self._held:
+            return
+        if self._paused is not None or loop.time() < self._resumed + HOLD_SECONDS:
+            loop.call_later(HOLD_SECONDS, self._release_late, request)
+        else:
+            self._release(request)
+
+    # --- no faster than the client takes them ---
+
+    def write_message(self, message: str | bytes, binary: bool = False) -> None:
+        """Send to the client, unless it has gone."""
+        with suppress(WebSocketClosedError):
+            written = self.websocket_handler.write_message(message, binary)
+            self._backlog += len(message)
+            written.add_done_callback(partial(self._note_written, len(message)))
+
+    def _note_written(self, size: int, written: asyncio.Future[None]) -> None:
+        if not written.cancelled():
+            written.exception()  # the client has gone, as on_close() will say
+        self._backlog -= size
+        if self._backlog <= BACKLOG_MAX // 2:
+            self._resume()
+
+    def _pause_if_slow(self, stream: Any) -> None:
+        if self._flushing or self._backlog <= BACKLOG_MAX or stream.closed():
+            return
+        if getattr(stream, "channel", "") == "iopub":
+            stream.stop_on_recv()
+            self._paused = stream
+
+    def _resume(self) -> None:
+        stream, self._paused = self._paused, None
+        if stream is not None and not stream.closed():
+            self._resumed = IOLoop.current().time()
+            stream.on_recv_stream(self.handle_outgoing_message)
+
+    def _send_status_message(self, status: str) -> None:
+        """After all output that there is; where nobody reads that, Jupyter's throws it away."""
+        self._flushing = True
+        try:
+            self._resume()
+            super()._send_status_message(status)
+        finally:
+            self._flushing = False

@@ -12,6 +12,7 @@ import asyncio
 import signal
 from typing import Any
 
+import zmq
 from jupyter_client.connect import port_names
 from jupyter_server._tz import utcnow
 from kernel_gateway.services.kernels.manager import (
@@ -24,6 +25,7 @@ from ipybox_gateway import supervisor
 from ipybox_gateway.connection import Connection
 
 RETRY_SECONDS = 1.0
+IOPUB_QUEUE = 16  # messages that ZeroMQ holds for a reader here; the rest waits in the kernel
 
 
 class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
@@ -31,6 +33,12 @@ class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
 
     _restart: asyncio.Task[None] | None = None
     _ending = False
+
+    def connect_iopub(self, *args: Any, **kwargs: Any) -> Any:
+        """A stream of the kernel's output, with a short queue."""
+        stream = super().connect_iopub(*args, **kwargs)
+        stream.setsockopt(zmq.RCVHWM, IOPUB_QUEUE)
+        return stream
 
     async def restart_kernel(self, *args: Any, **kwargs: Any) -> None:
         """Restart it, after a restart that has begun before, and never once it is to end."""
