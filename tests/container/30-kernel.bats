@@ -277,6 +277,30 @@ PY
 PY
 }
 
+@test "a picture and a progress bar of a thread come with the next cell, and so does their last state" {
+    drive <<'PY'
+        runs(f"""
+            import os, threading
+            done = threading.Event()
+            def late():
+                while not os.path.exists("/tmp/go"): done.wait(0.02)
+                for i in range(101): print(f"\\r{{i}}%", end="", flush=True)
+                {SHOW_PNG}
+                handle = display("first", display_id=True)
+                handle.update("second")
+                open("/tmp/shown", "w").close()
+                done.set()
+            threading.Thread(target=late).start()
+        """)
+        inside("touch", "/tmp/go")
+        wait_for("the thread", lambda: inside("ls", "/tmp/shown", check=False))
+        answer = prints("done.wait(60)", True)
+        found = matches(answer.rest, r"had ended:\n100%'second'\n\nGenerated files:\n\n- \[\w{8}\]\((/app/workspace/images/\w{8}\.png)\)\Z")
+        prints(f"open({found[1]!r}, 'rb').read(4)", r"b'\x89PNG'")
+        equal(prints("1", 1).rest, "")
+PY
+}
+
 @test "what a task and a child of a cell print after it comes with a later one" {
     drive <<'PY'
         prints("""
