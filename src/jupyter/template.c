@@ -113,7 +113,7 @@ static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
 
 static int make_request(struct template *t, const struct template_kernel *kernel, struct buf *text)
 {
-    const char *const argv[] = {"ipykernel_launcher.py", "-f", kernel->connection_file, NULL};
+    const char *const argv[] = {"-f", kernel->connection_file, NULL};
     struct jsonw w = JSONW(text);
     jsonw_object(&w);
     jsonw_set_int(&w, "id", ++t->requests);

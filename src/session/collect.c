@@ -68,32 +68,6 @@ void collect(struct output *o, const struct jupyter_msg *m,
         text(ctx, added, strlen(added));
 }
 
-void collect_late_text(struct buf *late, const char *added)
-{
-    static const char cut[] = "\n[more output followed and was dropped]\n";
-    if (late->failed)
-        return;
-    size_t room = late->cap - late->len - sizeof cut;
-    if (late->len + sizeof cut >= late->cap)
-        return;
-    if (strlen(added) <= room) {
-        (void)buf_adds(late, added);
-        return;
-    }
-    while (room > 0 && ((unsigned char)added[room] & 0xC0) == 0x80)
-        room--;
-    (void)buf_add(late, added, room);
-    (void)buf_adds(late, cut);
-    late->failed = -EMSGSIZE; /* full until it is handed out and cleared */
-}
-
-void collect_late(struct buf *late, const struct jupyter_msg *m)
-{
-    const char *added = message_text(m);
-    if (added)
-        collect_late_text(late, added);
-}
-
 bool collect_payload(struct output *o, const struct json *reply)
 {
     bool exits = false;

@@ -9,15 +9,10 @@
 #include "session/output.h"
 #include "wire/jupyter_msg.h"
 
-/* A stream, result or display message of the running cell; what it adds as text also goes to
+/* A stream, result or display message of a cell; what it adds as text also goes to
  * `text` (may be NULL). Other messages add nothing. */
 void collect(struct output *o, const struct jupyter_msg *m,
              void (*text)(void *ctx, const char *text, size_t n), void *ctx);
-
-/* The same for a message that came when its cell had ended: text alone, as far as `late` has room;
- * what does not fit is said at its end. */
-void collect_late(struct buf *late, const struct jupyter_msg *m);
-void collect_late_text(struct buf *late, const char *text);
 
 /* The payload of an execute_reply: pager text (`object?`) is output like any other. True: the code
  * called exit(). */

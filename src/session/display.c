@@ -38,6 +38,7 @@ static void drop_file(struct output *o, size_t i)
     (void)unlink(o->files[i].path);
     xfree(o->files[i].path);
     xfree(o->files[i].display_id);
+    o->saved_bytes -= o->files[i].bytes;
     o->file_count--;
     memmove(&o->files[i], &o->files[i + 1], (o->file_count - i) * sizeof *o->files);
 }
@@ -59,14 +60,25 @@ static int decode(const struct type *type, const char *data, struct buf *out, st
     return r < 0 ? err_set(e, r, "its data: %s", strerror(-r)) : 0;
 }
 
+static int make_bytes(const struct output *o, const struct type *type, const char *data,
+                      struct buf *out, struct err *e)
+{
+    if (o->file_count >= o->files_max)
+        return err_set(e, -EMFILE, "a cell may save %zu displays%s", o->files_max,
+                       o->late ? " after its end" : "");
+    int r = decode(type, data, out, e);
+    if (r == 0 && out->len > o->saved_max - o->saved_bytes)
+        r = err_set(e, -EMSGSIZE, "displays after the end of a cell may take %llu bytes together",
+                    (unsigned long long)o->saved_max);
+    return r;
+}
+
 static void save(struct output *o, const struct type *type, const char *data, const char *id)
 {
     struct err e = ERR_NONE;
     drop_buf struct buf bytes = BUF_INIT(DISPLAY_MAX);
     char *path = NULL;
-    int r = o->file_count < OUTPUT_FILES_MAX
-                ? decode(type, data, &bytes, &e)
-                : err_set(&e, -EMFILE, "a cell may save %d displays", OUTPUT_FILES_MAX);
+    int r = make_bytes(o, type, data, &bytes, &e);
     if (r == 0)
         r = savefile_write(o->workspace, type->is_image ? "images" : "outputs", type->extension,
                            buf_text(&bytes), bytes.len, &path, &e);
@@ -77,8 +89,12 @@ static void save(struct output *o, const struct type *type, const char *data, co
         return;
     }
     o->files = xrealloc(o->files, (o->file_count + 1) * sizeof *o->files);
-    o->files[o->file_count++] = (struct output_file){
-        .path = path, .mime = type->mime, .is_image = type->is_image, .display_id = xstrdup(id)};
+    o->files[o->file_count++] = (struct output_file){.path = path,
+                                                     .mime = type->mime,
+                                                     .is_image = type->is_image,
+                                                     .display_id = xstrdup(id),
+                                                     .bytes = bytes.len};
+    o->saved_bytes += bytes.len;
 }
 
 static void save_all(struct output *o, const struct display_data *data, const char *id, bool shown)
@@ -140,16 +156,21 @@ static bool replace_text(struct output *o, struct output_slot *slot, const char 
     return true;
 }
 
-void display_show(struct output *o, const struct display_data *data, const char *id)
+static void show_text(struct output *o, const char *plain, const char *id)
 {
-    output_settle(o);
     size_t offset = o->text.len;
-    const char *plain = data->find(data->ctx, "text/plain");
     if (plain)
         output_text(o, plain, strlen(plain));
     output_settle(o);
     if (id && plain)
         remember(o, id, offset);
+}
+
+void display_show(struct output *o, const struct display_data *data, const char *id)
+{
+    output_settle(o);
+    const char *plain = data->find(data->ctx, "text/plain");
+    show_text(o, plain, id);
     save_all(o, data, id, plain != NULL);
 }
 
@@ -162,6 +183,8 @@ void display_update(struct output *o, const struct display_data *data, const cha
         xfree(slot->later);
         slot->later = xstrdup(plain);
     }
+    if (!slot && o->late)
+        show_text(o, plain, id);
     if (!id)
         return;
     drop_files_of(o, id);

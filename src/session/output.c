@@ -138,6 +138,8 @@ static void add_text(struct output *o, const char *text, size_t n)
         return;
     if (!o->truncated) { /* so far: what is left may be white space alone */
         o->truncated = true;
+        if (o->late)
+            return;
         open_file(o); /* takes the head, and with it this text's first part */
         text += head;
         n -= head;
@@ -191,6 +193,8 @@ void output_init(struct output *o, const char *workspace, size_t max_chars, uint
         .workspace = workspace,
         .max_chars = max_chars < OUTPUT_HEAD_MAX ? max_chars : OUTPUT_HEAD_MAX,
         .file_limit = file_limit,
+        .files_max = OUTPUT_FILES_MAX,
+        .saved_max = UINT64_MAX,
         .fd = -1,
     };
     o->text = BUF_INIT(o->max_chars * 4);

@@ -28,6 +28,7 @@ struct output_file {
     const char *mime;
     bool is_image;
     char *display_id; /* NULL: it cannot be updated */
+    uint64_t bytes;
 };
 
 struct output_slot { /* the text of a display that can be updated */
@@ -41,6 +42,10 @@ struct output {
     const char *workspace; /* absolute */
     size_t max_chars;
     uint64_t file_limit;
+    size_t files_max;   /* saved displays; OUTPUT_FILES_MAX unless it is set after output_init(), */
+    uint64_t saved_max; /* and their bytes together; no limit likewise */
+    bool late; /* likewise: it comes after the cell's end. The whole text has no file, and an
+                  update shows a display that is not there: it was the cell's */
     /* results, final after output_finish() */
     struct buf text;     /* at most max_chars characters, stripped */
     bool truncated;      /* there was more text: */
@@ -50,6 +55,7 @@ struct output {
     struct output_file *files;
     size_t file_count;
     /* inside */
+    uint64_t saved_bytes; /* of the files */
     int fd;
     uint64_t file_bytes;
     uint64_t space_chars; /* white space at the end of what came so far */

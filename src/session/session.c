@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "session/collect.h"
 #include "session/foreign.h"
+#include "session/late.h"
 #include "session/record.h"
 #include "session/traceback.h"
 
@@ -58,7 +59,7 @@ struct session {
     struct failure failure;
     /* to tell the next cell */
     char notice[600];
-    struct buf late;
+    struct late late;
     struct foreign foreign;
     struct foreign_place place;
     struct eventlog *events; /* NULL: none is kept */
@@ -119,13 +120,13 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
                  cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
     bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->notice = ran ? s->notice : "";
-    result->late = ran ? buf_text(&s->late) : "";
+    result->late = ran && !cell->abandoned ? late_tell(&s->late) : "";
     cell->events->finished(cell->ctx, result);
     if (cell->abandoned) {
-        collect_late_text(&s->late, buf_text(&cell->output.text));
+        late_text(&s->late, buf_text(&cell->output.text));
     } else if (ran) {
         s->notice[0] = '\0';
-        buf_clear(&s->late);
+        late_told(&s->late);
     }
     free_cell(cell);
 }
@@ -174,7 +175,7 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         s->config->metrics->output_bytes += strlen(printed);
     record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
     if (!cell) {
-        collect_late(&s->late, m);
+        late_message(&s->late, m);
         return;
     }
     if (m->type == JUPYTER_EXECUTE_INPUT) {
@@ -321,7 +322,7 @@ static void start_reset(struct session *s)
     metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
     s->notice[0] = '\0';
-    buf_clear(&s->late);
+    late_drop(&s->late);
     retire_kernel(s);
     start_kernel(s);
 }
@@ -561,7 +562,7 @@ int session_open(const struct session_config *config, struct session **ret, stru
     struct session *s = NEW(struct session);
     s->config = config;
     s->loop = config->kernel.loop;
-    s->late = BUF_INIT(SESSION_LATE_MAX);
+    late_init(&s->late, config->workspace);
     s->events = record_open(config);
     s->place = (struct foreign_place){s->loop, config->audit, config->metrics, config->id, NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
@@ -792,7 +793,7 @@ struct session *session_free(struct session *s)
     loop_defer_stop(s->loop, &s->work);
     loop_defer_stop(s->loop, &s->spare_ready);
     failure_done(&s->failure);
-    buf_done(&s->late);
+    late_done(&s->late);
     s->events = eventlog_close(s->events);
     xfree(s);
     return NULL;

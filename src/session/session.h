@@ -6,8 +6,8 @@
  *          cell in a new kernel that nobody asked for is told so.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside the
  *          call that caused them.
- * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h; output that comes
- *          between two cells is kept up to SESSION_LATE_MAX bytes and handed out with the next. */
+ * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h, and by late.h what
+ *          comes between two cells and is handed out with the next. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
@@ -25,7 +25,6 @@
 #include "session/output.h"
 
 #define SESSION_QUEUE_MAX 1000
-#define SESSION_LATE_MAX ((size_t)64 << 10)
 
 struct session_config {
     struct kernel_config kernel;

@@ -11,9 +11,10 @@
 
 #define SETUP_CODE_MAX ((size_t)4 << 20)
 
-/* Of `env`, an object or NULL, the texts whose name begins with `prefix`. cwd: NULL or "": it
- * stays where it is; else that stays on sys.path, because generated packages are there. No name is
- * left behind in the kernel. The caller frees *ret with xfree(). -EMSGSIZE: it is too long. */
+/* Of `env`, an object or NULL, the texts whose name begins with `prefix`; a TZ and a PYTHONPATH
+ * among them take effect. cwd: NULL or "": it stays where it is; else that stays on sys.path,
+ * because generated packages are there. No name is left behind in the kernel. The caller frees *ret
+ * with xfree(). -EMSGSIZE: it is too long. */
 MUST_CHECK int setup_code(const struct json *env, const char *prefix, const char *cwd, char **ret,
                           struct err *e);
 

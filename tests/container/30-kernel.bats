@@ -277,6 +277,60 @@ PY
 PY
 }
 
+@test "a picture and a progress bar of a thread come with the next cell, and so does their last state" {
+    drive <<'PY'
+        runs(f"""
+            import os, threading
+            done = threading.Event()
+            def late():
+                while not os.path.exists("/tmp/go"): done.wait(0.02)
+                for i in range(101): print(f"\\r{{i}}%", end="", flush=True)
+                {SHOW_PNG}
+                handle = display("first", display_id=True)
+                handle.update("second")
+                open("/tmp/shown", "w").close()
+                done.set()
+            threading.Thread(target=late).start()
+        """)
+        inside("touch", "/tmp/go")
+        wait_for("the thread", lambda: inside("ls", "/tmp/shown", check=False))
+        answer = prints("done.wait(60)", True)
+        found = matches(answer.rest, r"had ended:\n100%'second'\n\nGenerated files:\n\n- \[\w{8}\]\((/app/workspace/images/\w{8}\.png)\)\Z")
+        prints(f"open({found[1]!r}, 'rb').read(4)", r"b'\x89PNG'")
+        equal(prints("1", 1).rest, "")
+PY
+}
+
+@test "what a task and a child of a cell print after it comes with a later one" {
+    drive <<'PY'
+        prints("""
+            import asyncio, os, subprocess
+            async def late():
+                while not os.path.exists("/tmp/go"): await asyncio.sleep(0.02)
+                print("words of a task", flush=True)
+                open("/tmp/printed", "w").close()
+            task = asyncio.create_task(late())
+        """, "")
+        inside("touch", "/tmp/go")
+        wait_for("the task", lambda: inside("ls", "/tmp/printed", check=False))
+        answer = prints("task.done()", True)
+        matches(answer.rest, r"\[ipybox\] Output that came after the cell before had ended:\nwords of a task")
+        for start in ("child = subprocess.Popen(['sh', '-c', {!r}])", "_ = os.system('(' + {!r} + ') &')"):
+            inside("rm", "/tmp/go")
+            script = "while [ ! -e /tmp/go ]; do sleep 0.05; done; echo words of a child; echo and errors >&2"
+            prints(start.format(script), "")
+            inside("touch", "/tmp/go")
+            # The capture takes its time: it may come while the next cell runs, and is that one's then.
+            def told():
+                answer = runs("pass")
+                return answer.text + answer.rest
+            both = ""
+            while both.count("words of a child") + both.count("and errors") < 2:
+                both += wait_for("its words", told)
+            equal(prints("1", 1).rest, "")
+PY
+}
+
 @test "children that a cell leaves running do not keep it from ending" {
     drive <<'PY'
         runs("import subprocess; p = subprocess.Popen(['sleep', '1000'])")

@@ -64,12 +64,57 @@ PY
 PY
 }
 
+# The children go on where they are, each in a copy of the kernel, and so does the bomb in them.
+@test "a fork bomb that takes no precautions ends with an interrupt or with the budget, and the next cell runs" {
+    for budget in "" "--kernel-tasks 100"; do
+        # shellcheck disable=SC2086  # words
+        drive --pids-limit 300 -- $budget <<'PY'
+            answer = cell("import os\nwhile True: os.fork()", timeout=5)
+            equal(answer.error, True)
+            matches(answer.text, "BlockingIOError|KeyboardInterrupt|TimeoutError|KernelDied")
+            def alive():
+                try: return cell("6 * 7").text == "42"
+                except Exception: return False
+            wait_for("a cell that runs", alive)
+            tool("reset")
+            wait_for("an end of the bomb", lambda: len(box.processes()) < 20)
+            prints("6 * 7", 42)
+            wait_for("their reaping", lambda: not box.zombies())
+PY
+    done
+}
+
+@test "a template that was killed is started anew, and new kernels are forked by the new one" {
+    drive <<'PY'
+        def template():
+            server = box.server().pid
+            words = ["-m", "ipybox_kernel.template"]
+            return next((p for p in processes() if p.words[1:3] == words and p.ppid == server), None)
+        def is_below(pid, top):
+            parents = {p.pid: p.ppid for p in processes()}
+            while pid in parents and pid != top: pid = parents[pid]
+            return pid == top
+        def kernel(): return int(runs("import os; print(os.getpid())").text)
+        first = wait_for("the template", template)
+        wait_for("a kernel of it", lambda: tool("reset") and is_below(kernel(), first.pid))
+        box.kill(first)
+        wait_for_log("the kernel template .* it is tried again in")
+        def another():
+            found = template()
+            return found if found and found.pid != first.pid else None
+        second = wait_for("another template", another)
+        wait_for("a kernel of that one", lambda: tool("reset") and is_below(kernel(), second.pid))
+        prints("1", 1)
+PY
+}
+
 @test "ten thousand threads end with the timeout" {
     drive --pids-limit 20000 -e IPYBOX_INTERRUPT_GRACE=2 <<'PY'
         answer = cell("import threading, time\nfor i in range(10000):\n"
                       "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
                       "time.sleep(600)", timeout=8)
         equal(answer.error, True)
+        matches(answer.text, "TimeoutError: the cell ran longer than 8 s")  # and not that a thread could not be started
         prints("1", 1)
 PY
 }

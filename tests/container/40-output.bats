@@ -36,6 +36,22 @@ PY
 PY
 }
 
+@test "rich's progress bar comes in its last state" {
+    drive <<'PY'
+        # pip has one in it; in a notebook it wants widgets
+        answer = runs("""
+            import sys, time
+            from pip._vendor.rich.console import Console
+            from pip._vendor.rich.progress import track
+            for terminal in False, True:
+                console = Console(file=sys.stdout, width=60, color_system=None, force_jupyter=False, force_terminal=terminal)
+                for step in track(range(50), f"terminal={terminal}", console=console, refresh_per_second=50):
+                    time.sleep(0.005)
+        """)
+        equal(re.sub(" +.*? 100% .*", " 100%", answer.text), "terminal=False 100%\nterminal=True 100%")
+PY
+}
+
 @test "clear_output and updated displays come in their last state" {
     drive <<'PY'
         prints("from IPython.display import clear_output; print('old'); clear_output(); print('new')", "new")

@@ -50,6 +50,22 @@ prints(USES_COMPILED, r"b'\x07'")
 PY
 }
 
+@test "tqdm's progress bar comes in its last state" {
+    with_index <<'PY'
+install("tqdm==4.67.1")
+for module in "tqdm", "tqdm.auto":
+    answer = runs(f"""
+        import time, warnings
+        warnings.simplefilter("ignore")         # that there are no widgets
+        from {module} import tqdm
+        for step in tqdm(range(50), mininterval=0.01, desc="steps"):
+            time.sleep(0.005)
+    """)
+    equal(answer.text.count("steps"), 1)
+    matches(answer.text, r"\Asteps: 100%\|█+\| 50/50 \[.*\]\Z")
+PY
+}
+
 @test "pip's progress is streamed while it works, and its whole output is the answer" {
     with_index <<'PY'
 id = start_tool("install_package", _meta={"progressToken": "p"}, package_name=pure)

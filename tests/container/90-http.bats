@@ -71,12 +71,17 @@ sessions_and_tools()
     cat <<'PY'
 os.makedirs("/app/workspace/sub", exist_ok=True)
 for n in range(10):
-    equal(call("POST", "/v1/sessions", {"id": f"s{n}", "env": {"N": str(n)}, "cwd": "sub"}).status, 201)
+    env = {"N": str(n), "TZ": "Asia/Tokyo", "PYTHONPATH": f"/one/{n}::/two"}
+    equal(call("POST", "/v1/sessions", {"id": f"s{n}", "env": env, "cwd": "sub"}).status, 201)
 for n in range(10):
     equal(run("import os; x = os.environ['N']; print(x, os.getcwd())", f"s{n}")["stdout"], f"{n} /app/workspace/sub\n")
 for n in range(10):
     equal(run("print(x)", f"s{n}")["stdout"], f"{n}\n")
+    # what Python reads of its environment when it starts; no name is left of what gave it to it
+    equal(run("import sys, time; print(time.localtime(0).tm_hour, time.tzname[0], sys.path[:2], 'path' in globals())",
+              f"s{n}")["stdout"], f"9 JST ['/one/{n}', '/two'] False\n")
 equal(call("POST", "/v1/sessions", {}).status, 201)
+equal(run("import time; print(time.localtime(0).tm_hour)")["stdout"], "0\n")
 full = call("POST", "/v1/sessions", {})
 equal((full.status, full.headers["Content-Type"]), (429, "application/problem+json"))
 has(full["detail"], "--max-sessions")

@@ -90,6 +90,7 @@ class Kernel:
         self.shell = self._socket(zmq.DEALER, "shell")
         self.control = self._socket(zmq.DEALER, "control")
         self.iopub = self._socket(zmq.SUB, "iopub", queue)
+        self.stdin = self._socket(zmq.DEALER, "stdin")
 
     def __enter__(self) -> Self:
         try:
@@ -113,7 +114,9 @@ class Kernel:
             elif message.parent == last:
                 replied = True
             if replied and idle:
-                return
+                break
+        assert self.stdin_connected.poll(60_000), "no connection to the kernel's stdin channel"
+        self.stdin.disable_monitor()
 
     def __exit__(self, *_: object) -> None:
         self.context.destroy(linger=0)  # first: a context that is only forgotten blocks its thread
@@ -160,14 +163,14 @@ class Kernel:
         header, parent, _, content = (json.loads(part.decode("utf-8", "strict")) for part in parts)
         return Message(header["msg_type"], parent.get("msg_id", ""), content, len(parts[3]))
 
-    def start(self, code: str, **more: str) -> str:
+    def start(self, code: str, *, allow_stdin: bool = False, **more: str) -> str:
         """Send a cell and do not wait; returns the request's id."""
         content = {
             "code": code,
             "silent": False,
             "store_history": True,
             "user_expressions": {},
-            "allow_stdin": False,
+            "allow_stdin": allow_stdin,
         }
         return self.send("execute_request", content, **more)
 
@@ -218,10 +221,15 @@ class Kernel:
     def _socket(self, kind: int, channel: str, queue: int = 0) -> zmq.Socket[bytes]:
         socket = self.context.socket(kind)
         socket.linger = 0
+        socket.rcvtimeo = 60_000
         socket.rcvhwm = queue
         socket.setsockopt(zmq.RECONNECT_IVL, 2)
         if kind == zmq.SUB:
             socket.subscribe(b"")
+        else:
+            socket.setsockopt(zmq.IDENTITY, self.key)  # input() asks the one who sent the cell
+        if channel == "stdin":
+            self.stdin_connected = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         socket.connect(f"ipc://{self.home}/c-{CHANNELS[channel]}")
         return socket
 

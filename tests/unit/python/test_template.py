@@ -109,7 +109,7 @@ class ForkedKernel(Kernel):
 
     def spawn(self, env: dict[str, str], output: BinaryIO) -> Fork:
         kernel = {
-            "argv": ["ipybox_kernel", "-f", str(self.connection)],
+            "argv": ["-f", str(self.connection)],
             "connection_file": str(self.connection),
             "cwd": str(self.work),
             "env": env,
@@ -176,7 +176,7 @@ SAME = [
     "async def five(): return 5\nawait asyncio.gather(five(), five())",
     "__name__, sys.modules['__main__'] is get_ipython().user_module, '__file__' in globals()",
     "type(get_ipython()).__name__, type(get_ipython().kernel).__name__",
-    "sys.path, sys.argv[1], sys.flags, sys.stdin.read()",
+    "sys.path, sys.argv, sys.flags, sys.stdin.read()",
     "import os; sorted(set(os.environ) - {'LC_CTYPE', 'HOME'})",
     "os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid()",
     "import signal; [(s.name, str(signal.getsignal(s))) for s in signal.valid_signals()"
@@ -291,11 +291,19 @@ def test_a_fork_gets_its_own_environment_and_place(template: Template) -> None:
         result = kernel.run(
             "import os, sys, time\n"
             "print(os.environ['X'], 'IPYBOX_PRELOAD' in os.environ, time.timezone, sys.path[0])\n"
-            "print(os.getcwd(), sys.argv[0], os.environ.get('NO_COLOR'))"
+            "print(os.getcwd(), sys.argv[2], os.environ.get('NO_COLOR'))"
         )
         assert result.text == (
-            f"y False -18000 /some/where\n{kernel.work.resolve()} ipybox_kernel None\n"
+            f"y False -18000 /some/where\n{kernel.work.resolve()} {kernel.connection} None\n"
         )
+
+
+def test_the_arguments_are_those_of_a_stock_kernel(forked: Kernel, ordinary: Kernel) -> None:
+    code = (
+        "import sys, importlib.util as u\n"
+        "sys.argv[0] == u.find_spec('ipykernel_launcher').origin, sys.argv[1], len(sys.argv)"
+    )
+    assert forked.run(code).value == ordinary.run(code).value == "(True, '-f', 3)"
 
 
 def test_a_fork_has_no_descriptor_of_the_template(brief: ForkedKernel) -> None:
@@ -426,6 +434,68 @@ def test_an_interrupt_ends_a_cell_of_a_fork(forked: Kernel, code: str) -> None:
     forked.interrupt()
     assert forked.finish(ident).status == "error"
     assert forked.run("'alive'").value == "'alive'"
+
+
+@pytest.fixture(params=["forked", "ordinary"])
+def either(request: pytest.FixtureRequest) -> Kernel:
+    """One of each kind."""
+    kernel: Kernel = request.getfixturevalue(request.param)
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time; time.sleep(600)",
+        "import asyncio; await asyncio.sleep(600)",
+    ],
+)
+def test_a_request_to_interrupt_ends_a_cell(either: Kernel, code: str) -> None:
+    cell = either.start(f"print('up')\n{code}")
+    while either.receive(either.iopub).kind != "stream":  # before, IPython's own hooks may get it
+        pass
+    asked = either.send("interrupt_request", {}, "control")
+    answer = either.receive(either.control)
+    assert (answer.kind, answer.parent) == ("interrupt_reply", asked)
+    assert answer.content["status"] == "ok"
+    working = {cell, asked}
+    while working:  # nothing is left for the next cell to read
+        message = either.receive(either.iopub)
+        if message.content.get("execution_state") == "idle":
+            working.remove(message.parent)
+    reply = either.receive(either.shell)
+    assert (reply.parent, reply.content["status"]) == (cell, "error")
+    assert reply.content["ename"] in ("KeyboardInterrupt", "CancelledError")
+    assert either.run("'alive'").value == "'alive'"
+
+
+def test_a_request_to_interrupt_between_cells_is_answered(either: Kernel) -> None:
+    asked = either.send("interrupt_request", {}, "control")
+    assert either.receive(either.control).parent == asked
+    while either.receive(either.iopub).content.get("execution_state") != "idle":
+        pass
+    assert either.run("'alive'").value == "'alive'"
+
+
+def test_input_asks_the_client_that_allows_it(either: Kernel) -> None:
+    code = "import getpass; input('who? ') + getpass.getpass('key? ')"
+    cell = either.start(code, allow_stdin=True)
+    for prompt, secret in (("who? ", False), ("key? ", True)):
+        asked = either.receive(either.stdin)
+        assert (asked.kind, asked.parent) == ("input_request", cell)
+        assert asked.content == {"prompt": prompt, "password": secret}
+        either.send("input_reply", {"value": prompt.upper()}, "stdin")
+    assert either.finish(cell).value == "'WHO? KEY? '"
+    assert either.run("input()").reply["ename"] == "StdinNotImplementedError"
+
+
+def test_an_interrupt_ends_a_cell_that_waits_for_input(either: Kernel) -> None:
+    cell = either.start("input()", allow_stdin=True)
+    assert either.receive(either.stdin).parent == cell
+    either.interrupt()
+    assert either.finish(cell).reply["ename"] == "KeyboardInterrupt"
+    assert either.run("'alive'").value == "'alive'"
 
 
 def control(kernel: Kernel, kind: str, content: dict[str, Any]) -> dict[str, Any]:

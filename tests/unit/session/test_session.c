@@ -381,7 +381,8 @@ static void output_between_cells_comes_with_the_next_one(void)
     struct end a = {0}, b = {0}, c = {0};
     (void)run("a", &a);
     fake_kernel_done(ok);
-    fake_kernel_stream("late", false);
+    fake_kernel_stream("0%", false);
+    fake_kernel_stream("\rlate", false);
     (void)run("b", &b);
     fake_kernel_stream(" more", false);
     fake_kernel_stream("own", true);

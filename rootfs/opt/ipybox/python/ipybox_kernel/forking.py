@@ -20,6 +20,8 @@ import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from ipybox_kernel import launch
+
 PACKET_MAX = 1 << 18  # bytes; what a socket takes by default is less
 FDS_MAX = 32
 FIRST_PRIVATE_FD = 200  # no request may name it or one above
@@ -122,7 +124,7 @@ def become_kernel(request: Request, channel: Channel) -> None:
     os.environ.update(request.kernel.env)
     time.tzset()
     os.chdir(request.cwd)
-    sys.argv[:] = request.kernel.argv
+    launch.set_arguments(request.kernel.argv)
     for place_in_path in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if place_in_path:
             sys.path.insert(0, place_in_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import site
 import sys
+from pathlib import Path
 
 
 def prepare() -> None:
@@ -55,6 +56,15 @@ def package_directories() -> list[str]:
     return [path for path in sys.path if path.endswith("-packages")]
 
 
+def set_arguments(argv: list[str]) -> None:
+    """Show programs the sys.argv that they know from other ipykernels: argparse, for one, names the
+    program by it. ipykernel has been imported."""
+    import ipykernel
+
+    launcher = Path(ipykernel.__path__[0]).with_name("ipykernel_launcher.py")
+    sys.argv[:] = [str(launcher), *argv]
+
+
 def settle() -> None:
     """Undo, once ipykernel has looked, what user code must not see."""
     if sys.modules.get("debugpy", prepare) is None:
@@ -73,6 +83,7 @@ def main(argv: list[str]) -> None:
     runner = shell_approval.prepare()
     from ipybox_kernel.app import App, configure
 
+    set_arguments(argv)
     app = App.instance(config=configure())
     app.shell_runner = runner
     app.initialize(argv)

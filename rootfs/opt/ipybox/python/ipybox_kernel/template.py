@@ -13,7 +13,7 @@ First packet from here, and the only one before requests are read:
 Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by index:
 
     {"id": 1,
-     "kernel": {"argv": [...],        sys.argv of the kernel
+     "kernel": {"argv": [...],        sys.argv of the kernel, from its second word on
                 "connection_file": "/...",
                 "cwd": "/...",
                 "env": {...},         all of its environment
