@@ -65,8 +65,8 @@ struct mcp *mcp_free(struct mcp *mcp); /* NULL in, NULL out */
  * everything. The text is changed in the course. */
 void mcp_message(struct mcp *mcp, char *text, size_t len);
 
-/* One that was parsed, of anybody; stream: where what belongs to it goes. A traceparent in its _meta
- * stands before that of the caller. */
+/* One that was parsed, of anybody; stream: where what belongs to it goes. A traceparent in its
+ * _meta stands before that of the caller. */
 void mcp_dispatch(struct mcp *mcp, void *stream, const struct mcp_caller *caller,
                   const struct rpc_message *m);
 

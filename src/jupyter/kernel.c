@@ -215,10 +215,13 @@ static int start_process(struct kernel *kernel, struct err *e)
                           "-f",
                           link_connection_file(kernel->link),
                           NULL};
+    const int *sockets = link_listening(kernel->link);
     struct child_spec spec = {.argv = argv,
                               .envp = kernel->envp,
                               .cwd = kernel->config->cwd,
-                              .sandbox = kernel->config->sandbox ? &kernel->sandbox : NULL};
+                              .sandbox = kernel->config->sandbox ? &kernel->sandbox : NULL,
+                              .fds = sockets,
+                              .fd_count = sockets ? LINK_SOCKETS : 0};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 
@@ -258,7 +261,8 @@ static int start_or_fork(struct kernel *kernel, struct err *e)
     const struct template_kernel fork = {.connection_file = link_connection_file(kernel->link),
                                          .cwd = config->cwd,
                                          .envp = kernel->envp,
-                                         .sandbox = config->sandbox ? &kernel->sandbox : NULL};
+                                         .sandbox = config->sandbox ? &kernel->sandbox : NULL,
+                                         .sockets = link_listening(kernel->link)};
     if (config->template && template_usable(config->template) &&
         template_fork(config->template, &fork, &child_events, kernel, &kernel->child, NULL) == 0) {
         kernel->forked = true;
@@ -275,6 +279,7 @@ static void become_ready(struct kernel *kernel)
         return;
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
     loop_timer_stop(kernel->config->loop, &kernel->deadline);
+    link_stop_listening(kernel->link); /* or nobody would learn that the kernel has gone */
     kernel->state = IDLE;
     kernel->events->ready(kernel->ctx);
 }
@@ -406,7 +411,12 @@ static int start_all(struct kernel *kernel, struct err *e)
     random_hex(name, 8);
     kernel->dir = xasprintf("%s/k%s", config->runtime_dir, name);
     make_sandbox(kernel);
-    int r = link_open(config->loop, config->zctx, kernel->dir, &events, kernel, &kernel->link, e);
+    const struct link_config link = {.loop = config->loop,
+                                     .zctx = config->zctx,
+                                     .dir = kernel->dir,
+                                     .listens = config->sandbox &&
+                                                sandbox_makes_no_sockets(&kernel->sandbox)};
+    int r = link_open(&link, &events, kernel, &kernel->link, e);
     if (r == 0)
         r = start_or_fork(kernel, e);
     if (r == 0)

@@ -11,13 +11,14 @@
 #include "base/alloc.h"
 #include "base/jsonw.h"
 #include "base/random.h"
+#include "base/unixsock.h"
 
 enum {
     KEY_BYTES = 32,
     HEARTBEAT_MS = 3000,
     HEARTBEAT_MISSES = 4, /* pings in a row without an answer: counted, so a paused or suspended
                              container, whose clock jumps, does not look like a dead kernel */
-    SOCKETS = 5,
+    BACKLOG = 100,        /* as ZeroMQ has it */
 };
 
 /* Ports are suffixes of ipc paths: <dir>/ch-1 … */
@@ -39,6 +40,7 @@ struct link {
     struct zsock *sockets[LINK__COUNT];
     struct channel_ref refs[LINK__COUNT];
     struct zsock *heart;
+    int listening[LINK_SOCKETS]; /* -1: not by us */
     struct loop_timer beat;
     int missed;
     bool heard;
@@ -163,7 +165,17 @@ static int open_channels(struct link *link, struct zctx *zctx, struct err *e)
     return open_socket(link, zctx, ZSOCK_REQ, PORT_HEARTBEAT, on_pong, link, &link->heart, e);
 }
 
-static int open_all(struct link *link, struct zctx *zctx, struct err *e)
+static int listen_for_kernel(struct link *link, struct err *e)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < LINK_SOCKETS; i++) {
+        drop_str char *path = xasprintf("%s/ch-%d", link->dir, PORT_SHELL + i);
+        r = unixsock_listen_as_user(path, BACKLOG, &link->listening[i], e);
+    }
+    return r;
+}
+
+static int open_all(struct link *link, const struct link_config *config, struct err *e)
 {
     char key[2 * KEY_BYTES + 1];
     random_hex(key, KEY_BYTES);
@@ -172,23 +184,27 @@ static int open_all(struct link *link, struct zctx *zctx, struct err *e)
     if (mkdir(link->dir, 0700) < 0)
         return err_set(e, -errno, "make %s: %s", link->dir, strerror(errno));
     int r = write_connection_file(link, key, e);
+    if (r == 0 && config->listens)
+        r = listen_for_kernel(link, e);
     if (r == 0)
-        r = open_channels(link, zctx, e);
+        r = open_channels(link, config->zctx, e);
     if (r == 0) /* at once: the ping waits for the kernel, whose first seconds are watched too */
         loop_timer_set(link->loop, &link->beat, 0, on_beat, link);
     return r;
 }
 
-int link_open(struct loop *loop, struct zctx *zctx, const char *dir,
-              const struct link_events *events, void *ctx, struct link **ret, struct err *e)
+int link_open(const struct link_config *config, const struct link_events *events, void *ctx,
+              struct link **ret, struct err *e)
 {
     struct link *link = NEW(struct link);
-    link->loop = loop;
-    link->dir = xstrdup(dir);
-    link->file = xasprintf("%s/connection.json", dir);
+    link->loop = config->loop;
+    link->dir = xstrdup(config->dir);
+    link->file = xasprintf("%s/connection.json", config->dir);
+    for (int i = 0; i < LINK_SOCKETS; i++)
+        link->listening[i] = -1;
     link->events = events;
     link->ctx = ctx;
-    int r = open_all(link, zctx, e);
+    int r = open_all(link, config, e);
     if (r < 0) {
         (void)link_free(link);
         return r;
@@ -214,6 +230,7 @@ struct link *link_free(struct link *link)
     if (!link)
         return NULL;
     loop_timer_stop(link->loop, &link->beat);
+    link_stop_listening(link);
     for (int i = 0; i < LINK__COUNT; i++)
         (void)zsock_close(link->sockets[i]);
     (void)zsock_close(link->heart);
@@ -224,6 +241,17 @@ struct link *link_free(struct link *link)
     xfree(link->text);
     xfree(link);
     return NULL;
+}
+
+const int *link_listening(const struct link *link)
+{
+    return link->listening[0] < 0 ? NULL : link->listening;
+}
+
+void link_stop_listening(struct link *link)
+{
+    for (int i = 0; i < LINK_SOCKETS; i++)
+        link->listening[i] = fd_close(link->listening[i]);
 }
 
 const char *link_connection_file(const struct link *link)

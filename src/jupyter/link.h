@@ -27,11 +27,23 @@ struct link_events {
 
 struct link;
 
+struct link_config { /* borrowed until link_open() returns, but for the first two */
+    struct loop *loop;
+    struct zctx *zctx;
+    const char *dir;
+    bool listens; /* for a kernel that can make no sockets: they are here for it */
+};
+
 /* Makes `dir` and the connection file in it. */
-MUST_CHECK int link_open(struct loop *loop, struct zctx *zctx, const char *dir,
-                         const struct link_events *events, void *ctx, struct link **ret,
-                         struct err *e);
+MUST_CHECK int link_open(const struct link_config *config, const struct link_events *events,
+                         void *ctx, struct link **ret, struct err *e);
 struct link *link_free(struct link *link); /* removes the directory; NULL in, NULL out */
+
+/* What the kernel would bind and listen at, in the order of the ports in the connection file; they
+ * stay the link's. NULL: the kernel does it, or has them. */
+#define LINK_SOCKETS 5
+const int *link_listening(const struct link *link);
+void link_stop_listening(struct link *link); /* the kernel has them */
 
 const char *link_connection_file(const struct link *link);
 const char *link_connection_text(const struct link *link); /* its content: JSON */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter/template.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/unixsock.h"
+#include "jupyter/link.h"
 
 enum {
     FIRST_DELAY_MS = 500,
@@ -22,10 +24,13 @@ enum {
     PACKAGES_MAX = 8,
 };
 
+enum { CONTROL, OUTPUT, SPEC, SOCKETS, FDS_MAX = SOCKETS + LINK_SOCKETS };
+_Static_assert(FDS_MAX <= UNIXSOCK_FDS_MAX && LINK_SOCKETS <= CHILD_FDS_MAX, "all fit");
+
 struct request { /* waits for the template to come up */
     struct request *next;
-    struct child_ends ends;
-    int spec; /* of its sandbox; -1: none */
+    int fds[FDS_MAX]; /* as they are sent: without a sandbox two, without sockets three */
+    size_t fd_count;
     struct buf text;
 };
 
@@ -52,9 +57,8 @@ struct template {
 
 static void free_request(struct request *request)
 {
-    (void)fd_close(request->ends.control);
-    (void)fd_close(request->ends.output);
-    (void)fd_close(request->spec);
+    for (size_t i = 0; i < request->fd_count; i++)
+        (void)fd_close(request->fds[i]);
     buf_done(&request->text);
     xfree(request);
 }
@@ -71,9 +75,8 @@ static void drop_waiting(struct template *t)
 
 static int send_request(struct template *t, const struct request *request)
 {
-    int fds[3] = {request->ends.control, request->ends.output, request->spec};
-    return unixsock_send(t->socket, request->text.data, request->text.len, fds,
-                         request->spec < 0 ? 2 : 3, MSG_DONTWAIT);
+    return unixsock_send(t->socket, request->text.data, request->text.len, request->fds,
+                         request->fd_count, MSG_DONTWAIT);
 }
 
 static void put_words(struct jsonw *w, const char *name, const char *const *words)
@@ -96,6 +99,13 @@ static void put_environment(struct jsonw *w, const char *const *envp)
 }
 
 /* Descriptors are named by their index into what is sent along. */
+static void put_fd(struct jsonw *w, int number, int index)
+{
+    char name[12];
+    (void)snprintf(name, sizeof name, "%d", number);
+    jsonw_set_int(w, name, index);
+}
+
 static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
 {
     static const char *const nothing[] = {NULL};
@@ -105,7 +115,11 @@ static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
     jsonw_set_object(w, "middle");
     put_words(w, "argv", sandboxed ? shim : plain);
     put_environment(w, nothing);
-    jsonw_set_raw(w, "fds", sandboxed ? "{\"3\":0,\"4\":2}" : "{\"3\":0}");
+    jsonw_set_object(w, "fds");
+    put_fd(w, 3, CONTROL);
+    if (sandboxed)
+        put_fd(w, 4, SPEC);
+    jsonw_end(w);
     if (sandboxed)
         jsonw_set_int(w, "confine", 5);
     jsonw_end(w);
@@ -122,28 +136,53 @@ static int make_request(struct template *t, const struct template_kernel *kernel
     jsonw_set_text(&w, "connection_file", kernel->connection_file);
     jsonw_set_text(&w, "cwd", kernel->cwd);
     put_environment(&w, kernel->envp);
-    jsonw_set_raw(&w, "fds", "{\"1\":1,\"2\":1}");
+    jsonw_set_object(&w, "fds");
+    put_fd(&w, 1, OUTPUT);
+    put_fd(&w, 2, OUTPUT);
+    for (int i = 0; kernel->sockets && i < LINK_SOCKETS; i++)
+        put_fd(&w, CHILD_FIRST_FD + i, SOCKETS + i);
+    jsonw_end(&w);
     jsonw_end(&w);
     put_middle(t, kernel->sandbox != NULL, &w);
     jsonw_end(&w);
     return text->failed;
 }
 
+/* Behind the two of child_adopt(). The sockets are copies: a request may wait for longer than its
+ * kernel. */
+static int add_sandbox(struct request *request, const struct template_kernel *kernel, struct err *e)
+{
+    int r = sandbox_spec_write(kernel->sandbox, &request->fds[SPEC], e);
+    if (r < 0)
+        return r;
+    request->fd_count = SOCKETS;
+    for (int i = 0; kernel->sockets && i < LINK_SOCKETS; i++) {
+        int fd = fcntl(kernel->sockets[i], F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            return err_set(e, -errno, "descriptor %d: %s", kernel->sockets[i], strerror(errno));
+        request->fds[request->fd_count++] = fd;
+    }
+    return 0;
+}
+
 int template_fork(struct template *t, const struct template_kernel *kernel,
                   const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
     struct request *request = NEW(struct request);
-    request->ends = (struct child_ends){-1, -1};
-    request->spec = -1;
+    request->fds[CONTROL] = request->fds[OUTPUT] = request->fds[SPEC] = -1;
+    request->fd_count = SPEC;
     request->text = BUF_INIT(REQUEST_MAX);
     int r = make_request(t, kernel, &request->text);
     if (r < 0)
         (void)err_set(e, r, "the environment is too large for the kernel template");
     if (r == 0 && kernel->sandbox)
-        r = sandbox_spec_write(kernel->sandbox, &request->spec, e);
+        r = add_sandbox(request, kernel, e);
     struct child *child = NULL;
+    struct child_ends ends = {-1, -1};
     if (r == 0)
-        r = child_adopt(t->config->spawner, events, ctx, &request->ends, &child, e);
+        r = child_adopt(t->config->spawner, events, ctx, &ends, &child, e);
+    request->fds[CONTROL] = ends.control;
+    request->fds[OUTPUT] = ends.output;
     if (r == 0 && t->state == READY) {
         r = send_request(t, request);
         if (r < 0) {

@@ -47,6 +47,7 @@ struct template_kernel {
     const char *connection_file, *cwd;
     const char *const *envp;
     const struct sandbox_spec *sandbox;
+    const int *sockets; /* of link_listening(); not without `sandbox` */
 };
 MUST_CHECK int template_fork(struct template *t, const struct template_kernel *kernel,
                              const struct child_events *events, void *ctx, struct child **ret,

@@ -23,6 +23,7 @@
 enum {
     SHIM_FD = 3, /* where the shim finds its end of the socket, */
     SPEC_FD = 4, /* and what its child is put behind */
+    LAST_FD = CHILD_FIRST_FD + CHILD_FDS_MAX - 1,
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
     FD_SCAN_MAX = 65536,
@@ -59,6 +60,8 @@ struct child {
 struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
     int control, input, output, errors;
     int spec; /* -1: no walls */
+    int fds[CHILD_FDS_MAX];
+    size_t fd_count;
 };
 
 static void close_stream(struct stream *stream)
@@ -74,6 +77,8 @@ static void close_ends(const struct ends *ends)
     (void)fd_close(ends->output);
     (void)fd_close(ends->errors);
     (void)fd_close(ends->spec);
+    for (size_t i = 0; i < ends->fd_count; i++)
+        (void)fd_close(ends->fds[i]);
 }
 
 /* What whoever started us left open is none of a child's business; what we open is close-on-exec
@@ -296,12 +301,21 @@ static bool put(int fd, int number)
     return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;
 }
 
+static bool put_given(const struct ends *ends)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < ends->fd_count; i++)
+        good = put(ends->fds[i], CHILD_FIRST_FD + (int)i);
+    return good;
+}
+
 static bool put_ends(const struct ends *ends)
 {
     int input = ends->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : ends->input;
     return input >= 0 && put(input, STDIN_FILENO) && put(ends->output, STDOUT_FILENO) &&
            put(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
-           put(ends->control, SHIM_FD) && (ends->spec < 0 || put(ends->spec, SPEC_FD));
+           put(ends->control, SHIM_FD) && (ends->spec < 0 || put(ends->spec, SPEC_FD)) &&
+           put_given(ends);
 }
 
 /* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
@@ -397,13 +411,12 @@ void spawner_reap(struct spawner *spawner)
     }
 }
 
-/* A descriptor that is already 3 would keep its close-on-exec flag through dup2(3, 3), and one that
- * is 4 would be written over. */
+/* One that has a number of the child's would be written over before it is put in its place. */
 static int move_up(int fd)
 {
-    if (fd < 0 || fd > SPEC_FD)
+    if (fd < 0 || fd > LAST_FD)
         return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LAST_FD + 1);
     (void)fd_close(fd);
     return moved;
 }
@@ -486,6 +499,17 @@ static int watch(struct child *child, const struct child_events *events, void *c
     return 0;
 }
 
+static int give(const struct child_spec *spec, struct ends *ends, struct err *e)
+{
+    for (size_t i = 0; i < spec->fd_count; i++) {
+        int fd = fcntl(spec->fds[i], F_DUPFD_CLOEXEC, LAST_FD + 1);
+        if (fd < 0)
+            return err_set(e, -errno, "descriptor %d: %s", spec->fds[i], strerror(errno));
+        ends->fds[ends->fd_count++] = fd;
+    }
+    return 0;
+}
+
 int child_start(struct spawner *spawner, const struct child_spec *spec,
                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
@@ -493,18 +517,20 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     struct child *child = open_child(spawner, spec->piped, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
-    int r = spec->sandbox ? sandbox_spec_write(spec->sandbox, &ends.spec, e) : 0;
-    bool wrote = r == 0;
+    int r = give(spec, &ends, e);
+    if (r == 0 && spec->sandbox)
+        r = sandbox_spec_write(spec->sandbox, &ends.spec, e);
+    bool made = r == 0;
     ends.spec = move_up(ends.spec);
-    if (wrote)
+    if (made)
         r = spawn_shim(spec, &ends, &child->shim);
     close_ends(&ends);
     if (r < 0) {
         child->shim = 0;
         reap(child);
-        return !wrote ? r
-                      : err_set(e, r, "start %s in %s: %s", spec->argv[0],
-                                spec->cwd ? spec->cwd : ".", strerror(-r));
+        return !made ? r
+                     : err_set(e, r, "start %s in %s: %s", spec->argv[0],
+                               spec->cwd ? spec->cwd : ".", strerror(-r));
     }
     r = watch(child, events, ctx, e);
     if (r == 0)

@@ -4,7 +4,8 @@
  * How:     every child runs below a shim of its own (shim.h), which owns the whole tree of the
  *          child's descendants and ends it when the child ends, when it is told to, or when the
  *          server is gone. The child gets its own session, /dev/null as input (unless it is
- *          `piped`), exactly the environment that is given, and no descriptor but 0, 1 and 2.
+ *          `piped`), exactly the environment that is given, and no descriptor but 0, 1 and 2, and
+ *          those that are given.
  * Owner:   child_end() and child_end_gently() give a child up: no event comes after it, the tree is
  *          killed, the rest is done by the spawner in the background. They may be called inside an
  *          event.
@@ -30,12 +31,17 @@ struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms);
 void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
                         void *ctx);
 
+#define CHILD_FIRST_FD 5 /* the number of the first given descriptor in the child */
+#define CHILD_FDS_MAX 5
+
 struct child_spec {
     const char *const *argv; /* argv[0] is looked up in the environment's PATH */
     const char *const *envp;
     const char *cwd;
     bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
     const struct sandbox_spec *sandbox; /* what it is put behind; NULL: nothing */
+    const int *fds;                     /* given to it, in this order; they stay the caller's */
+    size_t fd_count;                    /* at most CHILD_FDS_MAX */
 };
 
 struct child_exit {

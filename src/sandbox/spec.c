@@ -17,6 +17,11 @@
 
 const struct sandbox_spec sandbox_walls = {.level = SANDBOX_NONE};
 
+bool sandbox_makes_no_sockets(const struct sandbox_spec *spec)
+{
+    return spec->settings && spec->level != SANDBOX_FULL;
+}
+
 struct read_spec {
     struct sandbox_spec spec; /* the first member */
     struct json *json;        /* its texts are the spec's */

@@ -40,6 +40,10 @@ struct sandbox_spec {     /* borrowed, but for one that was read */
     const char *options; /* whose names begin with "--" and this: "kernel", "mcp"; NULL: kernel */
 };
 
+/* Whether a child behind it can make no Unix socket, only use those that it is given: it may make
+ * none unasked, and nobody is there to ask. */
+bool sandbox_makes_no_sockets(const struct sandbox_spec *spec);
+
 /* The walls alone. */
 extern const struct sandbox_spec sandbox_walls;
 

@@ -176,6 +176,59 @@ PY
     assert_match "$errors" "touch: cannot touch 'x': Permission denied"
 }
 
+# no_listener - writes a seccomp profile with which nobody gets a listener; sets profile.
+no_listener()
+{
+    profile=$BATS_TEST_TMPDIR/no-listener.json
+    cat > "$profile" <<'JSON'
+{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["seccomp"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1,
+    "args": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"},
+             {"index": 1, "value": 8, "valueTwo": 8, "op": "SCMP_CMP_MASKED_EQ"}]}]}
+JSON
+}
+
+@test "where nobody gets a listener: --sandbox does not start, with --sandbox-min landlock kernels do" {
+    no_listener
+    for min in "" "--sandbox-min full"; do
+        # shellcheck disable=SC2086  # words
+        run_box --security-opt "seccomp=$profile" -- --sandbox $min </dev/null
+        assert_equal "$status" 2
+        assert_match "$errors" "level full is needed .*level landlock;.* no seccomp listener: Operation not permitted"
+    done
+    workspace 1000 0755
+    echo SECRET=1 | as_root tee "$workspace/.env" > /dev/null
+    for way in "--spare-kernels 1" --no-kernel-template; do
+        # shellcheck disable=SC2086  # words
+        drive "${tools[@]}" --security-opt "seccomp=$profile" -v "$workspace:/app/workspace" -- \
+            --sandbox --sandbox-min landlock $way <<'PY'
+            def check():
+                prints("print(1 + 1)", 2)
+                fails("open('.env').read()", "Permission denied: '.env'")
+                fails("open('/home/ipybox/x', 'w')", "Permission denied")
+                fails("import socket; socket.socket(socket.AF_UNIX)", "Operation not permitted")
+                fails("socket.create_connection(('127.0.0.1', 80))", "Permission denied")
+                fails("one = socket.socket(fileno=5); one.connect(one.getsockname())", "Invalid argument")
+                prints("one.detach(); pass", "")
+            check()
+            matches(box.log(), "sandbox: level landlock")
+            prints("!echo shell", "shell")
+            prints("""
+                import asyncio
+                child = await asyncio.create_subprocess_exec("echo", "child", stdout=-1)
+                print((await child.communicate())[0])""", r"b'child\n'")
+            registers("demo")
+            fails("from ipybox_tools.blocking import call; call('run', {})",
+                  "ToolRunnerError: Tools cannot be called from here.*Operation not permitted")
+            answer = cell("import time; print('up', flush=True); time.sleep(60)", timeout=1)
+            equal(answer.error, True)
+            tool("reset")
+            check()
+            matches(cell("import os; os._exit(3)").text, "KernelDied")
+            check()
+PY
+    done
+}
+
 @test "ipybox doctor finds every way out closed" {
     run_box -- doctor
     assert_equal "$status" 0
@@ -258,9 +311,14 @@ PY
 }
 
 @test "the level stands in readyz and in the metrics" {
-    start_box -- serve --sandbox
-    wait_for 30 box exec "$id" ipybox health
-    box exec "$id" python3 -c '
+    local more
+    no_listener
+    for level in full landlock; do
+        more=()
+        if [ "$level" = landlock ]; then more=(--security-opt "seccomp=$profile"); fi
+        start_box "${more[@]}" -- serve --sandbox --sandbox-min "$level"
+        wait_for 60 box exec "$id" ipybox health
+        box exec "$id" python3 -c '
 import json, time, urllib.request as u
 while True:
     try:
@@ -268,9 +326,10 @@ while True:
     except OSError:
         time.sleep(0.05)
 print(u.urlopen("http://localhost:8080/metrics").read().decode())'
-    assert_match "$output" '"sandbox":\{"level":"full","kernels":true,"detail":"level full;'
-    assert_match "$output" 'ipybox_sandbox_level\{level="full"\} 1'
-    box rm -f "$id"
+        assert_match "$output" "\"sandbox\":\{\"level\":\"$level\",\"kernels\":true,\"detail\":\"level $level;"
+        assert_match "$output" "ipybox_sandbox_level\{level=\"$level\"\} 1"
+        box rm -f "$id"
+    done
 }
 
 @test "one command on a terminal: its jobs, and itself as a job" {

@@ -89,6 +89,27 @@ answered()
     end_server
 }
 
+@test "code in kernels registers no server over MCP, which would be started with the secrets of the environment" {
+    start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -- serve --approve-shell-cmds
+    cli exec '
+import glob, json, os, socket
+path, = glob.glob("/run/ipybox/*/api.sock")
+meta = {"io.modelcontextprotocol/" + name: value
+        for name, value in (("protocolVersion", "2026-07-28"), ("clientCapabilities", {"elicitation": {}}))}
+server = {"server_name": "s", "server_params": {"command": "sh", "args": ["-c", "echo ${HOME} > /app/workspace/stolen"]}}
+body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                   "params": {"name": "register_mcp_server", "arguments": server, "_meta": meta}})
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+s.sendall(("POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+           "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: register_mcp_server\r\n"
+           f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+answer = json.loads(s.makefile().read().split("\n\n", 1)[1])["result"]
+print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], os.path.exists("/app/workspace/stolen"))'
+    assert_equal "$output" "True True False"
+    end_server
+}
+
 @test "root approves by the command line what a cell asks for, and code in kernels cannot" {
     start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -- serve --approve-shell-cmds
     ask "!printf 'done\\n'  # $(printf '\033')[2J"
@@ -131,22 +152,6 @@ print(say("GET /v1/sessions HTTP/1.0\r\n\r\n"), say("GET /v1/approvals HTTP/1.0\
       say("POST /v1/approvals/x HTTP/1.0\r\nContent-Length: 0\r\n\r\n"),
       say("POST /v1/mcp-servers HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))'
     assert_equal "$output" "200 403 403 403"
-    # Nor over MCP: a server that it registered would be started with the secrets of the environment.
-    cli exec '
-import json
-meta = {"io.modelcontextprotocol/" + name: value
-        for name, value in (("protocolVersion", "2026-07-28"), ("clientCapabilities", {"elicitation": {}}))}
-server = {"server_name": "s", "server_params": {"command": "sh", "args": ["-c", "echo ${HOME} > /app/workspace/stolen"]}}
-body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                   "params": {"name": "register_mcp_server", "arguments": server, "_meta": meta}})
-s = socket.socket(socket.AF_UNIX)
-s.connect(path)
-s.sendall(("POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-           "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: register_mcp_server\r\n"
-           f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
-answer = json.loads(s.makefile().read().split("\n\n", 1)[1])["result"]
-print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], os.path.exists("/app/workspace/stolen"))'
-    assert_equal "$output" "True True False"
     # No process below the server has inherited the socket.
     cli exec '
 lines = [line.split() for line in open("/proc/net/unix") if line.endswith("/api.sock\n")]

@@ -10,9 +10,10 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/unixsock.h"
 #include "jupyter/link.h"
 
-enum { SHELL = 1, IOPUB = 2, HEARTBEAT = 5, WAIT_MS = 10000, BEAT_MS = 3000 };
+enum { SHELL = 1, IOPUB = 2, STDIN = 3, HEARTBEAT = 5, WAIT_MS = 10000, BEAT_MS = 3000 };
 
 static int64_t now = 1000;
 static struct loop *loop;
@@ -55,6 +56,10 @@ static void *bind_at(int type, int port)
     int none = 0;
     void *s = zmq_socket(context, type);
     (void)zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof none);
+    if (link_listening(ours)) {
+        int fd = dup(link_listening(ours)[port - 1]); /* a kernel's process has its own */
+        (void)zmq_setsockopt(s, ZMQ_USE_FD, &fd, sizeof fd);
+    }
     (void)snprintf(endpoint, sizeof endpoint, "ipc://%s/ch-%d", dir, port);
     TEST_ASSERT(zmq_bind(s, endpoint) == 0);
     return s;
@@ -69,7 +74,7 @@ static void read_key(void)
     key = jupyter_key_new(value, strlen(value));
 }
 
-static void open_link(void)
+static void open_link_to(bool kernel_listens)
 {
     static const struct link_events events = {.message = on_message, .heartbeat = on_heartbeat};
     struct err e = ERR_NONE;
@@ -78,12 +83,19 @@ static void open_link(void)
     (void)snprintf(dir, sizeof dir, "/tmp/link-%s", name);
     TEST_ASSERT(loop_new(&loop, &e) == 0 && zctx_new(&zctx, &e) == 0);
     loop_set_clock(loop, fake_clock);
-    TEST_ASSERT(link_open(loop, zctx, dir, &events, NULL, &ours, &e) == 0);
+    const struct link_config config = {
+        .loop = loop, .zctx = zctx, .dir = dir, .listens = !kernel_listens};
+    TEST_ASSERT(link_open(&config, &events, NULL, &ours, &e) == 0);
     read_key();
     context = zmq_ctx_new();
     shell = bind_at(ZMQ_ROUTER, SHELL);
     iopub = bind_at(ZMQ_XPUB, IOPUB);
     heart = bind_at(ZMQ_REP, HEARTBEAT);
+}
+
+static void open_link(void)
+{
+    open_link_to(true);
 }
 
 static void close_link(void)
@@ -216,6 +228,36 @@ static void what_was_published_cannot_be_replayed_on_another_channel(void)
     close_link();
 }
 
+static bool may_connect(int port)
+{
+    char path[100];
+    struct sockaddr_un to;
+    struct err e = ERR_NONE;
+    (void)snprintf(path, sizeof path, "%s/ch-%d", dir, port);
+    TEST_ASSERT(unixsock_address(path, &to, &e) == 0);
+    drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0;
+}
+
+static void a_kernel_that_can_make_no_sockets_takes_those_that_are_there(void)
+{
+    open_link_to(false);
+    struct err e = ERR_NONE;
+    struct slice empty = {(char[]){"{}"}, 2};
+    TEST_ASSERT(arrives(iopub));
+    TEST_ASSERT(link_send(ours, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST, empty, NULL, &e) == 0);
+    TEST_CHECK(arrives(shell) && arrives(heart));
+    publish_signed("first");
+    TEST_CHECK(link_hears("iopub:status:first;"));
+    TEST_CHECK(may_connect(STDIN)); /* nobody has taken this one yet */
+    link_stop_listening(ours);
+    TEST_CHECK(link_listening(ours) == NULL);
+    TEST_CHECK(!may_connect(STDIN) && may_connect(SHELL));
+    publish_signed("second");
+    TEST_CHECK(link_hears("iopub:status:second;"));
+    close_link();
+}
+
 /* --- heartbeat ------------------------------------------------------------------------------ */
 
 /* Answers what has come, for a few turns in which the link's time stands still: only the answer to
@@ -286,6 +328,8 @@ TEST_LIST = {
      forged_unsigned_and_replayed_messages_are_dropped_and_the_channel_goes_on},
     {"what_was_published_cannot_be_replayed_on_another_channel",
      what_was_published_cannot_be_replayed_on_another_channel},
+    {"a_kernel_that_can_make_no_sockets_takes_those_that_are_there",
+     a_kernel_that_can_make_no_sockets_takes_those_that_are_there},
     {"a_kernel_that_answers_no_ping_is_told_once_and_again_when_it_answers",
      a_kernel_that_answers_no_ping_is_told_once_and_again_when_it_answers},
     {"a_clock_that_jumps_a_day_makes_no_kernel_dead",

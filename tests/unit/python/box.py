@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import hmac
 import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,9 +23,33 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
 
 import zmq
+from ipybox_kernel.exec_filter import (
+    EPERM,
+    JUMP_EQUAL,
+    LOAD_WORD,
+    NR_OFFSET,
+    RETURN,
+    SECCOMP_RET_ALLOW,
+    SECCOMP_RET_ERRNO,
+)
 
 DELIMITER = b"<IDS|MSG>"
 CHANNELS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
+NR_SOCKET = {"x86_64": 41, "aarch64": 198}
+FIRST_ARGUMENT = 16  # in struct seccomp_data
+
+
+def no_unix_sockets() -> bytes:
+    """A seccomp filter that refuses them, but for pairs."""
+    steps = (
+        (LOAD_WORD, 0, 0, NR_OFFSET),
+        (JUMP_EQUAL, 0, 3, NR_SOCKET[os.uname().machine]),
+        (LOAD_WORD, 0, 0, FIRST_ARGUMENT),
+        (JUMP_EQUAL, 0, 1, socket.AF_UNIX),
+        (RETURN, 0, 0, SECCOMP_RET_ERRNO | EPERM),
+        (RETURN, 0, 0, SECCOMP_RET_ALLOW),
+    )
+    return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
 @dataclass
@@ -61,6 +88,28 @@ class Result:
 
     def stream(self, name: str) -> str:
         return "".join(m.content["text"] for m in self.of("stream") if m.content["name"] == name)
+
+
+def works_without_sockets(kernel: Kernel) -> None:
+    """A kernel with no_unix_sockets() and those that it was given does what others do."""
+    assert kernel.run("print('runs')").text == "runs\n"
+    refused = kernel.run("import socket; socket.socket(socket.AF_UNIX)")
+    assert refused.reply["ename"] == "PermissionError"
+    for which, error in (("fileno=os.dup(5)", "EINVAL"), ("fileno=pair[0].fileno()", "EISCONN")):
+        connected = kernel.run(
+            f"import errno, os; pair = socket.socketpair(); one = socket.socket({which})\n"
+            f"errno.errorcode[one.connect_ex({str(kernel.home / 'c-1')!r})]"
+        )
+        assert connected.value == repr(error)
+    awaited = kernel.run("import asyncio; await asyncio.to_thread(lambda: 'awaited')")
+    assert awaited.value == "'awaited'"
+    assert kernel.run("!echo shell").text == "shell\r\n"
+    inherited = kernel.run("import os; [os.get_inheritable(fd) for fd in range(5, 10)]")
+    assert inherited.value == str([False] * 5)
+    kernel.beat()
+    kernel.sleeps()
+    kernel.send("shutdown_request", {"restart": False}, "control")
+    kernel.process.wait(60)
 
 
 class Process(Protocol):
@@ -199,6 +248,31 @@ class Kernel:
         while (message := self.receive(self.iopub)).kind != "execute_input":
             assert message.parent == ident, message
 
+    def beat(self) -> None:
+        """See its heart beat once."""
+        heart = self._socket(zmq.REQ, "hb")
+        heart.send(b"ping")
+        assert heart.poll(60_000) and heart.recv() == b"ping"
+
+    def sleeps(self) -> None:
+        """See ZeroMQ sleep: a connection that is refused it tries anew ten times a second."""
+        deadline = time.monotonic() + 60
+        while True:
+            before = self._wakeups()
+            time.sleep(2)
+            if self._wakeups() - before < 5:
+                return
+            assert time.monotonic() < deadline
+
+    def _wakeups(self) -> int:
+        """How often the threads of ZeroMQ have waited."""
+        wakeups = 0
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            if (task / "comm").read_text().startswith("ZMQbg/IO"):
+                status = (task / "status").read_text()
+                wakeups += int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+        return wakeups
+
     def interrupt(self) -> None:
         os.killpg(self.process.pid, signal.SIGINT)
 
@@ -206,6 +280,17 @@ class Kernel:
         """Largest size the kernel ever had in memory, in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line) // 1024
+
+    def listening(self) -> list[int]:
+        """What the server makes for a kernel that can make no Unix sockets, in the order of ports.
+        They are the caller's."""
+        fds = []
+        for port in sorted(CHANNELS.values()):
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(f"{self.home}/c-{port}")
+                made.listen()
+                fds.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, 100))
+        return fds
 
     def _messages(self, seconds: float) -> Iterator[Message]:
         poller = zmq.Poller()
@@ -215,8 +300,8 @@ class Kernel:
         while True:
             ready = poller.poll(max(0, int((deadline - time.monotonic()) * 1000)))
             assert ready, f"no end within {seconds} s; stderr: {self.stderr.read_text()}"
-            for socket, _ in ready:
-                yield self.receive(socket)
+            for one, _ in ready:
+                yield self.receive(one)
 
     def _socket(self, kind: int, channel: str, queue: int = 0) -> zmq.Socket[bytes]:
         socket = self.context.socket(kind)

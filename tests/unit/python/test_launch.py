@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
-from box import Kernel
+from box import Kernel, Process, no_unix_sockets, works_without_sockets
 
 
 def test_the_kernel_keeps_state_between_cells(kernel: Kernel) -> None:
@@ -55,6 +56,48 @@ get_ipython().input_transformers_post.append(transform)""")
     fresh.run(code)
     assert fresh.run("answer").value == "2"
     assert fresh.run("[text for text in looks if 'answer = ' in text]").value.count("WORD") == 2
+
+
+NO_SOCKETS = """
+import ctypes, os, sys
+from ipybox_kernel.exec_filter import PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, _Program
+from ipybox_kernel.forking import prctl
+steps, fds, words = bytes.fromhex(sys.argv[1]), sys.argv[2].split(), sys.argv[3:]
+for number, fd in enumerate(fds, 5):
+    os.dup2(int(fd), number)
+    os.close(int(fd))
+prctl(PR_SET_NO_NEW_PRIVS, 1)
+program = ctypes.byref(_Program(len(steps) // 8, steps))
+assert ctypes.CDLL(None).prctl(PR_SET_SECCOMP, 2, program, 0, 0) == 0
+os.execv(words[0], words)
+"""
+
+
+class SocketlessKernel(Kernel):
+    """One that may make no Unix sockets but pairs, and has those that a kernel needs."""
+
+    def spawn(self, env: dict[str, str], output: BinaryIO) -> Process:
+        fds = self.listening()
+        words = [no_unix_sockets().hex(), " ".join(map(str, fds))]
+        kernel = [sys.executable, "-m", "ipybox_kernel", "-f", str(self.connection)]
+        process = subprocess.Popen(
+            [sys.executable, "-c", NO_SOCKETS, *words, *kernel],
+            cwd=self.work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=fds,
+        )
+        for fd in fds:
+            os.close(fd)
+        return process
+
+
+def test_a_kernel_that_can_make_no_sockets_takes_those_that_it_is_given() -> None:
+    with SocketlessKernel() as kernel:
+        works_without_sockets(kernel)
 
 
 def test_the_working_directory_is_the_one_of_the_process(kernel: Kernel) -> None:

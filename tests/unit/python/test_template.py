@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from box import Kernel
+from box import Kernel, no_unix_sockets, works_without_sockets
 
 SECONDS = 60.0
 PARENT = "import sys, time\nprint(sys.argv[1], flush=True)\ntime.sleep(60)"
@@ -333,6 +333,48 @@ def test_handlers_at_exit_run_in_a_fork(brief: ForkedKernel) -> None:
     brief.run("import atexit; atexit.register(lambda: open('exited', 'w'))")
     assert shut_down(brief) == 0
     assert (brief.work / "exited").exists()
+
+
+BROKER = """
+import os, socket, sys, time
+from ipybox_kernel import confine
+steps = bytes.fromhex(sys.argv[2])
+offer = confine.HEAD.pack(confine.VERSION, 0, 0, len(steps) // 8, 0)
+filter = os.memfd_create("filter")
+os.write(filter, steps)
+kernel = socket.socket(fileno=5)
+size = confine.LIMITS_AT + confine.LIMITS_MAX * confine.LIMIT.size
+socket.send_fds(kernel, [offer.ljust(size, b"\\0")], [filter])
+kernel.recv(64)
+kernel.send(b"+")
+time.sleep(600)
+"""
+
+
+class SocketlessFork(ForkedKernel):
+    """One that its broker lets make no Unix sockets; it has those that a kernel needs."""
+
+    def spawn(self, env: dict[str, str], output: BinaryIO) -> Fork:
+        sockets = self.listening()
+        argv = [sys.executable, "-c", BROKER, "{pid}", no_unix_sockets().hex()]
+        kernel = {
+            "argv": ["ipybox_kernel", "-f", str(self.connection)],
+            "connection_file": str(self.connection),
+            "cwd": str(self.work),
+            "env": env,
+            "fds": {"1": 0, "2": 0} | {str(5 + i): 1 + i for i in range(len(sockets))},
+        }
+        middle = {"argv": argv, "env": {}, "fds": {"1": 0, "2": 0}, "confine": 5}
+        self.answers = self.template.ask([output.fileno(), *sockets], kernel=kernel, middle=middle)
+        for fd in sockets:
+            os.close(fd)
+        assert self.answers[-1].get("ready"), self.answers
+        return Fork(self.answers[-2]["kernel"])
+
+
+def test_a_fork_that_can_make_no_sockets_takes_those_that_it_is_given(template: Template) -> None:
+    with SocketlessFork(template) as kernel:
+        works_without_sockets(kernel)
 
 
 ENDS = """

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -177,6 +178,31 @@ static void all_output_comes_before_the_end_is_told(void)
         TEST_CHECK(seen.len == 23893 && strcmp(seen.output + seen.len - 5, "5000\n") == 0);
         close_spawner();
     }
+}
+
+static void a_child_has_the_descriptors_that_it_was_given(void)
+{
+    const char *argv[] = {"sh", "-c", "cat /proc/self/fd/[5-9]", NULL};
+    const char *const words[CHILD_FDS_MAX] = {"one ", "two ", "three ", "four ", "five "};
+    int fds[CHILD_FDS_MAX];
+    for (int i = CHILD_FDS_MAX - 1; i >= 0;
+         i--) { /* some have the numbers of others in the child */
+        fds[i] = memfd_create(words[i], MFD_CLOEXEC);
+        TEST_ASSERT(write(fds[i], words[i], strlen(words[i])) > 0);
+    }
+    open_spawner();
+    struct seen seen = {0};
+    struct child_spec spec = {
+        .argv = argv, .envp = env, .cwd = "/", .fds = fds, .fd_count = CHILD_FDS_MAX};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, &spec, &events, &seen, &child, &e) == 0, "%s", e.msg);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 0 && strcmp(seen.output, "one two three four five ") == 0);
+    TEST_MSG("%s", seen.output);
+    for (int i = 0; i < CHILD_FDS_MAX; i++)
+        TEST_CHECK(close(fds[i]) == 0);
+    close_spawner();
 }
 
 static void what_cannot_be_started_says_why(void)
@@ -381,6 +407,7 @@ TEST_LIST = {
     T(a_child_has_exactly_what_it_was_given),
     T(no_child_has_the_uid_that_is_the_servers_own),
     T(all_output_comes_before_the_end_is_told),
+    T(a_child_has_the_descriptors_that_it_was_given),
     T(what_cannot_be_started_says_why),
     T(signals_reach_the_child_and_its_end_names_them),
     T(a_child_that_is_given_up_is_gone_with_all_that_it_started),

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
 import zmq
+from ipykernel import heartbeat
 from ipykernel.kernelapp import IPKernelApp
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
@@ -20,7 +21,7 @@ from traitlets.config import Config
 from ipybox_kernel import shell_approval
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
-from ipybox_kernel.sockets import Socket
+from ipybox_kernel.sockets import Socket, take_given
 
 SEND_SECONDS = 0.3
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
@@ -92,6 +93,14 @@ def flush_before_exit() -> None:
     os._exit = _exit
 
 
+class Heartbeat(heartbeat.Heartbeat):
+    """As its base class, but it takes the socket that it is given."""
+
+    def _try_bind_socket(self) -> None:
+        take_given(self.socket, f"{self.ip}-{self.port}", self.port)
+        super()._try_bind_socket()
+
+
 class App(IPKernelApp):
     """One per process."""
 
@@ -102,6 +111,7 @@ class App(IPKernelApp):
         self.given_environment = dict(os.environ)
         self.crash_report: TextIO | None = None
         self.shell_runner: Runner | None = None
+        self._given = False  # sockets: see take_given()
 
     def _configure_logging(self) -> None:
         """traitlets lets the logger make every record and the handler drop it: five a cell."""
@@ -146,11 +156,28 @@ class App(IPKernelApp):
         except Exception as error:
             sys.exit(f"connection file {self.connection_file!r}: {error!r}")
 
+    def _try_bind_socket(self, s: zmq.Socket[Any], port: int) -> int:
+        if self.transport == "ipc" and take_given(s, f"{self.ip}-{port}", port):
+            self._given = True
+        bound: int = super()._try_bind_socket(s, port)
+        return bound
+
+    def init_heartbeat(self) -> None:
+        """Start the heart beating, in a context of its own as ipykernel has it."""
+        self.heartbeat = Heartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.hb_port = self.heartbeat.port
+        self.heartbeat.start()
+
     def init_control(self, context: zmq.Context[Any]) -> None:
         """Open the control channel. All sockets from here on, those between threads among them,
         are our own; the shell's is there already."""
         context._socket_class = Socket
         super().init_control(context)
+        if self._given:
+            # A debugger's, of which there is none. ZeroMQ would try to connect it for ever, every
+            # 100 ms; disconnect() does not end that.
+            self.debug_shell_socket.close(linger=0)
+            self.debug_shell_socket = context.socket(zmq.DEALER)
 
     def init_iopub(self, context: zmq.Context[Any]) -> None:
         """Open the IOPub channel; a reader that is slow slows the kernel down and misses nothing.

@@ -91,8 +91,8 @@ class _Server:
         except ToolRunnerError as error:
             self.why = str(error)
             return
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.socket.connect(path)
             self.socket.sendall(wire.hello(token))
         except OSError as error:

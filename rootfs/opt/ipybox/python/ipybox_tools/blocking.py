@@ -25,7 +25,10 @@ class _Connection:
     def __init__(self) -> None:
         path, token = wire.address()
         self.place = (path, token)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:  # refused by a sandbox of the level landlock
+            raise wire.unreachable(path, error) from None
         _open.add(self)
         try:
             self.socket.connect(path)
