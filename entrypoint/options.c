@@ -104,7 +104,7 @@ static const struct options_row rows[] = {
     {"kernel-file-size", "IPYBOX_KERNEL_FILE_SIZE", OPTION_SIZE, AT(kernel_file_size), "SIZE", NULL,
      0, 0, "Most bytes of a file that a kernel writes."},
     {"kernel-cpu", "IPYBOX_KERNEL_CPU", OPTION_SECONDS, AT(kernel_cpu), "SECONDS", NULL, 0, 1,
-     "Most processor time of one process of a kernel: over it it is killed."},
+     "Most processor time of a kernel and its processes together: over it they are killed."},
     {"mcp-tasks", "IPYBOX_MCP_TASKS", OPTION_MANY, AT(mcp_tasks), "N", NULL, 0, 0,
      "Most processes and threads of one MCP server that is a command. With it none of them can be "
      "a sandbox of its own (srt)."},
@@ -114,7 +114,7 @@ static const struct options_row rows[] = {
     {"mcp-open-files", "IPYBOX_MCP_OPEN_FILES", OPTION_MANY, AT(mcp_files), "N", NULL, 0, 0,
      "Most files that one process of such a server may have open."},
     {"mcp-cpu", "IPYBOX_MCP_CPU", OPTION_SECONDS, AT(mcp_cpu), "SECONDS", NULL, 0, 1,
-     "Most processor time of one process of such a server: over it it is killed."},
+     "Most processor time of such a server and its processes together: over it they are killed."},
     {"log-level", "IPYBOX_LOG_LEVEL", OPTION_LEVEL, AT(log_level), "LEVEL", "INFO", 0, 0,
      "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,

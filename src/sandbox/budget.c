@@ -12,7 +12,7 @@
 #include "sandbox/maps.h"
 #include "sandbox/proctree.h"
 
-enum { FILE_TEXT_MAX = 4096, KIB = 1024 };
+enum { FILE_TEXT_MAX = 4096, KIB = 1024, SECOND_US = 1000000 };
 
 struct sum {
     const char *file, *label; /* the number behind the first `label` counts, */
@@ -46,6 +46,33 @@ static void add(void *ctx, pid_t pid)
     const char *at = strstr(text, sum->label);
     if (at)
         sum->bytes += number_at(at + strlen(sum->label)) * sum->unit;
+}
+
+/* --- processor time --------------------------------------------------------------------------- */
+
+static void add_ticks(void *ctx, pid_t pid)
+{
+    int64_t *ticks = ctx;
+    long long user, kernel, of_children, in_kernel_of_children;
+    char path[32], text[FILE_TEXT_MAX];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    const char *after_name = strrchr(text, ')'); /* fields 3 to 13, then four times: proc(5) */
+    if (after_name &&
+        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld",
+               &user, &kernel, &of_children, &in_kernel_of_children) == 4)
+        *ticks += user + kernel + of_children + in_kernel_of_children;
+}
+
+int64_t budget_cpu_us(void)
+{
+    int64_t ticks = 0;
+    (void)proctree_each(add_ticks, &ticks);
+    return ticks * (SECOND_US / sysconf(_SC_CLK_TCK));
 }
 
 /* --- mapping by mapping ----------------------------------------------------------------------- */

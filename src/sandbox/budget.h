@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/budget.h - how much memory the processes below this one use together.
+ * sandbox/budget.h - how much memory and processor time the processes below this one use together.
  * Counts:  what is theirs alone or shared among them, once (Pss); files that are mapped count too;
  *          what they hold in memory by descriptors alone (holdings.h).
  * Caller:  as for proctree.h, one thread of a process that sees its descendants in /proc.
@@ -14,5 +14,10 @@
 #include <stdint.h>
 
 bool budget_exceeds(uint64_t bytes);
+
+/* The processor time of all that live below, and of the children that they have waited for, in
+ * microseconds; a process that ends in between may count twice or not at all. Not in it: children of
+ * this process that it has reaped, and those of a parent that ignores SIGCHLD. */
+int64_t budget_cpu_us(void);
 
 #endif

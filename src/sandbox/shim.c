@@ -60,7 +60,9 @@ struct shim {
     struct diskbudget *disk; /* NULL: there is no limit */
     int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
     long task_refusals;
-    int64_t cpu_us; /* of the child, when it has ended */
+    int64_t cpu_us;    /* of the child, when it has ended */
+    int64_t reaped_us; /* of all that were reaped here, and of their children */
+    bool cpu_told;
     struct teller teller;
 };
 
@@ -268,7 +270,7 @@ static int on_confined(struct shim *s)
     s->confine = fd_close(s->confine);
     if (!guard_has_broker(s->guard))
         s->guard = guard_free(s->guard);
-    if (s->limits.memory > 0 || s->limits.tasks > 0 || s->disk)
+    if (s->limits.memory > 0 || s->limits.tasks > 0 || s->limits.cpu > 0 || s->disk)
         s->next_look = clock_ms() + SHIM_LOOK_MS;
     if (s->start < 0)
         report(s, SHIM_STARTED, s->child, 0);
@@ -312,6 +314,21 @@ static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const
     s->kill = true;
 }
 
+static void tell_cpu(struct shim *s)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
+                   s->limits.cpu, s->options);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
+    s->cpu_told = true;
+}
+
+static bool cpu_exceeded(const struct shim *s)
+{
+    return s->limits.cpu > 0 &&
+           s->reaped_us + budget_cpu_us() >= s->limits.cpu * (int64_t)SECOND_US;
+}
+
 /* A tree that uses too much is ended. */
 static void look_at_budgets(struct shim *s)
 {
@@ -322,6 +339,10 @@ static void look_at_budgets(struct shim *s)
         kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory", "memory");
     else if (s->disk && diskbudget_exceeded(s->disk))
         kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
+    if (!s->kill && cpu_exceeded(s) && cpu_exceeded(s)) { /* no end of a process in between */
+        tell_cpu(s);
+        s->kill = true;
+    }
     const int64_t pause = (clock_of_thread_ns() - from) / 1000000 * SHIM_LOOK_SHARE;
     s->next_look = clock_ms() + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
 }
@@ -395,12 +416,14 @@ static bool reap(struct shim *s, int *ret_status)
     bool ended = false;
     struct rusage used;
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
+        const int64_t us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
+                           used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+        s->reaped_us += us;
         if (s->disk)
             diskbudget_reaped(s->disk, (uint64_t)used.ru_oublock * BLOCK);
         if (pid != s->child)
             continue;
-        s->cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
-                    used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+        s->cpu_us = us;
         *ret_status = status;
         s->child = 0;
         ended = true;
@@ -469,23 +492,19 @@ static int watch(struct shim *s, int *ret_status)
 }
 
 /* The kernel of the machine kills without a word, and counts in ticks, a little otherwise. */
-static void tell_cpu(const struct shim *s, int status)
+static void tell_killed_for_cpu(struct shim *s, int status)
 {
-    char text[200];
     const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
     const int64_t slack = most / ROUNDED > TICKS_US ? most / ROUNDED : TICKS_US;
-    if (most == 0 || s->cpu_us < most - slack || !WIFSIGNALED(status) ||
-        WTERMSIG(status) != SIGKILL)
-        return;
-    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
-                   s->limits.cpu, s->options);
-    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
+    if (most > 0 && s->cpu_us >= most - slack && WIFSIGNALED(status) &&
+        WTERMSIG(status) == SIGKILL && !s->cpu_told)
+        tell_cpu(s);
 }
 
 static void report_exit(struct shim *s, int status)
 {
     tell_tasks(s);
-    tell_cpu(s, status);
+    tell_killed_for_cpu(s, status);
     if (WIFEXITED(status))
         report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else

@@ -24,7 +24,7 @@ struct sandbox_limits { /* 0: none */
     uint64_t file_size; /* bytes of a file */
     uint64_t memory;    /* bytes, of the whole tree */
     uint64_t disk;      /* likewise; needs `disk_places` */
-    int cpu;            /* seconds of one process */
+    int cpu;            /* seconds, of all together; the kernel holds each process to it, too */
 };
 
 struct sandbox_spec {     /* borrowed, but for one that was read */

@@ -456,6 +456,29 @@ static void a_child_that_has_used_its_processor_time_is_killed_and_it_is_told(vo
     end(&st, 0);
 }
 
+/* None of them reaches the limit alone. */
+static void the_processor_time_of_children_counts(void)
+{
+    static const char *const scripts[] = {
+        "for i in $(seq 20); do sh -c \"$1\"; done; sleep 600",      /* which it waits for */
+        "for i in $(seq 20); do (sh -c \"$1\" &) ; done; sleep 600", /* which nobody does */
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct sandbox_spec spec = sandbox_walls;
+        spec.limits.cpu = 2;
+        TEST_CASE(scripts[i]);
+        drop_str char *script = xasprintf(
+            "set -- 'n=0; while [ $n -lt 1000000 ]; do n=$((n+1)); done'; %s", scripts[i]);
+        struct stage st = start(&spec, script, false);
+        struct told told = wait_for(&st, SHIM_LIMIT);
+        TEST_CHECK(told.report.a == SHIM_LIMIT_CPU);
+        TEST_CHECK_(strstr(told.text, "2 s processor time") != NULL, "%s", told.text);
+        told = wait_for(&st, SHIM_EXITED);
+        TEST_CHECK(told.report.b == SIGKILL);
+        end(&st, 0);
+    }
+}
+
 /* --- a child that is there already ------------------------------------------------------------ */
 
 static void be_adopted(int sock, const char *script)
@@ -543,6 +566,7 @@ TEST_LIST = {
     {"descriptors_and_file_sizes_are_limited", descriptors_and_file_sizes_are_limited},
     {"a_child_that_has_used_its_processor_time_is_killed_and_it_is_told",
      a_child_that_has_used_its_processor_time_is_killed_and_it_is_told},
+    {"the_processor_time_of_children_counts", the_processor_time_of_children_counts},
     {"an_adopted_child_is_behind_the_same_walls", an_adopted_child_is_behind_the_same_walls},
     {"an_adopted_child_that_is_not_confined_does_not_run",
      an_adopted_child_that_is_not_confined_does_not_run},
