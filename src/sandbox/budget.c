@@ -50,10 +50,24 @@ static void add(void *ctx, pid_t pid)
 
 /* --- processor time --------------------------------------------------------------------------- */
 
+/* Fields 14 to 17 of /proc/PID/stat, see proc(5). The name ends at the last ')'. */
+static int64_t times_of(const char *stat)
+{
+    const char *at = strrchr(stat, ')');
+    int64_t ticks = 0;
+    for (int field = 2; at && field < 14; field++)
+        at = strchr(at + 1, ' ');
+    for (int i = 0; at && i < 4; i++) {
+        char *end;
+        ticks += strtoll(at, &end, 10);
+        at = end;
+    }
+    return ticks;
+}
+
 static void add_ticks(void *ctx, pid_t pid)
 {
     int64_t *ticks = ctx;
-    long long user, kernel, of_children, in_kernel_of_children;
     char path[32], text[FILE_TEXT_MAX];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,11 +75,7 @@ static void add_ticks(void *ctx, pid_t pid)
     if (n <= 0)
         return;
     text[n] = '\0';
-    const char *after_name = strrchr(text, ')'); /* fields 3 to 13, then four times: proc(5) */
-    if (after_name &&
-        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld",
-               &user, &kernel, &of_children, &in_kernel_of_children) == 4)
-        *ticks += user + kernel + of_children + in_kernel_of_children;
+    *ticks += times_of(text);
 }
 
 int64_t budget_cpu_us(void)

@@ -16,8 +16,8 @@
 bool budget_exceeds(uint64_t bytes);
 
 /* The processor time of all that live below, and of the children that they have waited for, in
- * microseconds; a process that ends in between may count twice or not at all. Not in it: children of
- * this process that it has reaped, and those of a parent that ignores SIGCHLD. */
+ * microseconds; a process that ends in between may count twice or not at all. Not in it: children
+ * of this process that it has reaped, and those of a parent that ignores SIGCHLD. */
 int64_t budget_cpu_us(void);
 
 #endif
