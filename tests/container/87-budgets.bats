@@ -129,7 +129,7 @@ PY
 @test "--kernel-disk: the other sessions go on, also where they run" {
     acts
     start_box "${acts[@]}" -- serve --kernel-disk 100M
-    wait_for 30 box exec "$id" ipybox health
+    wait_for 60 is_well
     box_timeout=170 box exec -i "$id" python3 - <<'PY'
 import json, time, urllib.request as u
 writes = "exec(open('/writes.py').read())"

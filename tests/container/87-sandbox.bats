@@ -317,7 +317,7 @@ PY
         more=()
         if [ "$level" = landlock ]; then more=(--security-opt "seccomp=$profile"); fi
         start_box "${more[@]}" -- serve --sandbox --sandbox-min "$level"
-        wait_for 60 box exec "$id" ipybox health
+        wait_for 60 is_well
         box exec "$id" python3 -c '
 import json, time, urllib.request as u
 while True:

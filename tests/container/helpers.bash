@@ -127,6 +127,12 @@ wait_for()
     done
 }
 
+# is_well - for wait_for, whose command must fail until it is so; box never does.
+is_well()
+{
+    timeout 60 docker exec "$id" ipybox health >/dev/null 2>&1
+}
+
 log_has()
 {
     timeout 60 docker logs "$id" 2>&1 | grep -q -- "$1"
