@@ -79,9 +79,10 @@ RUN --mount=type=secret,id=ca \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
  && echo 'ipybox-server:x:731:65534:ipybox, the server:/nonexistent:/usr/sbin/nologin' >> /etc/passwd \
- && mkdir -p /home/ipybox /app/workspace /run/ipybox /var/log/ipybox \
+ && mkdir -p /home/ipybox /app/workspace /run/ipybox /var/lib/ipybox /var/log/ipybox /opt/ipybox/home \
+ && chmod 0555 /opt/ipybox/home \
  && chown 731 /var/log/ipybox \
- && chmod 1777 /home/ipybox /app/workspace /run/ipybox \
+ && chmod 1777 /home/ipybox /app/workspace /run/ipybox /var/lib/ipybox \
  && rm -rf /tmp/* /root/.cache
 
 # --- overlay: rootfs/ as it goes onto /, its Python compiled like the packages ---
@@ -94,10 +95,11 @@ FROM scratch AS base
 COPY --from=python / /
 ARG UID=1000
 ARG GID=1000
-ENV HOME=/home/ipybox \
-    IPYBOX_WORKSPACE=/app/workspace \
+# No HOME, and a PATH of folders that no cell can write to: both are root's, too, in `docker exec`. Init sets those of the
+# identity (entrypoint/environment.h).
+ENV IPYBOX_WORKSPACE=/app/workspace \
     LANG=C.UTF-8 \
-    PATH=/home/ipybox/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     IPYBOX_DEFAULT_UID=${UID} \
     IPYBOX_DEFAULT_GID=${GID}
 LABEL org.opencontainers.image.title="ipybox" \

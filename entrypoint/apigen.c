@@ -2,6 +2,7 @@
 #include "entrypoint/apigen.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,9 @@
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "entrypoint/environment.h"
+#include "entrypoint/identity.h"
 #include "entrypoint/jsonfile.h"
+#include "entrypoint/server_place.h"
 #include "entrypoint/version.h"
 #include "session/toolplane.h"
 #include "tools/package.h"
@@ -24,6 +27,8 @@ struct work {
     struct loop *loop;
     struct spawner *spawner;
     struct environment env;
+    struct server_place place;
+    char *workspace, *python;
     struct tools *tools;
     struct approvals *approvals;
     struct toolplane *plane;
@@ -96,11 +101,6 @@ static void log_tools(enum log_level level, const char *text)
     log_write(level, "tools", "%s", text);
 }
 
-static const char *look_up(const char *name)
-{
-    return getenv(name);
-}
-
 static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct work *work = ctx;
@@ -124,6 +124,24 @@ static void on_signal(void *ctx, int signal)
     loop_quit(work->loop);
 }
 
+/* A server that runs in this container keeps its cells from there. */
+static int open_place(struct work *work, struct err *e)
+{
+    const struct options *o = work->options;
+    char path[IDENTITY_PATH_MAX], real[PATH_MAX];
+    bool has_fallback = identity_runtime_dir(false, path, NULL) == 0;
+    if (!realpath(o->workspace, real))
+        return err_set(e, -errno, "the workspace %s: %s", o->workspace, strerror(errno));
+    work->workspace = xstrdup(real);
+    int r = environment_python(o->python, &work->python, e);
+    if (r == 0)
+        r = server_place_open(o, work->workspace, has_fallback ? path : NULL, &work->place, e);
+    work->place.place.kept = true;
+    work->place.place.python = work->python;
+    work->place.place.user_base = work->env.user_base;
+    return r;
+}
+
 static int open_work(struct work *work, struct err *e)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
@@ -131,6 +149,8 @@ static int open_work(struct work *work, struct err *e)
     struct environment_config env = {.workspace = o->workspace, .ca = o->ca, .tool_socket = ""};
     environment_load_dotenv(o->workspace);
     int r = environment_make(&env, &work->env, e);
+    if (r == 0)
+        r = open_place(work, e);
     if (r == 0)
         r = loop_new(&work->loop, e);
     if (r == 0)
@@ -141,12 +161,14 @@ static int open_work(struct work *work, struct err *e)
         return r;
     struct tools_config config = {.loop = work->loop,
                                   .spawner = work->spawner,
-                                  .envp = (const char *const *)work->env.pip,
-                                  .workspace = o->workspace,
+                                  .envp =
+                                      (const char *const *)work->env.outside[ENVIRONMENT_SERVER],
+                                  .place = &work->place.place,
+                                  .workspace = work->workspace,
                                   .version = IPYBOX_VERSION,
                                   .ca_file = o->ca,
                                   .connect_timeout_ms = (int64_t)o->connect_timeout * 1000,
-                                  .lookup = look_up,
+                                  .lookup = environment_lookup,
                                   .log = log_tools};
     r = tools_open(&config, &work->tools, e);
     if (r == 0)
@@ -167,6 +189,9 @@ static void close_work(struct work *work)
     work->spawner = spawner_free(work->spawner, KILL_WAIT_MS);
     work->loop = loop_free(work->loop);
     environment_done(&work->env);
+    server_place_done(&work->place);
+    xfree(work->workspace);
+    xfree(work->python);
 }
 
 static int from_server(const struct options *o, struct err *e)

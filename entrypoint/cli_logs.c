@@ -57,6 +57,8 @@ static void put_what(struct buf *text, const char *type, const struct json *data
     const char *plain = json_get_text(json_get(data, "data"), "text/plain");
     if (plain)
         (void)buf_adds(text, plain);
+    else if (strcmp(type, "reset") == 0)
+        (void)buf_adds(text, "the session is another one; its events follow");
     else if (strcmp(type, "gap") == 0)
         (void)buf_addf(text, "%.0f events are lost", json_number(json_get(data, "missed")));
     else

@@ -27,6 +27,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "entrypoint/confined.h"
+#include "entrypoint/doctor_box.h"
 #include "entrypoint/options.h"
 #include "sandbox/opens_mark.h"
 #include "sandbox/proctree.h"
@@ -468,7 +469,7 @@ static int try_here(struct ground *g, const struct sandbox_probe *probe, struct 
     return read_answers(g);
 }
 
-int doctor_main(int argc, char **argv)
+int doctor_main(int argc, char **argv, int open)
 {
     if (argc > 0) {
         (void)dprintf(STDERR_FILENO, "ipybox doctor: no word is expected, not '%s'\n", argv[0]);
@@ -489,5 +490,5 @@ int doctor_main(int argc, char **argv)
         (void)dprintf(STDERR_FILENO, "ipybox doctor: %s\n", e.msg);
     (void)proctree_end(0);
     clear_ground(&g);
-    return r < 0 ? FAILED_STATUS : r;
+    return doctor_box() + open > 0 || r != 0 ? FAILED_STATUS : 0;
 }

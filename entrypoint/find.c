@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/kin.h"
 #include "entrypoint/identity.h"
+
+#define PROGRAM "ipybox" /* as /proc names the server and its init */
 
 /* A Unix socket's connect waits while the server's queue is full: hence not blocking, and EAGAIN
  * is an answer like any other. */
@@ -29,7 +32,8 @@ static int connect_to(const char *dir, const char *name, struct err *e)
         return err_set(e, -errno, "socket: %s", strerror(errno));
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return err_set(e, -errno, "%s: %s", address.sun_path, strerror(errno));
-    return fd_take(&fd);
+    int r = kin_check_listener(fd, PROGRAM, e);
+    return r < 0 ? err_wrap(e, "%s", address.sun_path) : fd_take(&fd);
 }
 
 static bool enter_as_owner(const char *dir)

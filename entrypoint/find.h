@@ -9,7 +9,8 @@
 
 #include "base/err.h"
 
-/* A descriptor that does not block, or an error's code. */
+/* A descriptor that does not block, or an error's code. -EPERM: another process listens there, as
+ * code in a kernel where that has the server's uid; nothing was sent to it. */
 MUST_CHECK int find_server(const char *socket_name, struct err *e);
 
 #endif

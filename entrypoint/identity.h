@@ -118,6 +118,11 @@ MUST_CHECK int identity_confine_init(const struct identity *identity, bool child
  * with a directory in it for those of our group. `ret` has IDENTITY_PATH_MAX bytes. */
 MUST_CHECK int identity_runtime_dir(bool service, char *ret, struct err *e);
 
+/* What only the server enters of it, and who was given a descriptor: a directory without anything
+ * for others, with one in it whose own mode lets everybody connect to what is there. */
+#define IDENTITY_PRIVATE_DIR "private"
+MUST_CHECK int identity_channels_dir(const char *runtime_dir, char *ret, struct err *e);
+
 /* Where in it kernels and other children have their files; the caller frees it with xfree(). */
 char *identity_user_dir(bool service, const char *runtime_dir);
 

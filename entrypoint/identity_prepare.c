@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/service.h"
+#include "entrypoint/secret_files.h"
 
 #define ROOM "identity"
 #define USER_NAME "ipybox"
@@ -64,7 +65,9 @@ static void look_at_workspace(const struct ground *ground, struct findings *ret)
 static void make_service_dir(const struct ground *ground, struct findings *ret)
 {
     (void)ground;
-    if (identity_runtime_dir(true, ret->runtime_dir, &ret->failure) < 0)
+    if (!service_possible())
+        (void)err_set(&ret->failure, -ENOSYS, "setfsuid(2) is not there, as in gVisor");
+    else if (identity_runtime_dir(true, ret->runtime_dir, &ret->failure) < 0)
         ret->runtime_dir[0] = '\0'; /* the failure says the rest */
 }
 
@@ -78,6 +81,20 @@ static int find_runtime_dir(const struct ground *ground, struct findings *ret)
     return code ? err_set(&ret->failure, -code, "%s: %s", user, strerror(code)) : 0;
 }
 
+/* Where all have one uid, the runtime directory is hidden from code, which needs its home: beside
+ * it then, unless nobody can make a directory there. */
+static void find_other_home(bool service, struct findings *ret)
+{
+    struct err beside = ERR_NONE;
+    drop_str char *user = identity_user_dir(service, ret->runtime_dir);
+    (void)snprintf(ret->home, sizeof ret->home, "%s-home", ret->runtime_dir);
+    if (!service && identity_private_dir(ret->home, &beside) == 0)
+        return;
+    (void)snprintf(ret->home, sizeof ret->home, "%s/home", user);
+    if (identity_private_dir(ret->home, &ret->failure) < 0)
+        ret->home[0] = '\0'; /* the failure says the rest */
+}
+
 static void find_out(const struct ground *ground, struct findings *ret)
 {
     ret->workspace_errno = try_to_write(ground->workspace);
@@ -86,10 +103,7 @@ static void find_out(const struct ground *ground, struct findings *ret)
     (void)snprintf(ret->home, sizeof ret->home, "%s", USER_HOME);
     if (may_access(ret->home, W_OK | X_OK))
         return;
-    drop_str char *user = identity_user_dir(ground->runtime_dir != NULL, ret->runtime_dir);
-    (void)snprintf(ret->home, sizeof ret->home, "%s/home", user);
-    if (identity_private_dir(ret->home, &ret->failure) < 0)
-        ret->home[0] = '\0'; /* the failure says the rest */
+    find_other_home(ground->runtime_dir != NULL, ret);
 }
 
 /* Forks a child that becomes the user of `identity` and looks. */
@@ -327,6 +341,7 @@ int identity_prepare(const char *workspace, bool server, struct identity *ret, s
     struct identity_facts facts;
     struct findings found;
     (void)unsetenv(IDENTITY_VARIABLE);
+    (void)unsetenv(SECRET_FILES_VARIABLE);
     int r = identity_gather(workspace, &facts, e);
     if (r == 0)
         r = identity_decide(&facts, ret, e);

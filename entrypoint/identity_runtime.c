@@ -59,6 +59,18 @@ int identity_private_dir(const char *path, struct err *e)
     return make_own_dir(path, PRIVATE, e);
 }
 
+int identity_channels_dir(const char *runtime_dir, char *ret, struct err *e)
+{
+    drop_str char *closed = xasprintf("%s/" IDENTITY_PRIVATE_DIR, runtime_dir);
+    int r = make_own_dir(closed, PRIVATE, e);
+    if (r < 0)
+        return r;
+    int n = snprintf(ret, IDENTITY_PATH_MAX, "%s/channels", closed);
+    if (n < 0 || n >= IDENTITY_PATH_MAX)
+        return err_set(e, -ENAMETOOLONG, "%s: too long", runtime_dir);
+    return make_own_dir(ret, PASSABLE, e);
+}
+
 char *identity_user_dir(bool service, const char *runtime_dir)
 {
     return service ? xasprintf("%s/" USER_DIR, runtime_dir) : xstrdup(runtime_dir);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "entrypoint/options.h"
+#include "entrypoint/secret_files.h"
 
 static ssize_t read_whole(int fd, char *into, size_t size)
 {
@@ -66,6 +67,8 @@ static int take_secret(const char *name, struct err *e)
     if (already && *already)
         return err_set(e, -EINVAL, "%s and %s are both set: give one of them", name, file_name);
     int r = read_secret(name, path, value, e);
+    if (r == 0)
+        r = secret_files_note(file_name, path, e);
     if (r == 0 && (setenv(name, value, 1) < 0 || unsetenv(file_name) < 0))
         r = err_set(e, -errno, "%s: %s", name, strerror(errno));
     explicit_bzero(value, sizeof value);

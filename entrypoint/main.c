@@ -2,6 +2,7 @@
  *
  * entrypoint/main.c - which role of the program is meant, and nothing else. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,12 +13,14 @@
 #include "entrypoint/audit.h"
 #include "entrypoint/cli.h"
 #include "entrypoint/doctor.h"
+#include "entrypoint/doctor_box.h"
 #include "entrypoint/health.h"
 #include "entrypoint/identity.h"
 #include "entrypoint/init.h"
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox.h"
 #include "entrypoint/server.h"
+#include "entrypoint/wipe.h"
 #include "sandbox/shim.h"
 
 static int fail(const struct err *e)
@@ -48,7 +51,28 @@ static bool is_server(const char *word)
 /* Commands that run programs, which is not for root to do. */
 static bool runs_others(const char *word)
 {
-    return strcmp(word, "sandbox") == 0 || strcmp(word, "doctor") == 0;
+    return strcmp(word, "sandbox") == 0 || strcmp(word, "doctor") == 0 ||
+           strcmp(word, "apigen") == 0;
+}
+
+/* The same for `docker exec`, which makes us root and has no init in between. Outside of an image
+ * no workspace is named, and there is no owner to become. */
+static int become_owner(struct err *e)
+{
+    struct identity identity;
+    const char *workspace = getenv("IPYBOX_WORKSPACE");
+    if (geteuid() != 0 || !workspace)
+        return 0;
+    int r = identity_prepare(workspace, false, &identity, e);
+    return r == 0 ? identity_apply_in_child(&identity, e) : r;
+}
+
+/* It looks at the command's surroundings as who has started it, and tries ways out as cells do. */
+static int doctor(int argc, char **argv)
+{
+    struct err e = ERR_NONE;
+    int open = argc == 0 ? doctor_start() : 0;
+    return become_owner(&e) < 0 ? fail(&e) : doctor_main(argc, argv, open);
 }
 
 /* The server, apigen, or a command that talks to the running server. */
@@ -76,6 +100,8 @@ static int serve_alone(enum role role, int argc, char **argv)
     struct err e = ERR_NONE;
     if (identity_take_over(&e) < 0)
         return fail(&e);
+    if (role == ROLE_APIGEN && become_owner(&e) < 0)
+        return fail(&e);
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
         return fail(&e);
     return serve(role, argc, argv);
@@ -91,6 +117,16 @@ static void open_api_socket(const struct identity *identity, struct init_plan *p
         return;
     if (apisocket_for_child(identity, &plan->passed, &e) < 0)
         log_warning("init", "`ipybox approve` will not work: %s", e.msg);
+}
+
+/* The program of `docker run IMAGE PROGRAM` may be one that was installed. PATH is the image's: of
+ * folders in which no cell can plant one for root, who comes with `docker exec`. */
+static void show_installed_programs(void)
+{
+    const char *home = getenv("HOME"), *path = getenv("PATH");
+    drop_str char *with = xasprintf("%s/.local/bin:%s", home ? home : "", path ? path : "");
+    if (home && path)
+        (void)setenv("PATH", with, 1);
 }
 
 /* The words behind `init` are checked here, before anything runs: a typing error should not look
@@ -117,6 +153,8 @@ static int init(int argc, char **argv)
             open_api_socket(&identity, &plan);
         plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
     }
+    if (r == 0 && !plan.self)
+        show_installed_programs();
     int status = r < 0 ? fail(&e) : init_main(&plan);
     xfree(plan.argv);
     return status;
@@ -132,6 +170,7 @@ int main(int argc, char **argv)
     enum role role = ROLE_SERVER;
     int skip = 0;
     struct err e = ERR_NONE;
+    wipe_environment();
     if (argc > 0 && sandbox_is_srt(argv[0]))
         return sandbox_main(true, argc - 1, argv + 1);
     if (options_role(argc, argv, &role, &skip, &e) < 0)
@@ -152,9 +191,9 @@ int main(int argc, char **argv)
     case ROLE_AUDIT:
         return audit_main(argc, argv);
     case ROLE_SANDBOX:
-        return sandbox_main(false, argc, argv);
+        return become_owner(&e) < 0 ? fail(&e) : sandbox_main(false, argc, argv);
     case ROLE_DOCTOR:
-        return doctor_main(argc, argv);
+        return doctor(argc, argv);
     case ROLE_EXEC:
     case ROLE_SESSIONS:
     case ROLE_POLICY:

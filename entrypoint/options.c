@@ -31,6 +31,12 @@ static const struct options_row rows[] = {
     {"mcp-servers", "IPYBOX_MCP_SERVERS", OPTION_TEXT, AT(mcp_servers), "PATH", NULL, 0, 0,
      "JSON file with the MCP servers whose tools code may call from the start, in the form of "
      "other clients: {\"mcpServers\": {\"name\": {\"command\": …}}}."},
+    {"servers-dir", "IPYBOX_SERVERS_DIR", OPTION_TEXT, AT(servers_dir), "PATH", NULL, 0, 0,
+     "Folder in which each stdio MCP server has one for its HOME, caches and packages. Without it "
+     "/var/lib/ipybox/servers, or one in the runtime directory where that cannot be made."},
+    {"mcp-cwd", "IPYBOX_MCP_CWD", OPTION_TEXT, AT(mcp_cwd), "PATH", NULL, 0, 0,
+     "Where stdio MCP servers work that have no \"cwd\". Without it: in the workspace; one that "
+     "holds a secret in its own folder."},
     {"approve-tool-calls", "IPYBOX_APPROVE_TOOL_CALLS", OPTION_FLAG, AT(approve_tool_calls), NULL,
      NULL, 0, 0,
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
@@ -88,6 +94,10 @@ static const struct options_row rows[] = {
      "workspace, and have no network but the tools."},
     {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL, 0, 0,
      "Settings of the sandbox, a JSON file in the form of srt; needs --sandbox."},
+    {"pip-allowed-hosts", "IPYBOX_PIP_ALLOWED_HOSTS", OPTION_TEXT, AT(pip_allowed_hosts), "HOST,…",
+     NULL, 0, 0,
+     "With --sandbox: hosts that install_package may reach besides the index, the proxy and the "
+     "host of the package's own address; as in allowedDomains, with commas between them."},
     {"sandbox-min", "IPYBOX_SANDBOX_MIN", OPTION_TEXT, AT(sandbox_min), "LEVEL", NULL, 0, 0,
      "Least isolation that this machine must grant, else nothing is started: full, landlock or "
      "none. It is full with --sandbox, none without."},

@@ -38,6 +38,8 @@ struct options {
     const char *tool_policy; /* NULL: none */
     const char *mcp_servers; /* likewise */
     const char *mcp_root;    /* likewise */
+    const char *servers_dir; /* likewise */
+    const char *mcp_cwd;     /* likewise */
     int connect_timeout;     /* seconds */
     bool approve_shell_cmds;
     bool require_shell_escape;
@@ -51,8 +53,9 @@ struct options {
     int max_sessions;
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
-    const char *sandbox_min;    /* name of a level; never NULL */
-    int kernel_tasks;           /* 0: no limit, as of the next */
+    const char *pip_allowed_hosts;
+    const char *sandbox_min; /* name of a level; never NULL */
+    int kernel_tasks;        /* 0: no limit, as of the next */
     int kernel_files;
     int kernel_cpu;                    /* seconds */
     int mcp_tasks, mcp_files, mcp_cpu; /* likewise, of each stdio MCP server */

@@ -2,6 +2,7 @@
 #include "entrypoint/server.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 #include "entrypoint/apisocket.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/identity.h"
+#include "entrypoint/sandbox_place.h"
+#include "entrypoint/secret_files.h"
+#include "entrypoint/server_place.h"
 #include "entrypoint/server_sandbox.h"
 #include "entrypoint/server_tools.h"
 #include "entrypoint/version.h"
@@ -25,13 +29,16 @@
 #include "front/stdio.h"
 #include "front/supervise.h"
 #include "jupyter/gateway.h"
+#include "loop/gate.h"
+#include "sandbox/pathname.h"
 #include "session/kernels.h"
 #include "session/sessions.h"
 
 enum {
     KILL_WAIT_MS = 1000, /* for the last process trees, at the very end */
     INIT_MARGIN_MS =
-        2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
+        2000,         /* of the grace that PID 1 gives the server, kept for what follows cells */
+    KERNEL_NAME = 16, /* digits that the names of a kernel's sockets begin with */
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
     GATEWAY_IDLE_MAX_S = 86400,
     EVENT_MEMORY = 1 << 20, /* bytes of a session's event log */
@@ -45,10 +52,13 @@ struct server {
     struct spawner *spawner;
     struct zctx *zctx;
     char *workspace, *runtime_dir;
-    char *user_dir; /* in that, for what children make */
+    int channels; /* the directory of kernels' sockets */
+    char channels_path[40];
+    char *python; /* its absolute path */
     struct environment env;
     struct server_sandbox sandbox;
-    struct tokens tokens; /* of kernels */
+    struct server_place place; /* of MCP servers */
+    struct tokens tokens;      /* of kernels */
     struct server_tools *tools;
     struct template_config template_config;
     struct template *template;
@@ -61,13 +71,13 @@ struct server {
     struct api *api;
     int api_socket; /* inherited; -1: none */
     char http_host[OPTIONS_HOST_MAX + 1];
-    char *gateway_socket;
     struct supervise *supervise;
     struct kernels *kernels;
     struct relay *relay;
     struct gateway_config gateway_config;
     struct gateway *gateway; /* while it runs */
     struct loop_timer gateway_idle;
+    struct gate gateway_lines, refusals; /* that code in kernels brings into the log */
     size_t gateway_connections;
     struct control *control;
     struct mcp_config mcp_config;
@@ -208,6 +218,7 @@ static int open_audit(struct server *s, struct err *e)
     struct audit_config config = {.path = s->options->audit_log,
                                   .workspace = s->workspace,
                                   .version = IPYBOX_VERSION,
+                                  .loop = s->loop,
                                   .log = log_audit};
     return config.path ? audit_open(&config, &s->audit, e) : 0;
 }
@@ -225,24 +236,32 @@ static int open_workspace(struct server *s, struct err *e)
     return 0;
 }
 
-/* What a server that was killed has left behind: kernels' directories, flat, by their names. */
-static void clean_user_dir(const char *path)
+/* What a server that was killed has left behind: the names of kernels' sockets. */
+static void clean_channels(const struct server *s)
 {
-    DIR *dir = opendir(path);
+    drop_service struct service service = service_enter();
+    DIR *dir = opendir(s->channels_path);
     if (!dir)
         return;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (entry->d_name[0] != 'k' || strspn(entry->d_name + 1, "0123456789abcdef") != 16)
-            continue;
-        drop_str char *kernel = xasprintf("%s/%s", path, entry->d_name);
-        DIR *inner = opendir(kernel);
-        for (struct dirent *file; inner && (file = readdir(inner));)
-            (void)unlinkat(dirfd(inner), file->d_name, 0);
-        if (inner)
-            (void)closedir(inner);
-        (void)rmdir(kernel);
-    }
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strspn(entry->d_name, "0123456789abcdef") == KERNEL_NAME)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)closedir(dir);
+}
+
+/* Named by its descriptor, which is good for whoever holds it; the way to it by names is closed to
+ * all but the service uid. */
+static int open_channels(struct server *s, struct err *e)
+{
+    char path[IDENTITY_PATH_MAX];
+    int r = identity_channels_dir(s->runtime_dir, path, e);
+    if (r < 0)
+        return r;
+    s->channels = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (s->channels < 0)
+        return err_set(e, -errno, "%s: %s", path, strerror(errno));
+    (void)snprintf(s->channels_path, sizeof s->channels_path, "/proc/self/fd/%d", s->channels);
+    return 0;
 }
 
 static int open_runtime_dir(struct server *s, struct err *e)
@@ -253,14 +272,41 @@ static int open_runtime_dir(struct server *s, struct err *e)
     if (r < 0)
         return r;
     s->runtime_dir = xstrdup(path);
-    s->user_dir = identity_user_dir(service.inside, path);
-    return 0;
+    return open_channels(s, e);
+}
+
+/* Kernels let in this process alone, but where the gateway is to come, too. There their sockets are
+ * hidden from whoever has our uid; it costs every open that code does a question. */
+static int hide_channels(struct server *s, struct err *e)
+{
+    if (s->options->kernel_gateway_port == 0 || service_there())
+        return 0;
+    drop_str char *closed = xasprintf("%s/" IDENTITY_PRIVATE_DIR, s->runtime_dir);
+    return server_sandbox_hide(&s->sandbox, OF_ALL, closed, e);
+}
+
+static int open_place(struct server *s, struct err *e)
+{
+    drop_str char *user = identity_user_dir(service_there(), s->runtime_dir);
+    return server_place_open(s->options, s->workspace, user, &s->place, e);
 }
 
 static int open_sandbox(struct server *s, struct err *e)
 {
     drop_str char *tool_socket = server_tools_socket(s->runtime_dir);
-    return server_sandbox_open(s->options, s->workspace, tool_socket, &s->sandbox, e);
+    int r = server_sandbox_open(s->options, s->workspace, tool_socket, &s->sandbox, e);
+    if (r == 0)
+        r = secret_files_hide(s->options, &s->sandbox, e);
+    /* With a uid of the server's own its mode closes it. A home in it is the cells'. */
+    if (r == 0 && !service_there() && !path_is_under(sandbox_home(), s->runtime_dir))
+        r = server_sandbox_hide(&s->sandbox, OF_KERNELS | OF_PIP, s->runtime_dir, e);
+    if (r == 0) /* oom_score_adj and its like of others who have the uid */
+        r = server_sandbox_keep(&s->sandbox, OF_ALL, "/proc", e);
+    if (r == 0)
+        r = server_place_keep(&s->place, &s->sandbox, e);
+    if (r == 0)
+        r = hide_channels(s, e);
+    return r < 0 ? r : server_sandbox_ready(&s->sandbox, s->options, e);
 }
 
 static int open_environment(struct server *s, struct err *e)
@@ -276,14 +322,28 @@ static int open_environment(struct server *s, struct err *e)
                                         .sandbox = s->sandbox.variables.items,
                                         .n_sandbox = s->sandbox.variables.count,
                                         .preload = s->sandbox.preload};
-    return environment_make(&config, &s->env, e);
+    int r = environment_make(&config, &s->env, e);
+    return r == 0 ? environment_python(o->python, &s->python, e) : r;
+}
+
+static void on_refusals_left_out(void *ctx, const struct gate_loss *loss)
+{
+    (void)ctx;
+    log_warning("sandbox", GATE_TEXT, GATE_TEXT_OF(loss));
+}
+
+static void on_lines_left_out(void *ctx, const struct gate_loss *loss)
+{
+    (void)ctx;
+    log_warning("gateway", GATE_TEXT, GATE_TEXT_OF(loss));
 }
 
 static void on_refused(void *ctx, const char *text)
 {
     struct server *s = ctx;
     s->metrics.refusals++;
-    log_write(LOG_INFO, "sandbox", "refused %s", text);
+    if (log_enabled(LOG_INFO) && gate_pass(&s->refusals, strlen(text)))
+        log_write(LOG_INFO, "sandbox", "refused %s", text);
 }
 
 static void open_template(struct server *s)
@@ -293,8 +353,8 @@ static void open_template(struct server *s)
     s->template_config = (struct template_config){
         .loop = s->loop,
         .spawner = s->spawner,
-        .python = s->options->python,
-        .envp = (const char *const *)s->env.template,
+        .python = s->python,
+        .envp = (const char *const *)s->env.outside[ENVIRONMENT_TEMPLATE],
         .cwd = s->workspace,
         .log = log_session,
     };
@@ -309,8 +369,9 @@ static int open_session(struct server *s, struct err *e)
         .kernel = {.loop = s->loop,
                    .spawner = s->spawner,
                    .zctx = s->zctx,
-                   .runtime_dir = s->user_dir,
-                   .python = o->python,
+                   .channels = s->channels_path,
+                   .alone = o->kernel_gateway_port == 0,
+                   .python = s->python,
                    .envp = (const char *const *)s->env.kernel,
                    .cwd = s->workspace,
                    .start_timeout_ms = (int64_t)o->kernel_start_timeout * 1000,
@@ -322,6 +383,8 @@ static int open_session(struct server *s, struct err *e)
         .output_file_limit = o->output_file_limit,
         .metrics = &s->metrics,
         .audit = s->audit,
+        .gateway = o->kernel_gateway_port != 0,
+        .event_apart = true,
         .event_memory = EVENT_MEMORY,
         .event_data = EVENT_DATA,
         .event_dir = s->runtime_dir, /* the workspace's space is the user's */
@@ -390,6 +453,18 @@ static void on_gateway_wanted(void *ctx)
     relay_gateway_ended(s->relay);
 }
 
+static int connect_gateway(void *ctx)
+{
+    struct server *s = ctx;
+    return s->gateway ? gateway_connect(s->gateway) : -1;
+}
+
+static void on_gateway_asks(void *ctx, int fd)
+{
+    struct server *s = ctx;
+    supervise_add(s->supervise, fd);
+}
+
 static void on_kernel_changed(void *ctx, const char *id)
 {
     struct server *s = ctx;
@@ -412,23 +487,22 @@ static int open_gateway(struct server *s, struct err *e)
                        "the kernel gateway runs code for everyone who reaches %s: give "
                        "IPYBOX_KERNEL_GATEWAY_TOKEN (or …_FILE), or keep it on localhost",
                        o->kernel_gateway_host);
-    int r = supervise_open(s->loop, s->runtime_dir, &s->supervise, e);
-    if (r < 0)
-        return r;
-    s->gateway_socket = xasprintf("%s/gateway-http.sock", s->user_dir);
+    s->supervise = supervise_open(s->loop);
     s->kernels = kernels_open(&(struct kernels_config){.session_config = &s->session_config,
                                                        .session = s->session,
                                                        .changed = on_kernel_changed,
                                                        .ctx = s});
     supervise_set_kernels(s->supervise, s->kernels);
     s->gateway_config = (struct gateway_config){
+        .loop = s->loop,
         .spawner = s->spawner,
-        .python = o->python,
-        .envp = (const char *const *)s->env.gateway,
+        .python = s->python,
+        .envp = (const char *const *)s->env.outside[ENVIRONMENT_GATEWAY],
         .cwd = s->workspace,
-        .socket = s->gateway_socket,
-        .supervisor = supervise_path(s->supervise),
+        .channels = s->channels,
+        .asks = on_gateway_asks,
         .log = log_gateway,
+        .gate = &s->gateway_lines,
         .ended = on_gateway_ended,
         .ctx = s,
     };
@@ -436,7 +510,7 @@ static int open_gateway(struct server *s, struct err *e)
         .loop = s->loop,
         .host = o->kernel_gateway_host,
         .port = o->kernel_gateway_port,
-        .upstream = s->gateway_socket,
+        .connect = connect_gateway,
         .wanted = on_gateway_wanted,
         .used = on_gateway_used,
         .ctx = s,
@@ -454,29 +528,44 @@ static void close_gateway(struct server *s)
         supervise_set_kernels(s->supervise, NULL);
     s->kernels = kernels_close(s->kernels);
     s->supervise = supervise_close(s->supervise);
-    xfree(s->gateway_socket);
+}
+
+static void on_installed(void *ctx, const char *package)
+{
+    struct server *s = ctx;
+    server_tools_note_package(s->tools, package);
 }
 
 static int open_tools(struct server *s, struct err *e)
 {
+    const struct options *o = s->options;
+    s->place.place.user_base = s->env.user_base;
+    s->place.place.python = s->python;
     struct server_tools_config config = {
         .loop = s->loop,
         .spawner = s->spawner,
         .options = s->options,
         .workspace = s->workspace,
         .runtime_dir = s->runtime_dir,
-        .envp = (const char *const *)s->env.pip,
+        .envp = (const char *const *)s->env.outside[ENVIRONMENT_SERVER],
         .sandbox = s->sandbox.servers,
+        .place = &s->place.place,
         .tokens = &s->tokens,
         .sessions = s->sessions,
         .metrics = &s->metrics,
         .audit = s->audit,
     };
-    s->packages = (struct packages_config){.spawner = s->spawner,
-                                           .python = s->options->python,
-                                           .envp = (const char *const *)s->env.pip,
-                                           .cwd = s->workspace,
-                                           .audit = s->audit};
+    s->packages =
+        (struct packages_config){.spawner = s->spawner,
+                                 .python = s->python,
+                                 .envp = (const char *const *)s->env.outside[ENVIRONMENT_PIP],
+                                 .workspace = s->workspace,
+                                 .audit = s->audit,
+                                 .sandbox = s->sandbox.pip,
+                                 .walls = &s->sandbox.pip_place,
+                                 .installed = on_installed,
+                                 .ctx = s};
+    server_sandbox_place_pip(&s->sandbox, o, s->env.user_base, s->packages.envp);
     return server_tools_open(&config, &s->tools, e);
 }
 
@@ -566,9 +655,12 @@ static int open_loop(struct server *s, struct err *e)
         r = spawner_new(s->loop, &s->spawner, e);
     if (r == 0)
         r = zctx_new(&s->zctx, e);
-    if (r == 0)
-        spawner_on_refused(s->spawner, on_refused, s);
-    return r;
+    if (r < 0)
+        return r;
+    gate_init(&s->refusals, s->loop, on_refusals_left_out, s);
+    gate_init(&s->gateway_lines, s->loop, on_lines_left_out, s);
+    spawner_on_refused(s->spawner, on_refused, s);
+    return 0;
 }
 
 static int open_all(struct server *s, struct err *e)
@@ -576,6 +668,8 @@ static int open_all(struct server *s, struct err *e)
     int r = open_workspace(s, e);
     if (r == 0)
         r = open_runtime_dir(s, e);
+    if (r == 0)
+        r = open_place(s, e);
     if (r == 0)
         r = open_sandbox(s, e);
     if (r == 0)
@@ -585,7 +679,7 @@ static int open_all(struct server *s, struct err *e)
     if (r == 0)
         r = control_open(s->loop, s->runtime_dir, IPYBOX_VERSION, &s->control, e);
     if (r == 0)
-        clean_user_dir(s->user_dir);
+        clean_channels(s);
     if (r == 0)
         r = open_audit(s, e);
     if (r == 0)
@@ -618,17 +712,21 @@ static void close_all(struct server *s)
     s->spawner = spawner_free(s->spawner, KILL_WAIT_MS);
     s->zctx = zctx_free(s->zctx);
     s->audit = audit_close(s->audit);
+    gate_done(&s->refusals);
+    gate_done(&s->gateway_lines);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
+    xfree(s->python);
     server_sandbox_done(&s->sandbox);
-    xfree(s->user_dir);
+    server_place_done(&s->place);
+    (void)fd_close(s->channels);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }
 
 int server_main(const struct options *options)
 {
-    struct server s = {.options = options, .api_socket = apisocket_inherit()};
+    struct server s = {.options = options, .api_socket = apisocket_inherit(), .channels = -1};
     struct err e = ERR_NONE;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);         /* a write over a limit is an error of that write */

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/service.h"
 #include "entrypoint/sandbox_place.h"
 #include "sandbox/diskuse.h"
 #include "sandbox/guard.h"
+#include "sandbox/places.h"
 
 /* --- what the machine grants ----------------------------------------------------------------- */
 
@@ -72,11 +74,11 @@ static void fill_place(const struct options *o, struct server_sandbox *s)
 }
 
 /* Made once as each shim will make it, so that settings which cannot be used end the start. */
-static int try_settings(struct server_sandbox *s, struct err *e)
+static int try_kernels(struct server_sandbox *s, struct err *e)
 {
     struct guard *guard = NULL;
     int r = guard_open(&s->spec, &guard, e);
-    if (r == 0)
+    if (r == 0 && s->settings)
         sandbox_variables(guard_policy(guard), NULL, &s->variables);
     s->preload = r == 0 ? sandbox_preload(guard) : NULL;
     (void)guard_free(guard);
@@ -93,8 +95,7 @@ static int open_settings(const struct options *o, struct server_sandbox *s, stru
     if (r < 0)
         return r;
     fill_place(o, s);
-    r = try_settings(s, e);
-    return r == 0 ? 0 : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
+    return 0;
 }
 
 static void find_disk_places(struct server_sandbox *s)
@@ -105,6 +106,122 @@ static void find_disk_places(struct server_sandbox *s)
     for (char **place = s->disk_places; *place; place++)
         (void)buf_addf(&text, " %s", *place);
     log_info("sandbox", "--kernel-disk counts what is below%s", buf_text(&text));
+}
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static const struct sandbox_spec *spec_of(const struct server_sandbox *s, int i)
+{
+    const struct sandbox_spec *const specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec};
+    return specs[i];
+}
+
+static int add_place(char **list, const char *path, struct err *e)
+{
+    size_t n = 0;
+    for (; list[n]; n++)
+        if (strcmp(list[n], path) == 0)
+            return 0;
+    if (n == SANDBOX_SPEC_LIST_MAX)
+        return err_set(e, -E2BIG, "%s: more than %d places are kept from code", path,
+                       SANDBOX_SPEC_LIST_MAX);
+    list[n] = xstrdup(path);
+    return 0;
+}
+
+int server_sandbox_hide(struct server_sandbox *s, unsigned of, const char *path, struct err *e)
+{
+    int r = 0;
+    for (int i = 0; i < OF__COUNT && r == 0; i++)
+        r = of & 1U << i ? add_place(s->places[i].hidden, path, e) : 0;
+    return r;
+}
+
+int server_sandbox_keep(struct server_sandbox *s, unsigned of, const char *path, struct err *e)
+{
+    int r = 0;
+    for (int i = 0; i < OF__COUNT && r == 0; i++)
+        r = of & 1U << i ? add_place(s->places[i].kept, path, e) : 0;
+    return r;
+}
+
+static void point_to_places(struct server_sandbox *s)
+{
+    struct sandbox_spec *specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec};
+    for (int i = 0; i < OF__COUNT; i++) {
+        specs[i]->hidden = (const char *const *)s->places[i].hidden;
+        specs[i]->kept = (const char *const *)s->places[i].kept;
+    }
+}
+
+const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned of)
+{
+    const char *place = NULL;
+    for (int i = 0; i < OF__COUNT && !place; i++) {
+        struct sandbox_spec spec = *spec_of(s, i);
+        if (!s->kernels) /* there is not even a filter */
+            spec.level = SANDBOX_NONE;
+        if (of & 1U << i)
+            (void)places_can_be_held(&spec, &place);
+    }
+    return place;
+}
+
+/* A part of what /readyz says. */
+static void tell_open_places(struct server_sandbox *s)
+{
+    const char *place = server_sandbox_open_place(s, OF_ALL);
+    if (!place)
+        return;
+    const size_t n = strlen(s->detail);
+    (void)snprintf(s->detail + n, sizeof s->detail - n, "; code is not kept from %s", place);
+    log_warning("sandbox",
+                "code in kernels is not kept from %s: that takes Landlock, and the level full "
+                "where it can make files beside it",
+                place);
+}
+
+int server_sandbox_ready(struct server_sandbox *s, const struct options *o, struct err *e)
+{
+    const bool any = s->settings || *s->places[0].hidden || *s->places[0].kept;
+    int r = s->kernels && any ? try_kernels(s, e) : 0;
+    if (r < 0)
+        return !o->sandbox ? r
+                           : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
+    tell_open_places(s);
+    return 0;
+}
+
+/* Where Python's own packages are, in an image that has them open to this user. */
+static const char *open_site(void)
+{
+    static const char site[] = "/usr/local";
+    return may_access("/usr/local/lib", W_OK) ? site : NULL;
+}
+
+static const char *variable_of(const struct server_sandbox *s, const char *prefix)
+{
+    for (size_t i = 0; i < s->variables.count; i++)
+        if (strncmp(s->variables.items[i], prefix, strlen(prefix)) == 0)
+            return s->variables.items[i];
+    return NULL;
+}
+
+void server_sandbox_place_pip(struct server_sandbox *s, const struct options *o,
+                              const char *user_base, const char *const *envp)
+{
+    drop_str char *cache = xasprintf("%s/.cache", sandbox_home());
+    if (s->settings)
+        (void)mkdir(cache, 0777); /* pip may make its own in it, and no more */
+    s->pip_spec.cwd = s->workspace;
+    s->pip_spec.home = sandbox_home();
+    s->pip_place =
+        (struct pip_place){.settings = s->pip_spec.level == SANDBOX_FULL ? s->settings : NULL,
+                           .hosts = o->pip_allowed_hosts,
+                           .user_base = user_base,
+                           .site = open_site(),
+                           .tmp = variable_of(s, "TMPDIR="),
+                           .envp = envp};
 }
 
 int server_sandbox_open(const struct options *options, const char *workspace,
@@ -126,8 +243,9 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .cpu = options->kernel_cpu};
     /* With a uid of the server's own, root's terminals are kept from kernels by their modes. */
     s->spec.terminals = !service_there();
-    s->server_spec = sandbox_walls;
-    s->server_spec.options = "mcp";
+    s->server_spec = (struct sandbox_spec){.level = probe.level, .options = "mcp"};
+    s->pip_spec = s->server_spec;
+    point_to_places(s);
     s->server_spec.limits = (struct sandbox_limits){.tasks = options->mcp_tasks,
                                                     .files = options->mcp_files,
                                                     .memory = options->mcp_memory,
@@ -139,6 +257,7 @@ int server_sandbox_open(const struct options *options, const char *workspace,
     if (r == 0 && probe.filter_errno == 0) {
         s->kernels = &s->spec;
         s->servers = &s->server_spec;
+        s->pip = &s->pip_spec;
     }
     return r;
 }
@@ -146,6 +265,11 @@ int server_sandbox_open(const struct options *options, const char *workspace,
 void server_sandbox_done(struct server_sandbox *s)
 {
     words_done(&s->variables);
+    for (int i = 0; i < OF__COUNT; i++)
+        for (size_t j = 0; j < SANDBOX_SPEC_LIST_MAX; j++) {
+            xfree(s->places[i].hidden[j]);
+            xfree(s->places[i].kept[j]);
+        }
     (void)diskuse_places_free(s->disk_places);
     xfree(s->settings);
     xfree(s->workspace);

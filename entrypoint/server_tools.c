@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entrypoint/server_tools.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "entrypoint/environment.h"
 #include "entrypoint/jsonfile.h"
 #include "entrypoint/version.h"
 #include "front/toolserver.h"
@@ -45,7 +45,7 @@ static const char *look_up(const char *name)
         if (strcmp(name, own) == 0)
             return NULL;
     }
-    return getenv(name);
+    return environment_lookup(name);
 }
 
 static bool can_elicit(void *ctx)
@@ -61,6 +61,15 @@ static bool know_kernel(void *ctx, const char *token, const char **ret_session)
     bool known = tokens_know(t->config.tokens, token, &owner);
     *ret_session = *owner ? owner : SERVER_SESSION;
     return known;
+}
+
+static void on_revoked(void *ctx, const char *token)
+{
+    struct server_tools *t = ctx;
+    if (t->socket)
+        toolsock_revoke(t->socket, token);
+    if (t->toolserver)
+        toolserver_revoke(t->toolserver, token);
 }
 
 static const struct origin *origin_of_cell(void *ctx, const char *session)
@@ -166,6 +175,7 @@ static int open_plane(struct server_tools *t, struct err *e)
                                  .spawner = c->spawner,
                                  .envp = c->envp,
                                  .sandbox = c->sandbox,
+                                 .place = c->place,
                                  .workspace = c->workspace,
                                  .root = c->options->mcp_root,
                                  .version = IPYBOX_VERSION,
@@ -197,7 +207,7 @@ static int open_doors(struct server_tools *t, struct err *e)
     struct toolsock_config socket = {.loop = t->config.loop,
                                      .path = t->socket_path,
                                      .toolplane = t->plane,
-                                     .may_reset = true,
+                                     .may_reset = SERVER_SESSION,
                                      .who = know_kernel,
                                      .ctx = t};
     int r = toolsock_open(&socket, &t->socket, e);
@@ -227,6 +237,8 @@ int server_tools_open(const struct server_tools_config *config, struct server_to
 {
     struct server_tools *t = NEW(struct server_tools);
     t->config = *config;
+    config->tokens->revoked = on_revoked;
+    config->tokens->ctx = t;
     int r = read_settings(t, e);
     if (r == 0)
         r = open_plane(t, e);
@@ -245,6 +257,7 @@ struct server_tools *server_tools_close(struct server_tools *t)
 {
     if (!t)
         return NULL;
+    t->config.tokens->revoked = NULL;
     t->toolserver = toolserver_close(t->toolserver);
     t->socket = toolsock_close(t->socket);
     t->plane = toolplane_close(t->plane);
@@ -262,6 +275,11 @@ struct server_tools *server_tools_close(struct server_tools *t)
 char *server_tools_socket(const char *runtime_dir)
 {
     return xasprintf("%s/tools.sock", runtime_dir);
+}
+
+void server_tools_note_package(struct server_tools *tools, const char *package)
+{
+    tools_note_package(tools->tools, package);
 }
 
 struct toolplane *server_tools_plane(const struct server_tools *tools)

@@ -18,7 +18,8 @@ struct server_tools_config { /* borrowed */
     const char *workspace, *runtime_dir;
     const char *const *envp;            /* of MCP servers */
     const struct sandbox_spec *sandbox; /* what they are put behind; NULL: nothing */
-    const struct tokens *tokens;
+    const struct tools_place *place;    /* where they live; NULL: nowhere */
+    struct tokens *tokens;              /* told here when one is worth nothing any more */
     struct sessions *sessions;
     struct metrics *metrics;
     struct audit *audit;
@@ -34,6 +35,9 @@ struct server_tools;
 MUST_CHECK int server_tools_open(const struct server_tools_config *config,
                                  struct server_tools **ret, struct err *e);
 struct server_tools *server_tools_close(struct server_tools *tools); /* NULL in, NULL out */
+
+/* install_package has installed this. */
+void server_tools_note_package(struct server_tools *tools, const char *package);
 
 struct toolplane *server_tools_plane(const struct server_tools *tools);
 struct approvals *server_tools_approvals(const struct server_tools *tools);

@@ -162,41 +162,99 @@ static char *init_text(const char *server_name)
     return buf_take(&text);
 }
 
-static int make_files(const char *server_name, const struct apigen_tool *tools, size_t n,
-                      struct apigen_package *p, struct err *e)
+struct apigen_work {
+    char *server_name;
+    const struct apigen_tool *tools;
+    char **modules;
+    size_t n, made;       /* made: files */
+    size_t bytes, budget; /* of all; what is left for schemas */
+};
+
+struct apigen_work *apigen_begin(const char *server_name, const struct apigen_tool *tools, size_t n)
 {
-    size_t bytes = 0, budget = APIGEN_PACKAGE_WORK_MAX;
-    p->files[0].name = xstrdup("__init__.py");
-    p->files[0].text = init_text(server_name);
-    p->n_files = 1;
-    if (!p->files[0].text)
+    struct arena a = {0};
+    struct apigen_work *work = NEW(struct apigen_work);
+    *work = (struct apigen_work){.server_name = xstrdup(server_name),
+                                 .tools = tools,
+                                 .modules = xcalloc(n + 1, sizeof(char *)),
+                                 .n = n,
+                                 .budget = APIGEN_PACKAGE_WORK_MAX};
+    const char **names = arena_get(&a, n * sizeof(*names));
+    name_modules(&a, tools, n, names);
+    for (size_t i = 0; i < n; i++)
+        work->modules[i] = xstrdup(names[i]);
+    arena_done(&a);
+    return work;
+}
+
+static int make_init(struct apigen_work *work, struct apigen_file *ret, struct err *e)
+{
+    char *text = init_text(work->server_name);
+    if (!text)
         return err_set(e, -EMSGSIZE, "the server's name is too long");
-    for (size_t i = 0; i < n; i++) {
-        struct apigen_file *file = &p->files[p->n_files++];
-        file->name = xasprintf("%s.py", p->modules[i]);
-        int r = make_module(&tools[i], p->modules[i], &budget, &file->text, e);
-        if (r < 0)
-            return r;
-        bytes += strlen(file->text);
-        if (bytes > APIGEN_BYTES_MAX)
-            return err_set(e, -EMSGSIZE, "the package is over %zu bytes", APIGEN_BYTES_MAX);
+    *ret = (struct apigen_file){.name = xstrdup("__init__.py"), .text = text};
+    work->made++;
+    return 1;
+}
+
+int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e)
+{
+    if (work->made == 0)
+        return make_init(work, ret, e);
+    size_t i = work->made - 1;
+    char *text = NULL;
+    if (i == work->n)
+        return 0;
+    int r = make_module(&work->tools[i], work->modules[i], &work->budget, &text, e);
+    if (r < 0)
+        return r;
+    work->bytes += strlen(text);
+    if (work->bytes > APIGEN_BYTES_MAX) {
+        xfree(text);
+        return err_set(e, -EMSGSIZE, "the package is over %zu bytes", APIGEN_BYTES_MAX);
     }
-    return 0;
+    *ret = (struct apigen_file){.name = xasprintf("%s.py", work->modules[i]), .text = text};
+    work->made++;
+    return 1;
+}
+
+char *const *apigen_modules(const struct apigen_work *work)
+{
+    return work->modules;
+}
+
+struct apigen_work *apigen_end(struct apigen_work *work)
+{
+    if (!work)
+        return NULL;
+    for (size_t i = 0; i < work->n; i++)
+        xfree(work->modules[i]);
+    xfree(work->modules);
+    xfree(work->server_name);
+    xfree(work);
+    return NULL;
+}
+
+void apigen_file_done(struct apigen_file *file)
+{
+    xfree(file->name);
+    xfree(file->text);
+    *file = (struct apigen_file){0};
 }
 
 int apigen_package(const char *server_name, const struct apigen_tool *tools, size_t n,
                    struct apigen_package *ret, struct err *e)
 {
-    struct arena a = {0};
-    struct apigen_package p = {.n_modules = n};
-    p.modules = xcalloc(n + 1, sizeof(*p.modules));
-    p.files = xcalloc(n + 1, sizeof(*p.files));
-    const char **names = arena_get(&a, n * sizeof(*names));
-    name_modules(&a, tools, n, names);
-    for (size_t i = 0; i < n; i++)
-        p.modules[i] = xstrdup(names[i]);
-    arena_done(&a);
-    int r = make_files(server_name, tools, n, &p, e);
+    struct apigen_work *work = apigen_begin(server_name, tools, n);
+    struct apigen_package p = {.files = xcalloc(n + 1, sizeof(*p.files))};
+    int r;
+    while ((r = apigen_next(work, &p.files[p.n_files], e)) > 0)
+        p.n_files++;
+    p.modules = work->modules;
+    p.n_modules = n;
+    work->modules = NULL;
+    work->n = 0;
+    (void)apigen_end(work);
     if (r < 0)
         apigen_package_done(&p);
     else
@@ -206,10 +264,8 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
 
 void apigen_package_done(struct apigen_package *package)
 {
-    for (size_t i = 0; i < package->n_files; i++) {
-        xfree(package->files[i].name);
-        xfree(package->files[i].text);
-    }
+    for (size_t i = 0; i < package->n_files; i++)
+        apigen_file_done(&package->files[i]);
     for (size_t i = 0; i < package->n_modules; i++)
         xfree(package->modules[i]);
     xfree(package->files);

@@ -43,6 +43,18 @@ struct apigen_package { /* files[0] is __init__.py, files[i + 1] the module of t
     size_t n_modules;
 };
 
+/* One file after the other, for who has other things to do in between. The tools and what they
+ * point to are borrowed until the end. */
+struct apigen_work;
+struct apigen_work *apigen_begin(const char *server_name, const struct apigen_tool *tools,
+                                 size_t n);
+/* 1: *ret is the next file, whose texts are the caller's; 0: that was all; or an error. */
+MUST_CHECK int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e);
+char *const *apigen_modules(const struct apigen_work *work); /* of tool i; borrowed */
+struct apigen_work *apigen_end(struct apigen_work *work);    /* NULL in, NULL out */
+void apigen_file_done(struct apigen_file *file);
+
+/* All at once. */
 MUST_CHECK int apigen_package(const char *server_name, const struct apigen_tool *tools, size_t n,
                               struct apigen_package *ret, struct err *e);
 void apigen_package_done(struct apigen_package *package);

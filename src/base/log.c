@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 static enum log_level threshold = LOG_INFO;
 static bool as_json;
@@ -57,19 +58,34 @@ bool log_enabled(enum log_level level)
     return level >= threshold;
 }
 
-/* Control characters would let a peer's text forge log lines: they are shown as \xNN, and so are
- * bytes that are not UTF-8. In JSON quotes and backslashes are escaped too. */
+/* What hides or steers would let a peer's text forge log lines, or show another one than there is:
+ * it is shown as \xNN or \uNNNN, and so are bytes that are not UTF-8. In JSON these are texts, too:
+ * an escape would be undone by who reads it. */
+static size_t put_escape(char *out, size_t room, uint32_t c)
+{
+    const char *more = as_json ? "\\" : "";
+    int n;
+    if (as_json && c < 0xA0)
+        n = snprintf(out, room, "\\u%04x", (unsigned)c);
+    else if (c < 0x100)
+        n = snprintf(out, room, "%s\\x%02x", more, (unsigned)c);
+    else if (c < 0x10000)
+        n = snprintf(out, room, "%s\\u%04x", more, (unsigned)c);
+    else
+        n = snprintf(out, room, "%s\\u{%x}", more, (unsigned)c);
+    return (size_t)n;
+}
+
 static void escape(char *out, size_t size, const char *text)
 {
     size_t n = 0;
     size_t len = strlen(text);
-    for (size_t i = 0; i < len && n + 8 < size;) {
+    for (size_t i = 0; i < len && n + 16 < size;) {
         unsigned char c = (unsigned char)text[i];
         uint32_t point = 0;
         size_t width = utf8_char(text + i, len - i, &point);
-        if (width == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0)) {
-            n += (size_t)snprintf(out + n, size - n, as_json ? "\\u%04x" : "\\x%02x",
-                                  width == 0 ? c : (unsigned)point);
+        if (width == 0 || visible_hides(point)) {
+            n += put_escape(out + n, size - n, width == 0 ? c : point);
         } else {
             if (as_json && (c == '"' || c == '\\'))
                 out[n++] = '\\';

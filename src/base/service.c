@@ -17,6 +17,11 @@ bool service_there(void)
     return getuid() != geteuid();
 }
 
+bool service_possible(void)
+{
+    return (uid_t)setfsuid(NOBODY) != NOBODY; /* else it answers the fsuid that there is */
+}
+
 struct service service_enter(void)
 {
     struct service service = {.inside = service_there()};

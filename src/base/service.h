@@ -18,6 +18,9 @@
 /* Whether this process has a service uid, which is then getuid(). */
 bool service_there(void);
 
+/* Whether a block can be entered on this machine: gVisor has no setfsuid(2). */
+bool service_possible(void);
+
 /* Until the end of the scope, files are looked up, made and removed as the service uid:
  *     drop_service struct service service = service_enter();
  * It keeps errno. A process that could not come back from it ends. */

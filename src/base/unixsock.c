@@ -21,8 +21,9 @@ int unixsock_address(const char *path, struct sockaddr_un *ret, struct err *e)
 
 enum { EVERYBODY = 0666 }; /* may connect to what stands in a directory of the service's */
 
-static int listen_at(const char *path, int backlog, bool everybody, int *ret_fd, struct err *e)
+int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e)
 {
+    drop_service struct service service = service_enter();
     struct sockaddr_un to;
     int r = unixsock_address(path, &to, e);
     if (r < 0)
@@ -30,21 +31,10 @@ static int listen_at(const char *path, int backlog, bool everybody, int *ret_fd,
     (void)unlink(path);
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0 ||
-        (everybody && chmod(path, EVERYBODY) < 0) || listen(fd, backlog) < 0)
+        (service.inside && chmod(path, EVERYBODY) < 0) || listen(fd, backlog) < 0)
         return err_set(e, -errno, "listen at %s: %s", path, strerror(errno));
     *ret_fd = fd_take(&fd);
     return 0;
-}
-
-int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e)
-{
-    drop_service struct service service = service_enter();
-    return listen_at(path, backlog, service.inside, ret_fd, e);
-}
-
-int unixsock_listen_as_user(const char *path, int backlog, int *ret_fd, struct err *e)
-{
-    return listen_at(path, backlog, false, ret_fd, e);
 }
 
 void unixsock_remove(const char *path)

@@ -17,13 +17,11 @@ MUST_CHECK int unixsock_address(const char *path, struct sockaddr_un *ret, struc
  * a process with a service uid (service.h) it belongs to that, and everybody may connect to it:
  * who may reach it says the directory, and who is served whoever accepts. */
 MUST_CHECK int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e);
-/* The same as the user's: what a child would have made for itself. */
-MUST_CHECK int unixsock_listen_as_user(const char *path, int backlog, int *ret_fd, struct err *e);
 void unixsock_remove(const char *path);
 
 /* One message with at most UNIXSOCK_FDS_MAX descriptors, which stay the caller's; flags as of
  * send(2), beside MSG_NOSIGNAL. 0 or -errno. Runs on its stack, as the next: also after a fork. */
-#define UNIXSOCK_FDS_MAX 8
+#define UNIXSOCK_FDS_MAX 9
 MUST_CHECK int unixsock_send(int sock, const void *bytes, size_t n, const int *fds, size_t count,
                              int flags);
 /* A message of exactly n bytes and at most `most` descriptors, which are the caller's and

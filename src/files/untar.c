@@ -14,6 +14,8 @@
 enum { FOLDER_MODE = 0700 }; /* at least: what follows goes into it */
 
 struct untar {
+    bool (*may)(void *ctx, const char *path); /* NULL: all */
+    void *may_ctx;
     struct beneath top;
     struct tar_reader reader;
     struct untar_counts counts;
@@ -148,6 +150,13 @@ static int make_folder(struct untar *u, int dir, const char *name, const struct 
     return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
 }
 
+static int judge(const struct untar *u, const char *path, struct err *e)
+{
+    if (!u->may || u->may(u->may_ctx, path))
+        return 0;
+    return err_set(e, -EACCES, "%.200s: this may not be written by who sends it", path);
+}
+
 static int make_hardlink(struct untar *u, int dir, const char *name, const char *target)
 {
     const char *last;
@@ -172,6 +181,8 @@ static int place(struct untar *u, int dir, const char *name, const struct tar_me
     case TAR_HARDLINK:
         if (tidy(m->link, target, NULL) < 0 || target[0] == '\0')
             return refuse(m->path, e, "a hard link that leads out of the folder");
+        if (judge(u, target, e) < 0)
+            return -EACCES;
         u->counts.links++;
         return make_hardlink(u, dir, name, target);
     case TAR_FIFO:
@@ -192,6 +203,9 @@ static int begin(struct untar *u, const struct tar_member *m, struct err *e)
         return r;
     if (u->path[0] == '\0')
         return m->type == TAR_FOLDER ? 0 : refuse(m->path, e, "a member without a name");
+    r = judge(u, u->path, e);
+    if (r < 0)
+        return r;
     drop_fd int dir = beneath_parent(&u->top, u->path, true, BENEATH_NO_LINKS, &name);
     if (dir < 0)
         return failed(u->path, dir, e);
@@ -229,6 +243,12 @@ static int take(struct untar *u, const struct tar_event *event, struct err *e)
         break;
     }
     return r < 0 ? failed(u->path, r, e) : 0;
+}
+
+void untar_judge(struct untar *u, bool (*may)(void *ctx, const char *path), void *ctx)
+{
+    u->may = may;
+    u->may_ctx = ctx;
 }
 
 int untar_feed(struct untar *u, const char *bytes, size_t n, struct err *e)

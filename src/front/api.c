@@ -15,6 +15,7 @@
 #include "front/api_parts.h"
 #include "front/http_auth.h"
 #include "front/openapi.h"
+#include "session/judge.h"
 
 enum { DRAIN_STEP_MS = 10, HEALTH_MAX = 4096 };
 
@@ -22,6 +23,7 @@ enum { DRAIN_STEP_MS = 10, HEALTH_MAX = 4096 };
 
 struct api_core { /* api.c's own */
     struct api api;
+    struct judge *judge; /* of files */
     struct api_config config;
     struct http_guard *guard;
     struct http_route *routes;
@@ -37,8 +39,8 @@ struct api_core { /* api.c's own */
 
 /* --- who may ---------------------------------------------------------------------------------- */
 
-/* Who comes by the Unix socket. Code in kernels has the server's uid: that is no proof of anything
- * but that it may execute, which it does already. */
+/* Who comes by the Unix socket, from outside of what the server has started. The server's uid
+ * proves no more than that one may execute: code in kernels has it, too. */
 unsigned api_peer_roles(uid_t peer, uid_t server)
 {
     if (peer == 0 && server != 0)
@@ -58,7 +60,7 @@ static unsigned roles_of(const struct api_config *c, const struct http_request *
     unsigned roles = 1U << API_EVERYONE;
     uid_t peer;
     if (http_local(r, &peer)) {
-        roles |= api_peer_roles(peer, geteuid());
+        roles |= http_below(r) ? 0 : api_peer_roles(peer, geteuid());
         open = false;
     }
     if (open || execute || admin)
@@ -97,6 +99,12 @@ static const char *role_name(unsigned roles)
 
 static void refuse_local(struct http_request *r)
 {
+    if (http_below(r)) {
+        http_problem(r, 403, NULL, 0,
+                     "not over this socket: what the server has started, as code in kernels, "
+                     "packages and MCP servers, has no role here; use docker exec");
+        return;
+    }
     http_problem(r, 403, NULL, 0,
                  geteuid() == 0 ? "not over this socket: the server is root, as code in kernels is"
                                 : "over this socket only root may do that: code in kernels has the "
@@ -160,6 +168,20 @@ static void put_identity(const struct api_config *config, struct jsonw *w)
     jsonw_end(w);
 }
 
+static void put_audit(const struct api_config *config, struct jsonw *w)
+{
+    struct audit_numbers numbers;
+    enum audit_state state = audit_state(config->audit, &numbers);
+    if (state != AUDIT_OFF)
+        jsonw_set_text(w, "audit", audit_state_names[state]);
+}
+
+static bool is_audit_well(const struct api_config *config)
+{
+    struct audit_numbers numbers;
+    return audit_state(config->audit, &numbers) <= AUDIT_WRITTEN;
+}
+
 static void put_health(const struct api_config *config, const char *status, struct buf *out)
 {
     struct jsonw w = JSONW(out);
@@ -168,6 +190,7 @@ static void put_health(const struct api_config *config, const char *status, stru
     jsonw_set_text(&w, "version", config->version);
     put_identity(config, &w);
     put_sandbox(config, &w);
+    put_audit(config, &w);
     jsonw_end(&w);
 }
 
@@ -183,13 +206,13 @@ static void prepare_health(struct api_core *core, const struct api_config *confi
 
 static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
 {
-    if (well) {
+    if (well && is_audit_well(api->config)) {
         http_answer_prepared(r, api->core->well_answer);
         return;
     }
     drop_buf struct buf body = BUF_INIT(HEALTH_MAX);
-    put_health(api->config, why, &body);
-    http_answer(r, 503, health_headers, 2, buf_text(&body), body.len);
+    put_health(api->config, well ? "ok" : why, &body);
+    http_answer(r, well ? 200 : 503, health_headers, 2, buf_text(&body), body.len);
 }
 
 static void get_livez(void *ctx, struct http_request *r)
@@ -268,6 +291,8 @@ static int open_port(struct api *api, struct err *e)
     api->files = api_files_open(api->loop, api->workspace, e);
     if (api->files)
         api_files_tell(api->files, api->config->audit);
+    if (api->files)
+        api_files_judge(api->files, api->core->judge, api);
     return api->files ? http_open(&http, &api->http, e) : -EIO;
 }
 
@@ -290,6 +315,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     api->servers = api_servers_open(api);
     api->packages = api_packages_open(api);
     api->mcp_sessions = api_mcp_sessions_open(api);
+    core->judge = judge_new(config->sessions);
     int r = open_port(api, e);
     if (r < 0) {
         (void)api_close(api);
@@ -315,6 +341,7 @@ struct api *api_close(struct api *api)
     api->packages = api_packages_close(api->packages);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
+    core->judge = judge_free(core->judge);
     core->well_answer = http_prepared_free(core->well_answer);
     buf_done(&core->well);
     xfree(core->routes);

@@ -6,7 +6,8 @@
  *          approve nothing but that. Without an admin and an execute token everybody who reaches
  *          the port may execute; nobody may approve without a token: code in kernels reaches it.
  * Socket:  root may do everything there, unless the server is root, too; who has the server's uid
- *          may execute; a token gives its role as on the port.
+ *          may execute; a token gives its role as on the port. Processes below the server, which is
+ *          where code in kernels, packages and MCP servers are, get nothing without a token.
  * Calls:   loop thread only; nothing blocks. api_close() not from inside an event.
  * End:     api_stop() when no new work is taken, api_drain() when all cells have ended. */
 #ifndef FRONT_API_H

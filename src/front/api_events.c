@@ -84,6 +84,17 @@ static int send_gap(struct stream *s, uint64_t missed)
     return follow_send(&s->follow, &text);
 }
 
+/* It asks for what came after an event of an earlier life of the server, or of another session that
+ * had this name: all that is kept follows. */
+static void send_reset(struct stream *s)
+{
+    drop_buf struct buf text = BUF_INIT(4096);
+    follow_put(&s->follow, &text, 0, "reset");
+    (void)buf_addf(&text, "{\"after\":%llu}", (unsigned long long)s->after);
+    s->after = 0;
+    (void)!follow_send(&s->follow, &text);
+}
+
 static int send_logged(struct stream *s, const struct logged *event)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
@@ -206,9 +217,11 @@ void stream_open(struct desk *desk, struct execution *x, struct http_request *r,
     if (s->next)
         s->next->prev = s;
     desk->streams = s;
+    if (log && !eventlog_knows(log, after))
+        send_reset(s);
     if (x) {
         x->refs++;
-        if (x->number > 0 && after < x->first_event)
+        if (x->number > 0 && s->after < x->first_event)
             s->after = x->first_event - 1;
     }
     if (log)

@@ -453,6 +453,8 @@ static void get(void *ctx, struct http_request *r)
     int code = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
     if (code < 0)
         files_problem(r, code == -ENOTDIR ? -ENOENT : code, path);
+    else if (!files_allowed_open(f, r, fd, path))
+        return;
     else if (S_ISDIR(st.st_mode))
         list(f, r, &fd, path);
     else if (as_list)

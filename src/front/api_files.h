@@ -24,6 +24,10 @@ struct audit; /* session/audit.h */
 struct api_files *api_files_open(struct loop *loop, const char *workspace, struct err *e);
 /* From now on changes are told to the audit log, which may be NULL. */
 void api_files_tell(struct api_files *f, struct audit *audit);
+/* Who may only execute is judged by it (session/judge.h), as `api` knows who that is; borrowed. */
+struct judge;
+struct api;
+void api_files_judge(struct api_files *f, struct judge *judge, const struct api *api);
 /* After http_close(): requests belong to it. NULL in, NULL out. */
 struct api_files *api_files_close(struct api_files *f);
 

@@ -103,7 +103,8 @@ static void on_put_end(void *ctx)
     const char *slash = strrchr(p->path, '/'), *none = http_header(p->r, "If-None-Match");
     enum newfile_how how = none && strcmp(none, "*") == 0 ? NEWFILE_NEW : NEWFILE_REPLACE;
     struct stat st;
-    if (files_may_change(p->f, p->r, p->path)) { /* once more */
+    if (files_may_change(p->f, p->r, p->path) && /* both once more */
+        files_allowed(p->f, p->r, JUDGE_WRITE, p->path)) {
         int code = fstat(p->file.fd, &st) < 0 ? -errno : same_folder(p);
         if (code == 0)
             code = newfile_commit(&p->file, slash ? slash + 1 : p->path, how, true);
@@ -167,7 +168,7 @@ void files_put(void *ctx, struct http_request *r)
     bool parents;
     if (!path_of_one(r, path) || !files_flag(r, "parents", &parents) ||
         !files_mode(r, http_query(r, "mode"), &mode) || !files_may_change(f, r, path) ||
-        !files_audited(f, r))
+        !files_audited(f, r) || !files_allowed(f, r, JUDGE_WRITE, path))
         return;
     drop_fd int dir = open_parent(f, r, path, parents, &name);
     if (dir >= 0 && has_room(r, dir, path))
@@ -267,7 +268,8 @@ void files_delete(void *ctx, struct http_request *r)
     struct stat st;
     bool recursive;
     if (!path_of_one(r, path) || !files_flag(r, "recursive", &recursive) ||
-        !files_may_change(f, r, path) || !files_audited(f, r))
+        !files_may_change(f, r, path) || !files_audited(f, r) ||
+        !files_allowed(f, r, JUDGE_REMOVE, path))
         return;
     drop_fd int dir = beneath_parent(&f->top, path, false, BENEATH_FOLLOW, &name);
     if (dir < 0)
@@ -328,6 +330,8 @@ static void move(struct api_files *f, struct http_request *r, const char *path,
         files_problem(r, code, path);
         return;
     }
+    if (!files_allowed_move(f, r, path, to, S_ISDIR(st.st_mode)))
+        return;
     drop_fd int to_dir = open_parent(f, r, to, parents, &to_name);
     if (to_dir < 0)
         return;
@@ -356,6 +360,8 @@ static void make_folder(struct api_files *f, struct http_request *r, const char 
     bool parents;
     if (!take_flag(r, body, "parents", &parents) ||
         !files_mode(r, text && !json_text(text) ? "" : json_text(text), &mode))
+        return;
+    if (!files_allowed(f, r, JUDGE_WRITE, path))
         return;
     drop_fd int dir = open_parent(f, r, path, parents, &name);
     if (dir < 0)

@@ -15,6 +15,7 @@
 #include "front/api_parts.h"
 #include "front/http.h"
 #include "session/audit.h"
+#include "session/judge.h"
 
 #define FILES_ETAG_MAX 64
 
@@ -26,7 +27,22 @@ struct api_files {
     struct watcher *watchers;
     size_t watches;
     struct audit *audit; /* NULL: there is none */
+    struct judge *judge; /* NULL: everybody may everything */
+    const struct api *api;
 };
+
+/* Whether this client may do that with what has this name, its last part not followed. The first
+ * answers with an error otherwise. */
+bool files_allowed(const struct api_files *f, struct http_request *r, enum judge_act act,
+                   const char *path);
+bool files_may(const struct api_files *f, const struct http_request *r, enum judge_act act,
+               const char *path);
+/* The same of something open, whatever name it was opened by. */
+bool files_may_read(const struct api_files *f, const struct http_request *r, int fd);
+bool files_allowed_open(const struct api_files *f, struct http_request *r, int fd,
+                        const char *path);
+bool files_allowed_move(const struct api_files *f, struct http_request *r, const char *from,
+                        const char *to, bool is_dir);
 
 /* The path of the route, or of the query for names that a route cannot have; clean. */
 bool files_path(struct http_request *r, char ret[BENEATH_PATH_MAX]);

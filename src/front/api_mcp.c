@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "front/api_parts.h"
 #include "front/mcp_http_head.h"
 #include "front/mcp_peer.h"
@@ -41,6 +42,42 @@ void api_mcp_session_ended(struct api_mcp *all, const void *handle)
         peer->holds = false;
         mcp_peer_free(peer, 404, "the session is over");
     }
+}
+
+static bool is_forgotten(const struct mcp_peer *peer)
+{
+    return peer->is_handshake && peer->holds && peer->streams.connected == 0 &&
+           !mcp_has_calls(peer->mcp) && session_is_untouched(peer->held.session);
+}
+
+bool api_mcp_make_room(struct api_mcp *all)
+{
+    int64_t now = loop_now(all->config.loop);
+    struct mcp_peer *oldest = NULL;
+    for (struct mcp_peer *peer = all->peers; peer; peer = peer->next) {
+        if (is_forgotten(peer) && (!oldest || peer->used_ms < oldest->used_ms))
+            oldest = peer;
+    }
+    if (!oldest || now - oldest->used_ms < API_MCP_FRESH_MS)
+        return false;
+    log_info("mcp",
+             "session %s, which ran nothing and was not used for %lld s, makes room for "
+             "another",
+             oldest->held.id, (long long)(now - oldest->used_ms) / 1000);
+    mcp_peer_free(oldest, 404, "the session is over");
+    return true;
+}
+
+int api_mcp_retry_s(const struct api_mcp *all)
+{
+    int64_t now = loop_now(all->config.loop), least = all->config.idle_ms;
+    for (const struct mcp_peer *peer = all->peers; peer; peer = peer->next) {
+        int64_t lives = is_forgotten(peer) ? API_MCP_FRESH_MS : all->config.idle_ms;
+        int64_t left = peer->used_ms + lives - now;
+        if (peer->is_handshake && peer->streams.connected == 0 && left < least)
+            least = left;
+    }
+    return least < 1000 ? 1 : (int)((least + 999) / 1000);
 }
 
 void api_mcp_stop(struct api_mcp *all)

@@ -18,6 +18,7 @@
 
 #define API_MCP_BODY_MAX ((size_t)16 << 20)
 #define API_MCP_NAME_MAX 64 /* of a session */
+#define API_MCP_FRESH_MS ((int64_t)10000)
 
 struct api_mcp_session {
     struct session *session;
@@ -48,6 +49,12 @@ struct api_mcp *api_mcp_close(struct api_mcp *all); /* NULL in, NULL out */
 /* All its cells have been told their end, and it will be freed: who waits is told so, it is used no
  * more, and not given back. Not inside an event of the http door or of the session. */
 void api_mcp_session_ended(struct api_mcp *all, const void *handle);
+
+/* Ends the session of the handshake that was used least lately among those that ran nothing and
+ * that nobody is connected to for API_MCP_FRESH_MS. False: there is none. */
+bool api_mcp_make_room(struct api_mcp *all);
+/* Seconds after which it is worth to try again when all are taken. */
+int api_mcp_retry_s(const struct api_mcp *all);
 
 /* No new sessions any more; who only listens is sent away. Open requests go on. */
 void api_mcp_stop(struct api_mcp *all);

@@ -26,7 +26,8 @@ static int session_for(void *ctx, const char *name, struct api_mcp_session *ret,
 {
     struct api_mcp_sessions *m = ctx;
     struct sessions *sessions = m->api->config->sessions;
-    const struct sessions_spec spec = {.id = name, .idle_ms = name ? API_MCP_IDLE_MS : 0};
+    const struct sessions_spec spec = {
+        .id = name, .idle_ms = name ? API_MCP_IDLE_MS : 0, .lazy = true};
     struct sessions_view view;
     bool there = name && sessions_find(sessions, name, &view);
     int r = there ? 0 : sessions_create(sessions, &spec, &view, e);
@@ -84,6 +85,12 @@ static void on_ended(void *ctx, const char *id)
     }
 }
 
+static bool make_room(void *ctx)
+{
+    struct api_mcp_sessions *m = ctx;
+    return api_mcp_make_room(m->api->mcp);
+}
+
 static void rights(void *ctx, const struct http_request *r, struct mcp_caller *caller)
 {
     const struct api_mcp_sessions *m = ctx;
@@ -103,7 +110,7 @@ struct api_mcp_sessions *api_mcp_sessions_open(struct api *api)
                                  .extension = c->mcp_extension};
     if (c->packages)
         m->mcp.packages = *c->packages;
-    m->watcher = (struct sessions_watcher){.ended = on_ended, .ctx = m};
+    m->watcher = (struct sessions_watcher){.ended = on_ended, .make_room = make_room, .ctx = m};
     sessions_watch(c->sessions, &m->watcher);
     api->mcp = api_mcp_open(&(struct api_mcp_config){.loop = c->loop,
                                                      .mcp = &m->mcp,

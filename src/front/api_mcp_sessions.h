@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/api_mcp_sessions.h - MCP over HTTP on the sessions of the server (private to front/).
- * Handshake: a session of its own for each, which ends with it.
+ * Handshake: a session of its own for each, which ends with it. It has no kernel until its first
+ *            cell; one that never ran anything makes room when there are too many.
  * Modern:    a session by its name. One that was not there is made, and ends after API_MCP_IDLE_MS
  *            without a request. */
 #ifndef FRONT_API_MCP_SESSIONS_H

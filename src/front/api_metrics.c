@@ -174,6 +174,37 @@ static void put_traffic(struct buf *out, const struct http *http)
     put_one(out, "ipybox_http_sent_bytes_total", "counter", "Bodies of answers.", sent);
 }
 
+static void put_audit(struct buf *out, const struct audit *audit)
+{
+    struct audit_numbers numbers;
+    enum audit_state state = audit_state(audit, &numbers);
+    if (state == AUDIT_OFF)
+        return;
+    put_head(out, "ipybox_audit_state", "gauge", "1: how the audit log is.");
+    for (size_t i = AUDIT_WRITTEN; i < AUDIT_STATES; i++)
+        (void)buf_addf(out, "ipybox_audit_state{state=\"%s\"} %d\n", audit_state_names[i],
+                       state == (enum audit_state)i);
+    put_one(out, "ipybox_audit_left_out_total", "counter",
+            "Events that have no record each, because a session made too many.", numbers.left_out);
+    put_one(out, "ipybox_audit_outside_total", "counter",
+            "Records that are in the log for want of room.", numbers.outside);
+}
+
+/* Processor time says what the loop did; the other also how busy the machine was. */
+static void put_turns(struct buf *out, const struct loop_turns *t)
+{
+    static const char *const clocks[] = {"cpu", "wall"};
+    const int64_t longest[] = {t->max_cpu_ns, t->max_wall_ns};
+    const uint64_t longs[] = {t->long_cpu, t->long_wall};
+    put_one(out, "ipybox_loop_turns_total", "counter", "Turns of the event loop.", t->turns);
+    put_table(out, "ipybox_loop_long_turns_total", "Turns that took more than 20 ms.", "clock",
+              clocks, longs, 2);
+    put_head(out, "ipybox_loop_turn_seconds_max", "gauge", "The longest turn since the start.");
+    for (size_t i = 0; i < 2; i++)
+        (void)buf_addf(out, "ipybox_loop_turn_seconds_max{clock=\"%s\"} %.6f\n", clocks[i],
+                       (double)longest[i] / 1e9);
+}
+
 static void put_build(struct buf *out, const char *version)
 {
     put_head(out, "ipybox_build_info", "gauge", "The version.");
@@ -209,6 +240,8 @@ void api_metrics_get(void *ctx, struct http_request *r)
     put_counters(&out, api->config->metrics);
     put_traffic(&out, api->http);
     put_gauges(&out, api);
+    put_audit(&out, api->config->audit);
+    put_turns(&out, loop_turns(api->config->loop));
     put_process(&out);
     put_identity(&out, api->config);
     put_sandbox(&out, api->config);

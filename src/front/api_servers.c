@@ -33,6 +33,17 @@ static void free_registration(struct registration *g)
     xfree(g);
 }
 
+/* How a program is started; of others there is nothing to say. */
+static void put_launch(struct jsonw *w, const struct tools_server *server)
+{
+    if (!server->note)
+        return;
+    jsonw_set_bool(w, "uses_cells", !server->secret);
+    jsonw_set_text(w, "program", server->program);
+    jsonw_set_text(w, "cwd", server->cwd);
+    jsonw_set_text(w, "note", server->note);
+}
+
 static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct registration *g = ctx;
@@ -44,6 +55,9 @@ static void on_registered(void *ctx, char *const *modules, size_t n, const struc
     for (size_t i = 0; i < n; i++)
         jsonw_text(&w, modules[i]);
     jsonw_end(&w);
+    struct tools_server server;
+    if (!why && toolplane_find(g->owner->api->config->toolplane, g->name, &server))
+        put_launch(&w, &server);
     jsonw_end(&w);
     if (why)
         http_problem(g->r, 502, NULL, 0, "%s", why->msg);
@@ -124,6 +138,7 @@ static void put_server(struct jsonw *w, const struct tools_server *server, bool 
     jsonw_set_text(w, "name", server->name);
     jsonw_set_text(w, "shown", server->shown);
     jsonw_set_int(w, "tool_count", (int64_t)server->n_tools);
+    put_launch(w, server);
     if (tools)
         jsonw_set_array(w, "tools");
     for (size_t i = 0; tools && i < server->n_tools; i++) {

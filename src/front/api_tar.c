@@ -73,6 +73,8 @@ static int add_file(struct tar_out *t, const struct tree_entry *entry, struct ta
     struct stat st;
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
+    if (!files_may_read(t->f, t->r, fd))
+        return 0; /* it is as if it were not there */
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return 0; /* something else has its name by now */
     m->type = TAR_FILE;
@@ -197,6 +199,10 @@ void files_tar_out(void *ctx, struct http_request *r)
     if (!files_path(r, path))
         return;
     int fd = beneath_at(&f->top, path, O_RDONLY | O_DIRECTORY, BENEATH_FOLLOW);
+    if (fd >= 0 && !files_allowed_open(f, r, fd, path)) {
+        (void)fd_close(fd);
+        return;
+    }
     int code = fd < 0 ? fd : tree_open(fd, &tree);
     if (code == -ENOTDIR) {
         http_problem(r, 409, NULL, 0, "%.300s: this is not a folder", path);
@@ -221,6 +227,14 @@ struct tar_in {
     struct untar *untar;
     char path[BENEATH_PATH_MAX];
 };
+
+static bool may_unpack(void *ctx, const char *member)
+{
+    const struct tar_in *t = ctx;
+    char path[2 * BENEATH_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s%s%s", t->path, t->path[0] ? "/" : "", member);
+    return files_may(t->f, t->r, JUDGE_WRITE, path);
+}
 
 static void free_in(struct tar_in *t)
 {
@@ -297,6 +311,8 @@ void files_tar_in(void *ctx, struct http_request *r)
     bool parents;
     if (!files_path(r, path) || !files_flag(r, "parents", &parents) || !files_audited(f, r))
         return;
+    if (!files_allowed(f, r, JUDGE_WRITE, path))
+        return;
     int folder = parents ? beneath_make(&f->top, path, BENEATH_FOLLOW)
                          : beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
     if (folder == -ENOENT) {
@@ -311,5 +327,6 @@ void files_tar_in(void *ctx, struct http_request *r)
     struct tar_in *t = NEW(struct tar_in);
     *t = (struct tar_in){.f = f, .r = r, .untar = untar_open(folder)};
     (void)snprintf(t->path, sizeof t->path, "%s", path);
+    untar_judge(t->untar, may_unpack, t);
     http_watch(r, &events, t);
 }

@@ -175,6 +175,8 @@ void files_watch(void *ctx, struct http_request *r)
     }
     drop_fd int folder = beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
     struct watcher *w = NULL;
+    if (folder >= 0 && !files_allowed_open(f, r, folder, path))
+        return;
     int code = folder < 0 ? folder : open_watcher(f, r, &folder, below, &w);
     if (code == -ENOTDIR)
         http_problem(r, 409, NULL, 0, "%.300s: this is not a folder; watch the one it is in", path);

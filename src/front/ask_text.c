@@ -5,55 +5,15 @@
 
 #include "base/alloc.h"
 #include "base/jsonw.h"
-#include "base/utf8.h"
+#include "base/visible.h"
 
 enum { TEXT_MAX = 16 << 20, INDENT = 2, INDENT_MESSAGE = 9 };
 
 /* --- what hides or steers -------------------------------------------------------------------- */
 
-static const struct {
-    uint32_t from, to;
-} hidden[] = {
-    {0x00, 0x1F},       {0x7F, 0x9F},       /* control characters */
-    {0xAD, 0xAD},       {0x34F, 0x34F},     /* soft hyphen, grapheme joiner */
-    {0x61C, 0x61C},                         /* Arabic letter mark */
-    {0x115F, 0x1160},   {0x3164, 0x3164},   /* fillers */
-    {0x17B4, 0x17B5},   {0x180B, 0x180F},   /* invisible vowels, Mongolian selectors */
-    {0x200B, 0x200F},   {0x2028, 0x202E},   /* zero width, directions, line separators */
-    {0x2060, 0x206F},   {0x2800, 0x2800},   /* joiners, isolates, blank Braille */
-    {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   /* variation selectors, byte order mark */
-    {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},   /* filler, specials */
-    {0xE000, 0xF8FF},                       /* private use */
-    {0x1D173, 0x1D17A}, {0xE0000, 0x10FFFF} /* musical format, tags, selectors, private use */
-};
-
-static bool is_hidden(uint32_t c)
-{
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-        if (c >= hidden[i].from && c <= hidden[i].to)
-            return true;
-    }
-    return false;
-}
-
-/* One character at s, visibly; returns its bytes. */
 static size_t put_char(struct buf *out, const char *s)
 {
-    uint32_t c = 0;
-    size_t n = utf8_char(s, strnlen(s, 4), &c);
-    if (n == 0 && (unsigned char)s[0] == 0xC0 && (unsigned char)s[1] == 0x80) {
-        (void)buf_adds(out, "\\u0000"); /* see utf8.h */
-        return 2;
-    }
-    if (n == 0) {
-        (void)buf_addf(out, "\\x%02x", (unsigned char)*s);
-        return 1;
-    }
-    if (!is_hidden(c))
-        (void)buf_add(out, s, n);
-    else
-        (void)buf_addf(out, c > 0xFFFF ? "\\u{%x}" : "\\u%04x", c);
-    return n;
+    return visible_put(out, s, strnlen(s, 4));
 }
 
 void ask_put_visible(struct buf *out, const char *text, int indent)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/jsonw.h"
+#include "base/kin.h"
 #include "front/listener.h"
 #include "front/ws.h"
 
@@ -163,8 +164,14 @@ bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n)
     if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return false;
     c->uid = peer.uid;
+    c->below = kin_peer_below(c->fd);
     (void)snprintf(c->address, sizeof c->address, "uid %u", peer.uid);
     return true;
+}
+
+bool http_below(const struct http_request *r)
+{
+    return r->conn->below;
 }
 
 bool http_local(const struct http_request *r, uid_t *ret_uid)

@@ -28,6 +28,7 @@ struct conn {
     bool cut;   /* it made room for another one; its end is on its way */
     bool is_ws; /* the library has let go of it, the WebSocket not yet */
     bool local; /* by the Unix socket, from: */
+    bool below; /* the server: it is a child's child */
     uid_t uid;
     char address[NI_MAXHOST];
     struct loop_timer deadline; /* for the head of the next request, or a refused one's body */

@@ -70,6 +70,7 @@ static void call_free(struct call *call)
     ask_call_ends(call);
     buf_done(&call->progress_text);
     xfree(call->progress_token);
+    xfree(call->server);
     xfree(call);
     if (mcp_is_idle(mcp))
         mcp->events->idle(mcp->ctx);

@@ -35,6 +35,7 @@ struct call {
     struct cell *cell; /* also of a reset */
     struct install *install;
     struct toolplane_job *registration;
+    char *server;      /* that it registers */
     struct call_work { /* of an extension: cancel() frees it */
         void (*cancel)(void *ctx);
         void *ctx;

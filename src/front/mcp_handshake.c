@@ -41,18 +41,28 @@ static void accepted(struct http_request *r)
     http_answer(r, 202, NULL, 0, "", 0);
 }
 
+static const char *no_session(struct err *e)
+{
+    struct err why = *e;
+    (void)err_set(e, why.code, "no session: %s", why.msg);
+    return e->msg;
+}
+
 static struct mcp_peer *new_session(struct api_mcp *all, struct http_request *r, const char *id)
 {
     struct api_mcp_session held = {0};
     struct err e = ERR_NONE;
+    bool full = all->sessions >= all->config.sessions_max && !api_mcp_make_room(all);
+    if (full)
+        (void)err_set(&e, -EAGAIN,
+                      "there are %zu sessions, and no more are allowed; DELETE ends one",
+                      all->sessions);
     if (all->stopping)
         mcp_refuse(r, 503, id, RPC_INTERNAL_ERROR, "the server is stopping");
-    else if (all->sessions >= all->config.sessions_max)
-        mcp_refuse(r, 503, id, RPC_INTERNAL_ERROR,
-                   "there are %zu sessions, and no more are allowed; DELETE ends one",
-                   all->sessions);
+    else if (full)
+        mcp_refuse_full(all, r, id, e.msg);
     else if (all->config.session_for(all->config.ctx, NULL, &held, &e) < 0)
-        mcp_refuse(r, 503, id, RPC_INTERNAL_ERROR, "no session: %s", e.msg);
+        mcp_refuse_full(all, r, id, no_session(&e));
     else
         return mcp_peer_new(all, true, NULL, &held);
     return NULL;

@@ -17,6 +17,7 @@ static void on_idle(void *ctx);
 static void use(struct mcp_peer *peer)
 {
     const struct api_mcp_config *config = &peer->all->config;
+    peer->used_ms = loop_now(config->loop);
     loop_timer_set(config->loop, &peer->idle, config->idle_ms, on_idle, peer);
     if (peer->holds && config->session_used)
         config->session_used(config->ctx, peer->held.handle);
@@ -131,6 +132,18 @@ struct mcp_peer *mcp_peer_by_name(struct api_mcp *all, const char *name)
     while (peer && (peer->is_handshake || !same_name(peer->name, name)))
         peer = peer->next;
     return peer;
+}
+
+void mcp_refuse_full(const struct api_mcp *all, struct http_request *r, const char *id,
+                     const char *why)
+{
+    drop_buf struct buf body = BUF_INIT(ERROR_MAX);
+    char seconds[24];
+    (void)snprintf(seconds, sizeof seconds, "%d", api_mcp_retry_s(all));
+    const struct http_header headers[] = {{"Content-Type", "application/json"},
+                                          {"Retry-After", seconds}};
+    rpc_put_error(&body, id, RPC_INTERNAL_ERROR, why, NULL);
+    http_answer(r, 503, headers, 2, buf_text(&body), body.len);
 }
 
 void mcp_refuse(struct http_request *r, int status, const char *id, int code, const char *fmt, ...)

@@ -23,6 +23,7 @@ struct mcp_peer {
     struct mcp_streams_config streams_config;
     struct mcp_streams streams;
     struct loop_timer idle; /* then it is over */
+    int64_t used_ms;
 };
 
 struct api_mcp {
@@ -44,6 +45,9 @@ struct mcp_peer *mcp_peer_by_name(struct api_mcp *all, const char *name); /* NUL
 /* A JSON-RPC error as the answer to a request. */
 void mcp_refuse(struct http_request *r, int status, const char *id, int code, const char *fmt, ...)
     PRINTF(5, 6);
+/* 503, and when to come back. */
+void mcp_refuse_full(const struct api_mcp *all, struct http_request *r, const char *id,
+                     const char *why);
 
 /* The handshake era's part of /mcp. */
 void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_message *m,

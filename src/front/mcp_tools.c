@@ -171,7 +171,8 @@ static const char register_json[] =
     "the code never sees the values\\n"
     "- Registering a name again overwrites it; call reset() to import the updated tools\\n"
     "- The package mcptools/ persists across reset() calls\\n\\n"
-    "Returns the names of the tools that can be imported from mcptools.{server_name}.\","
+    "Returns the names of the tools that can be imported from mcptools.{server_name}, and how the "
+    "server is started.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
     "\"server_name\":{\"type\":\"string\",\"title\":\"Server Name\","
     "\"description\":\"Package name (valid Python identifier: lowercase, underscores, no leading "
@@ -197,6 +198,9 @@ static void registered(void *ctx, char *const *modules, size_t n, const struct e
     call_answer_begin(call, &out, &w);
     for (size_t i = 0; i < n; i++)
         put_text_block(&w, modules[i], strlen(modules[i]));
+    struct tools_server server;
+    if (toolplane_find(call->mcp->config->toolplane, call->server, &server) && server.note)
+        put_text_block(&w, server.note, strlen(server.note));
     call_answer_end(call, &out, &w, false);
 }
 
@@ -229,8 +233,13 @@ static int register_server(struct call *call, const struct json *arguments, stru
     const struct json *params = get_object(arguments, "server_params", &owned, e);
     if (!params)
         return -EINVAL;
-    return toolplane_register(call->mcp->config->toolplane, name, params, registered, call,
-                              &call->registration, e);
+    r = toolplane_register(call->mcp->config->toolplane, name, params, registered, call,
+                           &call->registration, e);
+    if (r < 0)
+        return r;
+    call->server = xstrdup(name);
+    toolplane_job_listen(call->registration, call_text);
+    return 0;
 }
 
 /* --- reset ---------------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/unixsock.h"
 #include "front/listener.h"
 
 enum {
@@ -230,20 +229,9 @@ static void on_gateway(void *ctx, unsigned events)
 
 /* --- reaching the gateway ------------------------------------------------------------------- */
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un to;
-    if (unixsock_address(path, &to, NULL) < 0)
-        return -1;
-    drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) < 0)
-        return -1;
-    return fd_take(&fd);
-}
-
 static bool try_connect(struct connection *c)
 {
-    c->gateway.fd = connect_to(c->relay->config.upstream);
+    c->gateway.fd = c->relay->config.connect(c->relay->config.ctx);
     if (c->gateway.fd < 0)
         return false;
     if (loop_io_add(c->relay->loop, c->gateway.fd, LOOP_IN, on_gateway, c, &c->gateway.io, NULL) <

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/relay.h - the port of the kernel gateway: connections to a process that is started late.
- * Does:    listens on host:port; asks for the gateway when a connection comes (`wanted`), connects
- *          to its Unix socket as soon as that is there, and hands bytes on both ways unread.
+ * Does:    listens on host:port; asks for the gateway when a connection comes (`wanted`), gives it
+ *          one end of a pair of sockets as soon as it can, and hands bytes on both ways unread.
  * Limits:  RELAY_BUFFER bytes are held for each direction of a connection: who does not read slows
  *          down who writes. Over RELAY_MAX connections none is accepted.
  * Failing: when the gateway has ended (relay_gateway_ended) or is not there within
@@ -20,9 +20,9 @@
 
 struct relay_config { /* copied; the texts are borrowed */
     struct loop *loop;
-    const char *host; /* all addresses of this name */
-    int port;         /* 0: any, for tests */
-    const char *upstream;
+    const char *host;                      /* all addresses of this name */
+    int port;                              /* 0: any, for tests */
+    int (*connect)(void *ctx);             /* a socket to it, not blocking, owned; -1: not yet */
     void (*wanted)(void *ctx);             /* a connection waits for the gateway */
     void (*used)(void *ctx, size_t count); /* so many connections there are now */
     void *ctx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/supervise.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/jsonw.h"
-#include "base/unixsock.h"
 
-enum { BACKLOG = 64, ACCEPTS_PER_TURN = 16, OUT_MAX = 8 << 20, READ_BYTES = 16384 };
+enum { OUT_MAX = 8 << 20, READ_BYTES = 16384 };
 
 struct client;
 
@@ -35,11 +35,9 @@ struct client {
 
 struct supervise {
     struct loop *loop;
-    struct loop_io *io;
     struct kernels *kernels;
     struct client *first;
-    char *path;
-    int fd;
+    size_t count;
 };
 
 /* --- answers -------------------------------------------------------------------------------- */
@@ -275,6 +273,7 @@ static void end_client(struct client *client)
     while (*at != client)
         at = &(*at)->next;
     *at = client->next;
+    client->owner->count--;
     (void)loop_io_del(client->io);
     (void)fd_close(client->fd);
     buf_done(&client->in);
@@ -319,24 +318,22 @@ static void on_client(void *ctx, unsigned events)
         end_client(client);
 }
 
-static void on_connection(void *ctx, unsigned events)
+void supervise_add(struct supervise *s, int fd)
 {
-    (void)events;
-    struct supervise *s = ctx;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            return;
-        struct client *client = NEW(struct client);
-        *client = (struct client){.owner = s,
-                                  .next = s->first,
-                                  .fd = fd,
-                                  .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
-                                  .out = BUF_INIT(OUT_MAX)};
-        s->first = client;
-        if (loop_io_add(s->loop, fd, LOOP_IN, on_client, client, &client->io, NULL) < 0)
-            end_client(client);
+    if (s->count >= SUPERVISE_CLIENTS_MAX || fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
+        (void)fd_close(fd);
+        return;
     }
+    struct client *client = NEW(struct client);
+    *client = (struct client){.owner = s,
+                              .next = s->first,
+                              .fd = fd,
+                              .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
+                              .out = BUF_INIT(OUT_MAX)};
+    s->first = client;
+    s->count++;
+    if (loop_io_add(s->loop, fd, LOOP_IN, on_client, client, &client->io, NULL) < 0)
+        end_client(client);
 }
 
 void supervise_changed(struct supervise *s, const char *id)
@@ -359,25 +356,11 @@ void supervise_changed(struct supervise *s, const char *id)
 
 /* --- opening and closing -------------------------------------------------------------------- */
 
-static int listen_at(struct supervise *s, struct err *e)
-{
-    int r = unixsock_listen(s->path, BACKLOG, &s->fd, e);
-    return r < 0 ? r : loop_io_add(s->loop, s->fd, LOOP_IN, on_connection, s, &s->io, e);
-}
-
-int supervise_open(struct loop *loop, const char *runtime_dir, struct supervise **ret,
-                   struct err *e)
+struct supervise *supervise_open(struct loop *loop)
 {
     struct supervise *s = NEW(struct supervise);
-    *s = (struct supervise){.loop = loop, .fd = -1};
-    s->path = xasprintf("%s/" SUPERVISE_SOCKET, runtime_dir);
-    int r = listen_at(s, e);
-    if (r < 0) {
-        (void)supervise_close(s);
-        return r;
-    }
-    *ret = s;
-    return 0;
+    s->loop = loop;
+    return s;
 }
 
 struct supervise *supervise_close(struct supervise *s)
@@ -386,10 +369,6 @@ struct supervise *supervise_close(struct supervise *s)
         return NULL;
     while (s->first)
         end_client(s->first);
-    (void)loop_io_del(s->io);
-    (void)fd_close(s->fd);
-    unixsock_remove(s->path);
-    xfree(s->path);
     xfree(s);
     return NULL;
 }
@@ -397,9 +376,4 @@ struct supervise *supervise_close(struct supervise *s)
 void supervise_set_kernels(struct supervise *s, struct kernels *kernels)
 {
     s->kernels = kernels;
-}
-
-const char *supervise_path(const struct supervise *s)
-{
-    return s->path;
 }

@@ -18,6 +18,7 @@ struct call {
     struct call *next, *prev;
     struct http_request *request;
     struct toolplane_call *under_way;
+    char *token; /* the kernel's whose code asks; NULL: an application's */
     bool approval;
 };
 
@@ -116,6 +117,7 @@ static void free_call(struct call *c)
         c->server->calls = c->next;
     if (c->next)
         c->next->prev = c->prev;
+    xfree(c->token);
     xfree(c);
 }
 
@@ -155,6 +157,18 @@ static void on_caller_gone(void *ctx)
     free_call(c);
 }
 
+void toolserver_revoke(struct toolserver *s, const char *token)
+{
+    for (struct call *c = s->calls, *next; c; c = next) {
+        next = c->next;
+        if (!c->token || strcmp(c->token, token) != 0)
+            continue;
+        toolplane_call_cancel(c->under_way);
+        answer(c->request, c->approval, TOOLPLANE_ERROR, NULL, "the kernel has ended");
+        free_call(c);
+    }
+}
+
 static int ask_plane(struct call *c, const struct toolplane_request *request, struct err *e)
 {
     static const struct toolplane_events events = {.done = on_done};
@@ -186,6 +200,9 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
     }
     struct call *c = NEW(struct call);
     *c = (struct call){.server = s, .next = s->calls, .request = r, .approval = approval};
+    char token[HTTP_TOKEN_MAX + 1];
+    if (!(roles & APPLICATION) && http_token(r, token))
+        c->token = xstrdup(token);
     if (c->next)
         c->next->prev = c;
     s->calls = c;

@@ -42,6 +42,9 @@ struct toolserver;
 MUST_CHECK int toolserver_open(const struct toolserver_config *config, struct toolserver **ret,
                                struct err *e);
 struct toolserver *toolserver_close(struct toolserver *server); /* NULL in, NULL out */
+
+/* Cancels the calls of this kernel's token, which is not valid any more. */
+void toolserver_revoke(struct toolserver *s, const char *token);
 int toolserver_port(const struct toolserver *server);
 
 #endif

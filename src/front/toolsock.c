@@ -299,8 +299,14 @@ static void run_call(struct peer *peer, const struct rpc_message *m, const char 
 static void run_reset(struct peer *peer, const struct rpc_message *m, const char *arguments)
 {
     (void)arguments;
-    if (!peer->owner->config.may_reset) {
-        answer_error(peer, m->id, RPC_NOT_ALLOWED, "code in a kernel may not stop the servers");
+    const struct toolsock_config *config = &peer->owner->config;
+    if (!config->may_reset || strcmp(config->may_reset, peer->holder->session) != 0) {
+        drop_str char *why =
+            xasprintf("code of this session may not stop the MCP servers, which all sessions "
+                      "share%s%s",
+                      config->may_reset ? ": only that of the session " : "",
+                      config->may_reset ? config->may_reset : "");
+        answer_error(peer, m->id, RPC_NOT_ALLOWED, why);
         return;
     }
     toolplane_reset(peer->owner->config.toolplane);
@@ -442,13 +448,18 @@ static void read_some(struct peer *peer)
 
 /* --- connections ---------------------------------------------------------------------------- */
 
-static void end_peer(struct peer *peer)
+static void cancel_all(struct peer *peer)
 {
-    struct toolsock *s = peer->owner;
     while (peer->asks) {
         toolplane_call_cancel(peer->asks->call);
         end_ask(peer->asks);
     }
+}
+
+static void end_peer(struct peer *peer)
+{
+    struct toolsock *s = peer->owner;
+    cancel_all(peer);
     if (peer->prev)
         peer->prev->next = peer->next;
     else
@@ -493,6 +504,15 @@ static void on_peer(void *ctx, unsigned events)
 static void on_no_hello(void *ctx)
 {
     end_peer(ctx);
+}
+
+/* Its calls end now; itself in the next turn, for it may be at work. */
+static void give_up(struct peer *peer)
+{
+    cancel_all(peer);
+    peer->broken = true;
+    loop_io_set(peer->io, 0);
+    loop_timer_set(peer->owner->config.loop, &peer->hello, 0, on_no_hello, peer);
 }
 
 static void drop_oldest_stranger(struct toolsock *s)
@@ -600,6 +620,6 @@ void toolsock_revoke(struct toolsock *s, const char *token)
     for (struct peer *peer = s->peers; peer; peer = next) {
         next = peer->next;
         if (peer->holder && strcmp(peer->holder->token, token) == 0)
-            end_peer(peer);
+            give_up(peer);
     }
 }

@@ -8,7 +8,8 @@
  *                                                          {"error":TEXT,"type"?}
  *   approve {"server_name","tool_name","tool_args"}        {"approved":true}, or
  *                                                          {"approved":false,"error":TEXT,"type"?}
- *   reset   {}                                             {}; stops the servers of all sessions
+ *   reset   {}                                             {}; stops the servers, which all
+ *                                                          sessions share: code of one may
  *   cancel  {"id"}                                         a notification: that request is not
  *                                                          answered any more
  *           "type" is "rejected" or "timeout". An error of the protocol that belongs to no request
@@ -43,7 +44,8 @@ struct toolsock_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *path; /* replaced when it is there */
     struct toolplane *toolplane;
-    bool may_reset; /* code may stop the servers, which all sessions share */
+    const char *may_reset; /* the session whose code may stop the servers, which all share; NULL:
+                              none */
     /* Whether there is such a token (compared in constant time), and the session it belongs to. */
     bool (*who)(void *ctx, const char *token, const char **session);
     void *ctx;
@@ -54,7 +56,7 @@ MUST_CHECK int toolsock_open(const struct toolsock_config *config, struct toolso
                              struct err *e);
 struct toolsock *toolsock_close(struct toolsock *s); /* cancels all; NULL in, NULL out */
 
-/* Ends the connections of this token, which is not valid any more. */
+/* Cancels the calls of this token, which is not valid any more, and ends its connections. */
 void toolsock_revoke(struct toolsock *s, const char *token);
 
 #endif

@@ -18,8 +18,11 @@ enum {
     DRAIN_MAX_MS = 2000,
     KILL_MS = 3000, /* what SIGKILL has not ended by then sleeps in the system: it is left there */
     REQUEST_CODE_MAX = 64 << 20,
-    PRIVATE_DIRS_MAX = 16,
 };
+
+/* The last of what it is started with, behind its sockets. */
+_Static_assert(CHILD_FIRST_FD + LINK_SOCKETS == 10, "the file has this number");
+#define CONNECTION_FILE "/proc/self/fd/10"
 
 enum state { STARTING, IDLE, BUSY, RETIRING };
 
@@ -29,9 +32,7 @@ struct kernel {
     struct token token;
     const char **envp; /* the configured one and the token */
     char *token_variable;
-    char *dir; /* its own */
-    const char *private_dirs[PRIVATE_DIRS_MAX + 1];
-    struct sandbox_spec sandbox; /* the configured one with these; its settings: while it starts */
+    struct sandbox_spec sandbox; /* the configured one; its settings: while it starts */
     void (*confined)(void *ctx, const struct err *why); /* NULL: no change is under way */
     void *confined_ctx;
     struct child *child;
@@ -92,7 +93,6 @@ static struct kernel *free_kernel(struct kernel *kernel)
     if (kernel->config->tokens)
         token_revoke(kernel->config->tokens, &kernel->token);
     xfree(kernel->token_variable);
-    xfree(kernel->dir);
     xfree(kernel->envp);
     xfree(kernel);
     if (leave)
@@ -210,18 +210,18 @@ static const struct child_events child_events = {.output = on_output,
 static int start_process(struct kernel *kernel, struct err *e)
 {
     const char *argv[] = {kernel->config->python,
+                          "-I", /* what users have is for launch.py, behind the walls */
                           "-m",
                           "ipybox_kernel",
                           "-f",
-                          link_connection_file(kernel->link),
+                          CONNECTION_FILE,
                           NULL};
-    const int *sockets = link_listening(kernel->link);
     struct child_spec spec = {.argv = argv,
                               .envp = kernel->envp,
                               .cwd = kernel->config->cwd,
                               .sandbox = kernel->config->sandbox ? &kernel->sandbox : NULL,
-                              .fds = sockets,
-                              .fd_count = sockets ? LINK_SOCKETS : 0};
+                              .fds = link_fds(kernel->link),
+                              .fd_count = LINK_FDS};
     return child_start(kernel->config->spawner, &spec, &child_events, kernel, &kernel->child, e);
 }
 
@@ -240,29 +240,15 @@ static void make_environment(struct kernel *kernel)
     kernel->envp[n] = kernel->token_variable;
 }
 
-static void make_sandbox(struct kernel *kernel)
-{
-    const struct sandbox_spec *configured = kernel->config->sandbox;
-    if (!configured)
-        return;
-    size_t n = 0;
-    kernel->private_dirs[n++] = kernel->dir;
-    for (const char *const *dir = configured->private_dirs; dir && *dir && n < PRIVATE_DIRS_MAX;
-         dir++)
-        kernel->private_dirs[n++] = *dir;
-    kernel->sandbox = *configured;
-    kernel->sandbox.private_dirs = kernel->private_dirs;
-}
-
 /* Out of the template when there is one that can; a fork takes a tenth of a start. */
 static int start_or_fork(struct kernel *kernel, struct err *e)
 {
     const struct kernel_config *config = kernel->config;
-    const struct template_kernel fork = {.connection_file = link_connection_file(kernel->link),
+    const struct template_kernel fork = {.connection_file = CONNECTION_FILE,
                                          .cwd = config->cwd,
                                          .envp = kernel->envp,
                                          .sandbox = config->sandbox ? &kernel->sandbox : NULL,
-                                         .sockets = link_listening(kernel->link)};
+                                         .fds = link_fds(kernel->link)};
     if (config->template && template_usable(config->template) &&
         template_fork(config->template, &fork, &child_events, kernel, &kernel->child, NULL) == 0) {
         kernel->forked = true;
@@ -279,7 +265,7 @@ static void become_ready(struct kernel *kernel)
         return;
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
     loop_timer_stop(kernel->config->loop, &kernel->deadline);
-    link_stop_listening(kernel->link); /* or nobody would learn that the kernel has gone */
+    link_drop_fds(kernel->link); /* or nobody would learn that the kernel has gone */
     kernel->state = IDLE;
     kernel->events->ready(kernel->ctx);
 }
@@ -409,13 +395,11 @@ static int start_all(struct kernel *kernel, struct err *e)
     const struct kernel_config *config = kernel->config;
     char name[17];
     random_hex(name, 8);
-    kernel->dir = xasprintf("%s/k%s", config->runtime_dir, name);
-    make_sandbox(kernel);
-    const struct link_config link = {.loop = config->loop,
-                                     .zctx = config->zctx,
-                                     .dir = kernel->dir,
-                                     .listens = config->sandbox &&
-                                                sandbox_makes_no_sockets(&kernel->sandbox)};
+    drop_str char *place = xasprintf("%s/%s", config->channels, name);
+    if (config->sandbox)
+        kernel->sandbox = *config->sandbox;
+    const struct link_config link = {
+        .loop = config->loop, .zctx = config->zctx, .place = place, .alone = config->alone};
     int r = link_open(&link, &events, kernel, &kernel->link, e);
     if (r == 0)
         r = start_or_fork(kernel, e);

@@ -30,15 +30,15 @@ struct kernel_config { /* borrowed, for as long as a kernel of it lives */
     struct loop *loop;
     struct spawner *spawner;
     struct zctx *zctx;
-    const char *runtime_dir; /* the kernel makes a directory of its own in it */
+    const char *channels; /* the directory of its sockets' names, which no other kernel enters */
+    bool alone;           /* nobody but this process is to connect to a kernel: no gateway */
     const char *python;
     const char *const *envp;
     const char *cwd;
     int64_t start_timeout_ms;
-    struct template *template; /* NULL: kernels start the ordinary way */
-    struct tokens *tokens;     /* each kernel gets one of its own; NULL: none */
-    /* What kernels are put behind, each with its own directory as a private one; NULL: nothing. */
-    const struct sandbox_spec *sandbox;
+    struct template *template;          /* NULL: kernels start the ordinary way */
+    struct tokens *tokens;              /* each kernel gets one of its own; NULL: none */
+    const struct sandbox_spec *sandbox; /* what kernels are put behind; NULL: nothing */
 };
 
 struct kernel_events {

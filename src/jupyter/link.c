@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter/link.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,13 +13,14 @@
 
 enum {
     KEY_BYTES = 32,
+    PASSWORD_BYTES = 16,
     HEARTBEAT_MS = 3000,
     HEARTBEAT_MISSES = 4, /* pings in a row without an answer: counted, so a paused or suspended
                              container, whose clock jumps, does not look like a dead kernel */
     BACKLOG = 100,        /* as ZeroMQ has it */
 };
 
-/* Ports are suffixes of ipc paths: <dir>/ch-1 … */
+/* Ports are suffixes of ipc paths: <place>-1 … */
 enum { PORT_SHELL = 1, PORT_IOPUB, PORT_STDIN, PORT_CONTROL, PORT_HEARTBEAT };
 
 struct link;
@@ -33,14 +32,15 @@ struct channel_ref { /* tells the one callback which socket a message came throu
 
 struct link {
     struct loop *loop;
-    char *dir, *file;
-    char *text; /* of the connection file */
+    char *place;
+    char *text; /* how to connect: JSON */
     struct jupyter_key *key;
     char session[33];
+    char password[2 * PASSWORD_BYTES + 1]; /* "": the kernel goes by who connects */
     struct zsock *sockets[LINK__COUNT];
     struct channel_ref refs[LINK__COUNT];
     struct zsock *heart;
-    int listening[LINK_SOCKETS]; /* -1: not by us */
+    int fds[LINK_FDS]; /* -1: the kernel has them */
     struct loop_timer beat;
     int missed;
     bool heard;
@@ -111,14 +111,13 @@ static void on_pong(void *ctx, struct slice *parts, size_t n)
 
 /* --- opening and closing -------------------------------------------------------------------- */
 
-static int write_connection_file(struct link *link, const char *key, struct err *e)
+static int write_connection(struct link *link, const char *key, bool alone, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(4096);
-    drop_str char *ip = xasprintf("%s/ch", link->dir);
     struct jsonw w = JSONW(&text);
     jsonw_object(&w);
     jsonw_set_text(&w, "transport", "ipc");
-    jsonw_set_text(&w, "ip", ip);
+    jsonw_set_text(&w, "ip", link->place);
     jsonw_set_int(&w, "shell_port", PORT_SHELL);
     jsonw_set_int(&w, "iopub_port", PORT_IOPUB);
     jsonw_set_int(&w, "stdin_port", PORT_STDIN);
@@ -127,12 +126,17 @@ static int write_connection_file(struct link *link, const char *key, struct err 
     jsonw_set_text(&w, "signature_scheme", "hmac-sha256");
     jsonw_set_text(&w, "key", key);
     jsonw_set_text(&w, "kernel_name", "python3");
+    if (alone)
+        jsonw_set_int(&w, "ipybox_peer", getpid());
+    else
+        jsonw_set_text(&w, "ipybox_password", link->password);
     jsonw_end(&w);
     if (text.failed)
-        return err_set(e, text.failed, "connection file: %s", strerror(-text.failed));
-    drop_fd int fd = open(link->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len)
-        return err_set(e, -errno, "write %s: %s", link->file, strerror(errno));
+        return err_set(e, text.failed, "connection information: %s", strerror(-text.failed));
+    int *fd = &link->fds[LINK_SOCKETS];
+    *fd = memfd_create("connection", MFD_CLOEXEC);
+    if (*fd < 0 || write(*fd, text.data, text.len) != (ssize_t)text.len)
+        return err_set(e, -errno, "connection information: %s", strerror(errno));
     link->text = buf_take(&text);
     return 0;
 }
@@ -140,8 +144,11 @@ static int write_connection_file(struct link *link, const char *key, struct err 
 static int open_socket(struct link *link, struct zctx *zctx, enum zsock_kind kind, int port,
                        zsock_fn fn, void *ctx, struct zsock **ret, struct err *e)
 {
-    drop_str char *endpoint = xasprintf("ipc://%s/ch-%d", link->dir, port);
-    return zsock_open(zctx, link->loop, kind, endpoint, link->session, fn, ctx, ret, e);
+    drop_str char *endpoint = xasprintf("ipc://%s-%d", link->place, port);
+    const struct zsock_way way = {.endpoint = endpoint,
+                                  .identity = link->session,
+                                  .password = *link->password ? link->password : NULL};
+    return zsock_open(zctx, link->loop, kind, &way, fn, ctx, ret, e);
 }
 
 static int open_channels(struct link *link, struct zctx *zctx, struct err *e)
@@ -169,8 +176,8 @@ static int listen_for_kernel(struct link *link, struct err *e)
 {
     int r = 0;
     for (int i = 0; r == 0 && i < LINK_SOCKETS; i++) {
-        drop_str char *path = xasprintf("%s/ch-%d", link->dir, PORT_SHELL + i);
-        r = unixsock_listen_as_user(path, BACKLOG, &link->listening[i], e);
+        drop_str char *path = xasprintf("%s-%d", link->place, PORT_SHELL + i);
+        r = unixsock_listen(path, BACKLOG, &link->fds[i], e);
     }
     return r;
 }
@@ -180,11 +187,11 @@ static int open_all(struct link *link, const struct link_config *config, struct 
     char key[2 * KEY_BYTES + 1];
     random_hex(key, KEY_BYTES);
     random_hex(link->session, 16);
+    if (!config->alone)
+        random_hex(link->password, PASSWORD_BYTES);
     link->key = jupyter_key_new(key, strlen(key));
-    if (mkdir(link->dir, 0700) < 0)
-        return err_set(e, -errno, "make %s: %s", link->dir, strerror(errno));
-    int r = write_connection_file(link, key, e);
-    if (r == 0 && config->listens)
+    int r = write_connection(link, key, config->alone, e);
+    if (r == 0)
         r = listen_for_kernel(link, e);
     if (r == 0)
         r = open_channels(link, config->zctx, e);
@@ -198,10 +205,9 @@ int link_open(const struct link_config *config, const struct link_events *events
 {
     struct link *link = NEW(struct link);
     link->loop = config->loop;
-    link->dir = xstrdup(config->dir);
-    link->file = xasprintf("%s/connection.json", config->dir);
-    for (int i = 0; i < LINK_SOCKETS; i++)
-        link->listening[i] = -1;
+    link->place = xstrdup(config->place);
+    for (int i = 0; i < LINK_FDS; i++)
+        link->fds[i] = -1;
     link->events = events;
     link->ctx = ctx;
     int r = open_all(link, config, e);
@@ -213,16 +219,12 @@ int link_open(const struct link_config *config, const struct link_events *events
     return 0;
 }
 
-/* The directory holds sockets and the connection file, no folders. */
-static void remove_directory(const char *path)
+static void remove_names(const struct link *link)
 {
-    DIR *dir = opendir(path);
-    if (!dir)
-        return;
-    for (struct dirent *entry; (entry = readdir(dir));)
-        (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    (void)closedir(dir);
-    (void)rmdir(path);
+    for (int i = 0; i < LINK_SOCKETS; i++) {
+        drop_str char *path = xasprintf("%s-%d", link->place, PORT_SHELL + i);
+        unixsock_remove(path);
+    }
 }
 
 struct link *link_free(struct link *link)
@@ -230,33 +232,27 @@ struct link *link_free(struct link *link)
     if (!link)
         return NULL;
     loop_timer_stop(link->loop, &link->beat);
-    link_stop_listening(link);
+    link_drop_fds(link);
     for (int i = 0; i < LINK__COUNT; i++)
         (void)zsock_close(link->sockets[i]);
     (void)zsock_close(link->heart);
     (void)jupyter_key_free(link->key);
-    remove_directory(link->dir);
-    xfree(link->dir);
-    xfree(link->file);
+    remove_names(link);
+    xfree(link->place);
     xfree(link->text);
     xfree(link);
     return NULL;
 }
 
-const int *link_listening(const struct link *link)
+const int *link_fds(const struct link *link)
 {
-    return link->listening[0] < 0 ? NULL : link->listening;
+    return link->fds;
 }
 
-void link_stop_listening(struct link *link)
+void link_drop_fds(struct link *link)
 {
-    for (int i = 0; i < LINK_SOCKETS; i++)
-        link->listening[i] = fd_close(link->listening[i]);
-}
-
-const char *link_connection_file(const struct link *link)
-{
-    return link->file;
+    for (int i = 0; i < LINK_FDS; i++)
+        link->fds[i] = fd_close(link->fds[i]);
 }
 
 const char *link_connection_text(const struct link *link)

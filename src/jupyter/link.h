@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * jupyter/link.h - the five ZeroMQ channels of one kernel: shell, control, stdin, iopub, heartbeat.
- * Owns:    the sockets, the connection file and the private directory (mode 0700) with both.
+ * Owns:    our ends, the sockets at which the kernel listens, and what it needs to know: its key
+ *          and where it is. It gets all by descriptor: no file is there for others to read.
+ * Names:   `place`-1 to `place`-5, in a directory that code in kernels does not enter; made as the
+ *          service uid where there is one.
  * Calls:   loop thread only; nothing blocks. Freeing inside an event is allowed.
  * Trust:   messages without a valid signature, or seen before, are dropped and counted.
  * Not here: the kernel's process (kernel.h); bytes of messages (wire/jupyter_msg.h). */
@@ -30,23 +33,22 @@ struct link;
 struct link_config { /* borrowed until link_open() returns, but for the first two */
     struct loop *loop;
     struct zctx *zctx;
-    const char *dir;
-    bool listens; /* for a kernel that can make no sockets: they are here for it */
+    const char *place; /* absolute; what the names of its sockets begin with */
+    bool alone;        /* the kernel lets this process connect alone; else who says a password */
 };
 
-/* Makes `dir` and the connection file in it. */
 MUST_CHECK int link_open(const struct link_config *config, const struct link_events *events,
                          void *ctx, struct link **ret, struct err *e);
-struct link *link_free(struct link *link); /* removes the directory; NULL in, NULL out */
+struct link *link_free(struct link *link); /* removes the names; NULL in, NULL out */
 
-/* What the kernel would bind and listen at, in the order of the ports in the connection file; they
- * stay the link's. NULL: the kernel does it, or has them. */
+/* What the kernel is started with, in this order: LINK_SOCKETS sockets that listen, in the order of
+ * the ports in the connection information, and a file with that. They stay the link's. */
 #define LINK_SOCKETS 5
-const int *link_listening(const struct link *link);
-void link_stop_listening(struct link *link); /* the kernel has them */
+#define LINK_FDS (LINK_SOCKETS + 1)
+const int *link_fds(const struct link *link);
+void link_drop_fds(struct link *link); /* the kernel has them */
 
-const char *link_connection_file(const struct link *link);
-const char *link_connection_text(const struct link *link); /* its content: JSON */
+const char *link_connection_text(const struct link *link); /* JSON */
 const char *link_session(const struct link *link);         /* in the header of what is sent here */
 
 #define LINK_ID_SIZE 33 /* bytes of a message id with its final 0 */

@@ -130,7 +130,7 @@ struct kernel *pool_take(struct pool *pool, const struct kernel_events *events, 
                          bool *ret_ready)
 {
     struct spare *best = NULL;
-    if (pool->config->template && template_is_stale(pool->config->template))
+    if (pool->config->template && template_packages_changed(pool->config->template))
         renew(pool);
     for (int i = 0; i < pool->size; i++) {
         struct spare *spare = &pool->spares[i];

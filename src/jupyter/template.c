@@ -24,12 +24,12 @@ enum {
     PACKAGES_MAX = 8,
 };
 
-enum { CONTROL, OUTPUT, SPEC, SOCKETS, FDS_MAX = SOCKETS + LINK_SOCKETS };
-_Static_assert(FDS_MAX <= UNIXSOCK_FDS_MAX && LINK_SOCKETS <= CHILD_FDS_MAX, "all fit");
+enum { CONTROL, OUTPUT, GIVEN, SPEC = GIVEN + LINK_FDS, FDS_MAX };
+_Static_assert(FDS_MAX <= UNIXSOCK_FDS_MAX && LINK_FDS <= CHILD_FDS_MAX, "all fit");
 
 struct request { /* waits for the template to come up */
     struct request *next;
-    int fds[FDS_MAX]; /* as they are sent: without a sandbox two, without sockets three */
+    int fds[FDS_MAX]; /* as they are sent; without a sandbox the last is not */
     size_t fd_count;
     struct buf text;
 };
@@ -45,10 +45,13 @@ struct template {
     int64_t delay;
     pid_t pid;
     int64_t requests;
-    size_t resident;              /* when it was ready */
-    char *packages[PACKAGES_MAX]; /* directories whose times change when packages are installed */
+    size_t resident; /* when it was ready */
+    /* Directories whose times change when packages are installed; the first is the users', of which
+     * nothing is in the template. */
+    char *packages[PACKAGES_MAX];
     size_t package_count;
-    uint64_t installed; /* of these times */
+    uint64_t installed; /* of these times but the first: when it was started */
+    uint64_t seen;      /* of all, when they were last asked for */
     struct request *waiting;
     char program[PATH_BYTES];
 };
@@ -57,7 +60,7 @@ struct template {
 
 static void free_request(struct request *request)
 {
-    for (size_t i = 0; i < request->fd_count; i++)
+    for (size_t i = 0; i < FDS_MAX; i++)
         (void)fd_close(request->fds[i]);
     buf_done(&request->text);
     xfree(request);
@@ -139,8 +142,8 @@ static int make_request(struct template *t, const struct template_kernel *kernel
     jsonw_set_object(&w, "fds");
     put_fd(&w, 1, OUTPUT);
     put_fd(&w, 2, OUTPUT);
-    for (int i = 0; kernel->sockets && i < LINK_SOCKETS; i++)
-        put_fd(&w, CHILD_FIRST_FD + i, SOCKETS + i);
+    for (int i = 0; i < LINK_FDS; i++)
+        put_fd(&w, CHILD_FIRST_FD + i, GIVEN + i);
     jsonw_end(&w);
     jsonw_end(&w);
     put_middle(t, kernel->sandbox != NULL, &w);
@@ -148,35 +151,35 @@ static int make_request(struct template *t, const struct template_kernel *kernel
     return text->failed;
 }
 
-/* Behind the two of child_adopt(). The sockets are copies: a request may wait for longer than its
- * kernel. */
-static int add_sandbox(struct request *request, const struct template_kernel *kernel, struct err *e)
+/* Beside the two of child_adopt(). What the kernel is given are copies: a request may wait for
+ * longer than its kernel. */
+static int add_fds(struct request *request, const struct template_kernel *kernel, struct err *e)
 {
-    int r = sandbox_spec_write(kernel->sandbox, &request->fds[SPEC], e);
-    if (r < 0)
-        return r;
-    request->fd_count = SOCKETS;
-    for (int i = 0; kernel->sockets && i < LINK_SOCKETS; i++) {
-        int fd = fcntl(kernel->sockets[i], F_DUPFD_CLOEXEC, 0);
-        if (fd < 0)
-            return err_set(e, -errno, "descriptor %d: %s", kernel->sockets[i], strerror(errno));
-        request->fds[request->fd_count++] = fd;
+    for (int i = 0; i < LINK_FDS; i++) {
+        request->fds[GIVEN + i] = fcntl(kernel->fds[i], F_DUPFD_CLOEXEC, 0);
+        if (request->fds[GIVEN + i] < 0)
+            return err_set(e, -errno, "descriptor %d: %s", kernel->fds[i], strerror(errno));
     }
-    return 0;
+    request->fd_count = SPEC;
+    if (!kernel->sandbox)
+        return 0;
+    int r = sandbox_spec_write(kernel->sandbox, &request->fds[SPEC], e);
+    request->fd_count += r == 0;
+    return r;
 }
 
 int template_fork(struct template *t, const struct template_kernel *kernel,
                   const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
     struct request *request = NEW(struct request);
-    request->fds[CONTROL] = request->fds[OUTPUT] = request->fds[SPEC] = -1;
-    request->fd_count = SPEC;
+    for (int i = 0; i < FDS_MAX; i++)
+        request->fds[i] = -1;
     request->text = BUF_INIT(REQUEST_MAX);
     int r = make_request(t, kernel, &request->text);
     if (r < 0)
         (void)err_set(e, r, "the environment is too large for the kernel template");
-    if (r == 0 && kernel->sandbox)
-        r = add_sandbox(request, kernel, e);
+    if (r == 0)
+        r = add_fds(request, kernel, e);
     struct child *child = NULL;
     struct child_ends ends = {-1, -1};
     if (r == 0)
@@ -248,11 +251,11 @@ static void forget_packages(struct template *t)
         xfree(t->packages[--t->package_count]);
 }
 
-static uint64_t package_stamp(const struct template *t)
+static uint64_t package_stamp(const struct template *t, size_t first)
 {
     uint64_t stamp = 0;
     struct stat st;
-    for (size_t i = 0; i < t->package_count; i++) {
+    for (size_t i = first; i < t->package_count; i++) {
         if (stat(t->packages[i], &st) == 0)
             stamp = stamp * 31 + (uint64_t)st.st_mtim.tv_sec * 1000000000 +
                     (uint64_t)st.st_mtim.tv_nsec;
@@ -267,12 +270,16 @@ static void note_packages(struct template *t, const struct json *list)
         if (json_text(path) && t->package_count < PACKAGES_MAX)
             t->packages[t->package_count++] = xstrdup(json_text(path));
     }
-    t->installed = package_stamp(t);
+    t->installed = package_stamp(t, 1);
+    t->seen = package_stamp(t, 0);
 }
 
-bool template_is_stale(struct template *t)
+bool template_packages_changed(struct template *t)
 {
-    return t->state == READY && package_stamp(t) != t->installed;
+    uint64_t stamp = package_stamp(t, 0);
+    bool changed = t->state == READY && stamp != t->seen;
+    t->seen = stamp;
+    return changed;
 }
 
 static void become_ready(struct template *t)
@@ -330,7 +337,8 @@ static void on_late(void *ctx)
 
 static int start_process(struct template *t, struct err *e)
 {
-    const char *argv[] = {t->config->python, "-m", "ipybox_kernel.template", "--socket", "3", NULL};
+    const char *argv[] = {t->config->python, "-I", "-m", "ipybox_kernel.template",
+                          "--socket",        "3",  NULL};
     struct child_spec spec = {.argv = argv, .envp = t->config->envp, .cwd = t->config->cwd};
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
@@ -385,7 +393,8 @@ struct template *template_close(struct template *t)
 bool template_usable(struct template *t)
 {
     bool grown = t->state == READY && resident_bytes(t->pid) > t->resident + TEMPLATE_GROWTH_MAX;
-    if (!grown && !template_is_stale(t))
+    bool stale = t->state == READY && package_stamp(t, 1) != t->installed;
+    if (!grown && !stale)
         return t->state != AWAY;
     t->config->log(LOG_INFO, grown
                                  ? "the kernel template has grown; it is started anew"

@@ -7,8 +7,10 @@
  *          becomes `ipybox shim 3 --adopt PID`.
  * Failing: a template that dies, or that takes more than TEMPLATE_START_MS, is replaced, later each
  *          time; kernels that were asked of it end as if their process could not be started.
- * Renewed: when packages were installed, whose new versions its forks would not see, and when it
- *          has grown by TEMPLATE_GROWTH_MAX bytes. */
+ * Trust:   it runs outside the walls of kernels, so all that it has loaded is the image's; what
+ *          users have is loaded by each fork, behind its walls.
+ * Renewed: when packages of the image were installed, whose new versions its forks would not see,
+ *          and when it has grown by TEMPLATE_GROWTH_MAX bytes. */
 #ifndef JUPYTER_TEMPLATE_H
 #define JUPYTER_TEMPLATE_H
 
@@ -38,8 +40,9 @@ struct template *template_close(struct template *t); /* NULL in, NULL out */
 /* False: start the kernel the ordinary way. True while it is still starting up. */
 bool template_usable(struct template *t);
 
-/* Packages were installed after it was started: what it has forked may be outdated too. */
-bool template_is_stale(struct template *t);
+/* Packages were installed, also by users, since this was last asked: what it forked before may lack
+ * them. */
+bool template_packages_changed(struct template *t);
 
 /* A kernel with exactly this environment, behind `sandbox` (NULL: nothing); the events are as those
  * of child_start(). */
@@ -47,7 +50,7 @@ struct template_kernel {
     const char *connection_file, *cwd;
     const char *const *envp;
     const struct sandbox_spec *sandbox;
-    const int *sockets; /* of link_listening(); not without `sandbox` */
+    const int *fds; /* of link_fds() */
 };
 MUST_CHECK int template_fork(struct template *t, const struct template_kernel *kernel,
                              const struct child_events *events, void *ctx, struct child **ret,

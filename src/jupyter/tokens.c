@@ -23,6 +23,8 @@ void token_revoke(struct tokens *tokens, struct token *token)
     *(token->prev ? &token->prev->next : &tokens->first) = token->next;
     if (token->next)
         token->next->prev = token->prev;
+    if (tokens->revoked)
+        tokens->revoked(tokens->ctx, token->text);
     *token = (struct token){0};
 }
 

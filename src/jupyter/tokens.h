@@ -2,7 +2,9 @@
  *
  * jupyter/tokens.h - what each kernel has to show when its code wants something of the server.
  * Token:   made for one kernel at its start, in its environment as IPYBOX_TOOL_TOKEN, and worth
- *          nothing from the moment on at which the server gives the kernel up.
+ *          nothing from the moment on at which the server gives the kernel up: by a reset, its
+ *          death, the end of its session or of the server. `revoked` is told, so that what was
+ *          begun with it ends, too.
  * Owner:   the session whose code holds it: known when a session takes the kernel, before any code
  *          of it has run; "" until then.
  * Compare: in constant time over all tokens, so an answer's delay tells nothing about any. */
@@ -24,6 +26,8 @@ struct token { /* embedded in its kernel; all zero: none */
 
 struct tokens {
     struct token *first;
+    void (*revoked)(void *ctx, const char *text); /* at that moment; NULL: nobody wants to know */
+    void *ctx;
 };
 
 void token_issue(struct tokens *tokens, struct token *token);

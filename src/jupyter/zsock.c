@@ -9,8 +9,11 @@
 enum {
     RECONNECT_MS = 2, /* the default of 100 ms would be most of a kernel's start */
     RECEIVE_HIGH_WATER = 64,
-    MESSAGES_PER_TURN = 64, /* then the other guests of the loop have their turn */
+    MESSAGES_PER_TURN = 64,   /* then the other guests of the loop have their turn, */
+    BYTES_PER_TURN = 1 << 20, /* as after so many: signatures cost some 3 ms for each MiB */
 };
+
+#define USER "ipybox"
 
 struct zctx {
     void *zmq;
@@ -30,6 +33,7 @@ struct zsock {
     bool paused;
     bool receiving; /* inside receive(): closing only marks */
     bool closed;
+    size_t taken; /* bytes, in this turn */
 };
 
 int zctx_new(struct zctx **ret, struct err *e)
@@ -88,6 +92,8 @@ static int receive_one(struct zsock *s)
 {
     size_t n = 0;
     int r = receive_parts(s, &n);
+    for (size_t i = 0; i < n; i++)
+        s->taken += s->zctx->parts[i].len;
     if (r == 0)
         s->fn(s->ctx, s->zctx->parts, n);
     for (size_t i = 0; i < n; i++)
@@ -99,8 +105,11 @@ static void receive(void *ctx)
 {
     struct zsock *s = ctx;
     s->receiving = true;
+    s->taken = 0;
     int r = 0;
-    for (int i = 0; i < MESSAGES_PER_TURN && r == 0 && !s->closed && !s->paused; i++)
+    for (int i = 0;
+         i < MESSAGES_PER_TURN && s->taken < BYTES_PER_TURN && r == 0 && !s->closed && !s->paused;
+         i++)
         r = receive_one(s);
     s->receiving = false;
     if (s->closed)
@@ -127,7 +136,7 @@ static void set_int(void *zmq, int option, int value)
     (void)zmq_setsockopt(zmq, option, &value, sizeof value);
 }
 
-static void set_options(void *zmq, enum zsock_kind kind, const char *identity)
+static void set_options(void *zmq, enum zsock_kind kind, const struct zsock_way *way)
 {
     const int64_t frame_max = ZSOCK_FRAME_MAX;
     set_int(zmq, ZMQ_LINGER, 0);
@@ -137,28 +146,33 @@ static void set_options(void *zmq, enum zsock_kind kind, const char *identity)
     if (kind == ZSOCK_SUB)
         (void)zmq_setsockopt(zmq, ZMQ_SUBSCRIBE, "", 0);
     if (kind == ZSOCK_DEALER)
-        (void)zmq_setsockopt(zmq, ZMQ_ROUTING_ID, identity, strlen(identity));
+        (void)zmq_setsockopt(zmq, ZMQ_ROUTING_ID, way->identity, strlen(way->identity));
     if (kind == ZSOCK_REQ) { /* a lost answer must not block the next question */
         set_int(zmq, ZMQ_REQ_RELAXED, 1);
         set_int(zmq, ZMQ_REQ_CORRELATE, 1);
     }
+    if (way->password) {
+        (void)zmq_setsockopt(zmq, ZMQ_PLAIN_USERNAME, USER, strlen(USER));
+        (void)zmq_setsockopt(zmq, ZMQ_PLAIN_PASSWORD, way->password, strlen(way->password));
+    }
 }
 
-int zsock_open(struct zctx *zctx, struct loop *loop, enum zsock_kind kind, const char *endpoint,
-               const char *identity, zsock_fn fn, void *ctx, struct zsock **ret, struct err *e)
+int zsock_open(struct zctx *zctx, struct loop *loop, enum zsock_kind kind,
+               const struct zsock_way *way, zsock_fn fn, void *ctx, struct zsock **ret,
+               struct err *e)
 {
     static const int types[] = {
         [ZSOCK_DEALER] = ZMQ_DEALER, [ZSOCK_SUB] = ZMQ_SUB, [ZSOCK_REQ] = ZMQ_REQ};
     void *zmq = zmq_socket(zctx->zmq, types[kind]);
     if (!zmq)
         return err_set(e, -errno, "zmq_socket: %s", zmq_strerror(errno));
-    set_options(zmq, kind, identity);
+    set_options(zmq, kind, way);
     int fd = -1, r = 0;
     size_t size = sizeof fd;
     struct zsock *s = NEW(struct zsock);
     *s = (struct zsock){.zctx = zctx, .zmq = zmq, .loop = loop, .fn = fn, .ctx = ctx};
-    if (zmq_connect(zmq, endpoint) < 0 || zmq_getsockopt(zmq, ZMQ_FD, &fd, &size) < 0)
-        r = err_set(e, -errno, "connect to %s: %s", endpoint, zmq_strerror(errno));
+    if (zmq_connect(zmq, way->endpoint) < 0 || zmq_getsockopt(zmq, ZMQ_FD, &fd, &size) < 0)
+        r = err_set(e, -errno, "connect to %s: %s", way->endpoint, zmq_strerror(errno));
     else
         r = loop_io_add(loop, fd, LOOP_IN, on_edge, s, &s->io, e);
     if (r < 0) {

@@ -30,11 +30,16 @@ struct zsock;
 /* One whole message; the parts are borrowed for the call and may be changed in place. */
 typedef void (*zsock_fn)(void *ctx, struct slice *parts, size_t n);
 
-/* Connects to `endpoint` (ipc://…), which may appear later: it is tried every few milliseconds.
- * `identity` is the routing id of a DEALER. fn is never called from inside zsock_open/send. */
+struct zsock_way {        /* borrowed until zsock_open() returns */
+    const char *endpoint; /* ipc://…, which may appear later: it is tried every few milliseconds */
+    const char *identity; /* the routing id of a DEALER */
+    const char *password; /* of ZeroMQ's mechanism PLAIN; NULL: whoever gets there is let in */
+};
+
+/* Connects. fn is never called from inside zsock_open/send. */
 MUST_CHECK int zsock_open(struct zctx *zctx, struct loop *loop, enum zsock_kind kind,
-                          const char *endpoint, const char *identity, zsock_fn fn, void *ctx,
-                          struct zsock **ret, struct err *e);
+                          const struct zsock_way *way, zsock_fn fn, void *ctx, struct zsock **ret,
+                          struct err *e);
 struct zsock *zsock_close(struct zsock *s); /* also inside fn; NULL in, NULL out */
 
 /* Copies and queues one message. -EAGAIN: the peer takes nothing. */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 enum { EVENTS_PER_TURN = 64, TIMERS_AT_FIRST = 64 };
 
@@ -31,6 +32,14 @@ struct loop {
     size_t n_timers, timers_room;
     uint64_t timers_set; /* ever */
     struct loop_defer *deferred, **deferred_end;
+    struct loop_turns turns;
+    int64_t cpu_ns;       /* of this thread at the end of the turn before; 0: there was none */
+    int64_t part_ns;      /* when the part of the turn began that runs … */
+    int64_t longest_ns;   /* … the longest of the turn … */
+    const char *longest;  /* … what it was … */
+    uintptr_t longest_at; /* … and which function's address */
+    int64_t told_ms;      /* of a long turn; 0: never */
+    uint64_t untold;
     struct loop_io *dead;
     struct loop_io *signal_io;
     void (*signal_fn)(void *ctx, int signal);
@@ -88,6 +97,70 @@ int64_t loop_now(const struct loop *loop)
 void loop_quit(struct loop *loop)
 {
     loop->quit = true;
+}
+
+/* --- how long turns take -------------------------------------------------------------------- */
+
+extern const char __executable_start[]; /* of the linker: positions differ from start to start */
+
+const struct loop_turns *loop_turns(const struct loop *loop)
+{
+    return &loop->turns;
+}
+
+/* A callback has returned; the next one begins. */
+static void end_part(struct loop *loop, const char *what, uintptr_t at)
+{
+    int64_t now = clock_ns();
+    if (now - loop->part_ns > loop->longest_ns) {
+        loop->longest_ns = now - loop->part_ns;
+        loop->longest = what;
+        loop->longest_at = at;
+    }
+    loop->part_ns = now;
+}
+
+static void tell_long(struct loop *loop, int64_t cpu_ns, int64_t wall_ns)
+{
+    int64_t now = clock_ms();
+    if (loop->told_ms != 0 && now - loop->told_ms < LOOP_TELL_MS) {
+        loop->untold++;
+        return;
+    }
+    log_warning("loop",
+                "a turn took %.1f ms of the processor, %.1f ms in all, the longest part %.1f ms in "
+                "a %s at +0x%llx; %llu more since the last such line",
+                (double)cpu_ns / 1e6, (double)wall_ns / 1e6, (double)loop->longest_ns / 1e6,
+                loop->longest ? loop->longest : "?",
+                (unsigned long long)(loop->longest_at - (uintptr_t)__executable_start),
+                (unsigned long long)loop->untold);
+    loop->told_ms = now;
+    loop->untold = 0;
+}
+
+static void begin_turn(struct loop *loop)
+{
+    loop->part_ns = clock_ns();
+    loop->longest_ns = 0;
+    loop->longest = NULL;
+}
+
+/* The processor's clock is a system call: once a turn. What epoll_wait() needs is in it, too. */
+static void end_turn(struct loop *loop, int64_t begun_ns)
+{
+    struct loop_turns *t = &loop->turns;
+    int64_t cpu = clock_of_thread_ns(), wall_ns = clock_ns() - begun_ns;
+    int64_t cpu_ns = loop->cpu_ns ? cpu - loop->cpu_ns : 0;
+    cpu_ns = cpu_ns < wall_ns ? cpu_ns : wall_ns; /* what came before the first turn is not its */
+    bool is_long = cpu_ns > LOOP_LONG_MS * INT64_C(1000000);
+    loop->cpu_ns = cpu;
+    t->turns++;
+    t->long_cpu += is_long;
+    t->long_wall += wall_ns > LOOP_LONG_MS * INT64_C(1000000);
+    t->max_cpu_ns = cpu_ns > t->max_cpu_ns ? cpu_ns : t->max_cpu_ns;
+    t->max_wall_ns = wall_ns > t->max_wall_ns ? wall_ns : t->max_wall_ns;
+    if (is_long)
+        tell_long(loop, cpu_ns, wall_ns);
 }
 
 /* --- descriptors ---------------------------------------------------------------------------- */
@@ -208,7 +281,9 @@ static void run_timers(struct loop *loop)
     while (loop->n_timers > 0 && loop->timers[0]->due <= loop->now) {
         struct loop_timer *t = loop->timers[0];
         loop_timer_stop(loop, t);
-        t->fn(t->ctx);
+        loop_fn fn = t->fn; /* t may be gone afterwards */
+        fn(t->ctx);
+        end_part(loop, "timer", (uintptr_t)fn);
     }
 }
 
@@ -255,6 +330,7 @@ static void run_deferred(struct loop *loop)
         void *ctx = d->ctx;
         *d = (struct loop_defer){0};
         fn(ctx);
+        end_part(loop, "deferred call", (uintptr_t)fn);
     }
 }
 
@@ -306,14 +382,19 @@ void loop_turn(struct loop *loop, int64_t max_wait_ms)
     struct epoll_event events[EVENTS_PER_TURN];
     int n = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, wait_ms(loop, max_wait_ms));
     loop->now = loop->clock();
+    begin_turn(loop);
+    int64_t begun_ns = loop->part_ns;
     run_timers(loop);
     for (int i = 0; i < n; i++) {
         struct loop_io *io = events[i].data.ptr;
-        if (!io->dead)
-            io->fn(io->ctx, from_epoll(events[i].events));
+        if (io->dead)
+            continue;
+        io->fn(io->ctx, from_epoll(events[i].events)); /* it is freed at the end of the turn */
+        end_part(loop, "descriptor", (uintptr_t)io->fn);
     }
     run_deferred(loop);
     free_dead(loop);
+    end_turn(loop, begun_ns);
 }
 
 void loop_run(struct loop *loop)

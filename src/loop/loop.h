@@ -4,6 +4,8 @@
  * Thread:  everything is called on the thread that runs the loop; no callback may block.
  * Freeing: anything may be removed inside any callback, also inside its own.
  * Order:   in one turn first the due timers, then the ready descriptors, then the deferred calls.
+ * Long:    a turn is to take less than LOOP_LONG_MS of the processor. Each is measured, and one
+ *          that was longer is logged, at most every LOOP_TELL_MS.
  * Errors:  only opening can fail; a running loop ends by loop_quit() alone. */
 #ifndef LOOP_LOOP_H
 #define LOOP_LOOP_H
@@ -14,6 +16,9 @@
 
 #include "base/err.h"
 
+#define LOOP_LONG_MS 20
+#define LOOP_TELL_MS 10000
+
 struct loop;
 typedef void (*loop_fn)(void *ctx);
 
@@ -22,6 +27,14 @@ struct loop *loop_free(struct loop *loop);              /* NULL in, NULL out */
 void loop_run(struct loop *loop);                       /* until loop_quit() */
 void loop_turn(struct loop *loop, int64_t max_wait_ms); /* one turn: for tests */
 void loop_quit(struct loop *loop);
+
+/* How long turns took, the waiting not counted. Processor time is what the turn itself needs; the
+ * other also grows when the machine is busy, or a disk is slow. */
+struct loop_turns {
+    uint64_t turns, long_cpu, long_wall; /* long: above LOOP_LONG_MS */
+    int64_t max_cpu_ns, max_wall_ns;
+};
+const struct loop_turns *loop_turns(const struct loop *loop);
 
 /* Milliseconds as of the start of this turn. A test may put a clock of its own in place. */
 int64_t loop_now(const struct loop *loop);

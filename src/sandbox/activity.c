@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sandbox/procfile.h"
 #include "sandbox/proctree.h"
 
 enum {
@@ -78,9 +79,23 @@ static bool written_by(pid_t pid, uint64_t *sum)
     return true;
 }
 
+/* Fields 10 and 11 of /proc/PID/stat: pages that came to it and to children that it waited for. */
+static uint64_t touched_by(pid_t pid)
+{
+    char text[TEXT_MAX];
+    const char *at = read_proc(pid, "stat", text) > 0 ? strrchr(text, ')') : NULL;
+    for (int field = 2; at && field < 10; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return 0;
+    const uint64_t own = procfile_number(at, &at);
+    return (own + procfile_number(at, NULL)) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void add_written(void *ctx, pid_t pid)
 {
     struct activity *a = ctx;
+    a->touched += touched_by(pid);
     a->untold |= !written_by(pid, &a->written);
 }
 
@@ -178,6 +193,7 @@ static void look_at_others(struct activity *a)
         if (shim == 0)
             continue;
         add_other(a, shim);
+        a->others_touched += touched_by(pid);
         (void)written_by(pid, &a->others_written);
     }
     if (dir)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/activity.h - whether the processes below this one have run since the last look, and how
- * much they and those of other kernels say that they have written.
+ * much they and those of other kernels say that they have written, and touched in memory.
  * Caller:  as for proctree.h.
  * Others:  what is below another shim of the same server whose child is a kernel. */
 #ifndef SANDBOX_ACTIVITY_H
@@ -24,7 +24,8 @@ struct activity {
     struct activity_own own;
     uint64_t written;        /* bytes, by ours that are there and children that they waited for */
     uint64_t others_written; /* likewise */
-    bool untold;             /* one of ours does not tell how much */
+    uint64_t touched, others_touched;  /* bytes of pages that came to them, likewise */
+    bool untold;                       /* one of ours does not tell how much */
     pid_t others[ACTIVITY_OTHERS_MAX]; /* the shims of the other kernels */
     size_t other_count;                /* one more than fit: too many */
 };

@@ -271,7 +271,9 @@ static int link_object(struct notice *notice, int object, const struct place *to
         return nameless;
     if (fstatat(to->dir, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
-    bool from = nameless || policy_may_write(policy, full);
+    if (fstat(object, &st) < 0)
+        return -errno;
+    bool from = (nameless || policy_may_write(policy, full)) && !policy_hides_object(policy, &st);
     if (!from || !policy_may_write(policy, to->full)) {
         notice_refuse_write(notice, from ? to->full : full);
         return 0;

@@ -72,7 +72,7 @@ static bool floor_grants(const struct notice *notice, const struct wish *wish, c
 
 static bool give_virtual(struct notice *notice, const struct wish *wish, const char *path)
 {
-    if (!notice->broker->net || writes(wish))
+    if (!notice->broker->net || writes(wish) || policy_is_walls(notice_policy(notice)))
         return false;
     int fd = net_virtual_file(notice->broker->net, notice_policy(notice), path);
     if (fd < 0)
@@ -167,6 +167,10 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
     }
     if (!nameless && give_virtual(notice, wish, path))
         return;
+    if (policy_hides_object(notice_policy(notice), &st)) {
+        notice_refuse(notice, path);
+        return;
+    }
     notice->go_on = !nameless && floor_grants(notice, wish, path);
     notice->error = notice->go_on ? 0 : check_kind(wish, &st);
     if (notice->go_on || notice->error)

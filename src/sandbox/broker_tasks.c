@@ -21,8 +21,8 @@
 enum {
     UNDER_WAY_MAX = 128,
     UNDER_WAY_MS = 1000, /* no clone takes longer, also of a thread that waits for a processor */
-    DEPTH_MAX = 4096,
-    FIELD_THREADS = 17, /* of /proc/PID/stat, after the parent's */
+    DEPTH_MAX = 1 << 22, /* as many as the kernel has PIDs */
+    FIELD_THREADS = 17,  /* of /proc/PID/stat, after the parent's */
 };
 
 struct grant { /* a clone that may go on still */

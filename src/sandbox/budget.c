@@ -2,50 +2,75 @@
 #include "sandbox/budget.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "sandbox/activity.h"
 #include "sandbox/holdings.h"
 #include "sandbox/maps.h"
+#include "sandbox/procfile.h"
 #include "sandbox/proctree.h"
+#include "sandbox/shared.h"
+#include "sandbox/sockbufs.h"
 
-enum { FILE_TEXT_MAX = 4096, KIB = 1024, SECOND_US = 1000000 };
-
-struct sum {
-    const char *file, *label; /* the number behind the first `label` counts, */
-    uint64_t unit;            /* so many bytes each */
-    uint64_t bytes;
-    const struct sum *fallback; /* NULL: none */
+enum {
+    FILE_TEXT_MAX = 4096,
+    KIB = 1024,
+    SECOND_US = 1000000,
+    KNOWN_MAX = 64,
+    OTHERS_MS = 2000, /* between two looks at what other kernels do */
+    EXACT_SHARE = 20, /* exact looks take at most this part of the time, unless it is urgent */
+    PIPE_PLAIN = 64 << 10,
+    PIPE_SCARCE = 8 << 10, /* what one more gets when its user has PIPES_PLAIN of them */
+    PIPES_PLAIN = 1024,
+    THREAD = 24 << 10, /* its stack in the system, and what describes it */
 };
 
-static uint64_t number_at(const char *text)
+#define NOISE ((uint64_t)1 << 20)
+
+struct known { /* processes of the last look, */
+    pid_t pids[KNOWN_MAX];
+    uint64_t first[KNOWN_MAX]; /* what each had of its own when it was seen first, */
+    size_t count;              /* more than fit: too many */
+    int64_t used_ns;           /* and their processor time */
+};
+
+struct budget {
+    uint64_t most;
+    bool ran; /* since look_at_ends() looked */
+    struct shared shared;
+    uint64_t last, charge;  /* of shared memory: what there was, what is theirs */
+    struct activity before; /* when it was last divided */
+    int64_t before_ms;      /* 0: never */
+    struct known known;
+    uint64_t held, ends; /* by descriptors; in sockets and pipes */
+    uint64_t total;
+    int64_t whole_ms, exact_ms; /* when the next looks of these kinds are due */
+    int64_t took_ms;            /* the last one, of this thread, but for the exact count */
+    uint64_t processors;
+};
+
+/* --- small files ------------------------------------------------------------------------------ */
+
+static bool read_file(pid_t pid, const char *name, char text[static FILE_TEXT_MAX])
 {
-    char *end; /* blanks before it are passed over */
-    unsigned long long n = strtoull(text, &end, 10);
-    return end > text ? n : 0;
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return procfile_read(AT_FDCWD, path, text, FILE_TEXT_MAX);
 }
 
-static void add(void *ctx, pid_t pid)
+/* Of a process that does not let itself be looked at. */
+static uint64_t resident(pid_t pid)
 {
-    struct sum *sum = ctx;
-    char path[40], text[FILE_TEXT_MAX];
-    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, sum->file);
-    drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (n <= 0 && sum->fallback) { /* a process that does not let itself be looked at */
-        struct sum other = *sum->fallback;
-        add(&other, pid);
-        sum->bytes += other.bytes;
-    }
-    if (n <= 0)
-        return;
-    text[n] = '\0';
-    const char *at = strstr(text, sum->label);
-    if (at)
-        sum->bytes += number_at(at + strlen(sum->label)) * sum->unit;
+    char text[FILE_TEXT_MAX];
+    if (!read_file(pid, "statm", text))
+        return 0;
+    return procfile_behind(text, " ") * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* --- processor time --------------------------------------------------------------------------- */
@@ -85,66 +110,318 @@ int64_t budget_cpu_us(void)
     return ticks * (SECOND_US / sysconf(_SC_CLK_TCK));
 }
 
-/* --- mapping by mapping ----------------------------------------------------------------------- */
+/* --- looks ------------------------------------------------------------------------------------ */
 
-struct mappings {
-    const struct holdings *holdings; /* counted already */
-    const struct sum *fallback;
-    uint64_t bytes;
+struct use { /* of all of them */
+    uint64_t own, shared, kernel;
+    uint64_t grown; /* since each was seen first: nobody else has these pages */
+    const struct known *before;
+    struct known known;
 };
 
+static void add_known(struct use *use, pid_t pid, uint64_t has)
+{
+    uint64_t first = has;
+    for (size_t i = 0; i < use->before->count && i < KNOWN_MAX; i++)
+        if (use->before->pids[i] == pid)
+            first = use->before->first[i];
+    if (use->known.count < KNOWN_MAX) {
+        use->known.pids[use->known.count] = pid;
+        use->known.first[use->known.count] = first;
+        use->grown += has > first ? has - first : 0;
+    }
+    use->known.count++;
+}
+
+static void add_status(void *ctx, pid_t pid)
+{
+    struct use *use = ctx;
+    char text[FILE_TEXT_MAX];
+    const int64_t used_ns = clock_of_process_ns(pid);
+    use->known.used_ns += used_ns;
+    (void)read_file(pid, "status", text);
+    const char *rss = strstr(text, "\nRssAnon:");
+    const uint64_t has = rss ? procfile_behind(rss, "\nRssAnon:") * KIB : 0;
+    add_known(use, pid, has);
+    if (!rss) {
+        use->own += resident(pid);
+        return;
+    }
+    use->own += has + procfile_behind(rss, "\nRssFile:") * KIB;
+    use->shared += procfile_behind(rss, "\nRssShmem:") * KIB;
+    use->kernel +=
+        procfile_behind(rss, "\nVmPTE:") * KIB + procfile_behind(rss, "\nThreads:") * THREAD;
+}
+
+static uint64_t in_ends(const struct holdings *holdings)
+{
+    const uint64_t pipes = holdings->pipes;
+    const uint64_t plain = pipes < PIPES_PLAIN ? pipes : PIPES_PLAIN;
+    return plain * PIPE_PLAIN + (pipes - plain + holdings->in_flight) * PIPE_SCARCE +
+           sockbufs_bytes(holdings);
+}
+
+struct exact {
+    uint64_t bytes, shared;          /* the latter is in the former */
+    const struct holdings *holdings; /* counted already */
+    const struct budget *budget;     /* NULL: nobody waits for another look */
+    uint64_t beside;                 /* what no process has mapped and no file is */
+    bool left;                       /* it was left for that */
+};
+
+/* What those of the last look have for themselves more than at first, by their smallest file. */
+static uint64_t grown_by_now(const struct known *known)
+{
+    uint64_t grown = 0;
+    for (size_t i = 0; i < known->count && i < KNOWN_MAX; i++) {
+        char text[FILE_TEXT_MAX];
+        const char *at = text;
+        if (!read_file(known->pids[i], "statm", text))
+            continue;
+        (void)procfile_number(at, &at); /* all that is mapped */
+        const uint64_t there = procfile_number(at, &at), shared = procfile_number(at, NULL);
+        const uint64_t has =
+            there > shared ? (there - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+        grown += has > known->first[i] ? has - known->first[i] : 0;
+    }
+    return grown;
+}
+
+/* While an exact look takes its time, memory goes on growing. A cheap one sees that, too, as soon
+ * as what is new is alone too much. */
+static bool leave(struct exact *exact)
+{
+    const struct budget *b = exact->budget;
+    exact->left =
+        exact->left || (b && grown_by_now(&b->known) + b->charge + exact->beside > b->most);
+    return exact->left;
+}
+
+static void add_rollup(void *ctx, pid_t pid)
+{
+    struct exact *exact = ctx;
+    char text[FILE_TEXT_MAX];
+    if (leave(exact))
+        return;
+    if (!read_file(pid, "smaps_rollup", text)) {
+        exact->bytes += resident(pid);
+        return;
+    }
+    exact->bytes += procfile_behind(text, "\nPss:") * KIB;
+    exact->shared += procfile_behind(text, "\nPss_Shmem:") * KIB;
+}
+
 /* Of a file that counts as a whole, what a process has changed for itself is beside it. */
-static void add_line(struct mappings *m, const char *line, bool *counted)
+static void add_line(struct exact *exact, const char *line, bool *counted)
 {
     struct maps_line map;
     if (maps_parse(line, &map)) {
-        *counted = map.ino != 0 && holdings_has(m->holdings, map.dev, map.ino);
+        *counted = map.ino != 0 && holdings_has(exact->holdings, map.dev, map.ino);
         return;
     }
     const char *label = *counted ? "Anonymous:" : "Pss:";
     if (strncmp(line, label, strlen(label)) == 0)
-        m->bytes += number_at(line + strlen(label)) * KIB;
+        exact->bytes += procfile_number(line + strlen(label), NULL) * KIB;
 }
 
 static void add_mappings(void *ctx, pid_t pid)
 {
-    struct mappings *m = ctx;
+    struct exact *exact = ctx;
     char path[32], line[FILE_TEXT_MAX];
     bool counted = false, whole = true; /* of a longer line the beginning is enough */
     (void)snprintf(path, sizeof path, "/proc/%d/smaps", (int)pid);
+    if (leave(exact))
+        return;
     FILE *file = fopen(path, "re");
-    const uint64_t before = m->bytes;
+    const uint64_t before = exact->bytes;
     while (file && fgets(line, sizeof line, file)) {
         if (whole)
-            add_line(m, line, &counted);
+            add_line(exact, line, &counted);
         whole = strchr(line, '\n') != NULL;
     }
     if (file)
         (void)fclose(file);
-    if (m->bytes > before)
+    if (exact->bytes == before)
+        exact->bytes += resident(pid);
+}
+
+/* Also true where it was left. `budget`: NULL where there is none. */
+static bool exceeds_exactly(const struct budget *budget, uint64_t most, uint64_t beside)
+{
+    drop_holdings struct holdings holdings = HOLDINGS_NONE;
+    holdings_take(&holdings);
+    const uint64_t charge = budget ? budget->charge : 0;
+    struct exact seen = {.holdings = &holdings, .budget = budget, .beside = beside};
+    struct exact rolled = {.budget = budget, .beside = beside};
+    if (holdings.memory > 0)
+        (void)proctree_each(add_mappings, &seen);
+    if (holdings.memory == 0 || charge > 0)
+        (void)proctree_each(add_rollup, &rolled);
+    if (holdings.memory == 0)
+        seen.bytes = rolled.bytes;
+    if (seen.left || rolled.left)
+        return true;
+    const uint64_t alone = rolled.bytes > rolled.shared ? rolled.bytes - rolled.shared : 0;
+    return seen.bytes + holdings.memory + beside > most || alone + charge + beside > most;
+}
+
+/* --- shared memory ---------------------------------------------------------------------------- */
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* What nobody says is his is everybody's. */
+static uint64_t part_of(const struct activity *before, const struct activity *now, uint64_t grown)
+{
+    if (now->other_count == 0 && before->other_count == 0)
+        return grown;
+    const uint64_t told =
+        above(now->written, before->written) + above(now->touched, before->touched);
+    const uint64_t others = above(now->others_written, before->others_written) +
+                            above(now->others_touched, before->others_touched);
+    const uint64_t rest = above(grown, others);
+    const uint64_t ours = told < grown ? told : grown;
+    return ours > rest ? ours : rest;
+}
+
+static void divide_anew(struct budget *b, uint64_t now)
+{
+    struct activity activity;
+    activity_take(&activity);
+    b->charge += b->before_ms > 0 ? part_of(&b->before, &activity, now - b->last) : now - b->last;
+    b->last = now;
+    b->before = activity;
+    b->before_ms = clock_ms();
+}
+
+/* What comes or goes while they do not run is not theirs. */
+static void divide(struct budget *b, bool has_run)
+{
+    const uint64_t now = shared_bytes(&b->shared), grown = above(now, b->last);
+    const bool others = b->before.other_count > 0;
+    const bool fresh = b->before_ms > 0 && clock_ms() < b->before_ms + OTHERS_MS;
+    if (!has_run || now < b->last) {
+        b->charge = above(b->charge, has_run ? b->last - now : 0);
+        b->last = now;
+    } else if (!fresh || grown >= NOISE) {
+        divide_anew(b, now);
+    } else if (!others) {
+        b->charge += grown;
+        b->last = now;
+    } /* else it is too little to divide, until more has come */
+}
+
+/* --- the budget ------------------------------------------------------------------------------- */
+
+static uint64_t count_processors(void)
+{
+    cpu_set_t set;
+    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n < BUDGET_PROCESSORS_MAX ? (uint64_t)n : BUDGET_PROCESSORS_MAX;
+}
+
+struct budget *budget_open(uint64_t most)
+{
+    struct budget *b = NEW(struct budget);
+    b->most = most;
+    shared_open(&b->shared);
+    b->last = shared_bytes(&b->shared);
+    b->processors = count_processors();
+    return b;
+}
+
+struct budget *budget_free(struct budget *b)
+{
+    if (b)
+        shared_done(&b->shared);
+    xfree(b);
+    return NULL;
+}
+
+/* A process that nobody has seen yet was forked by one that has run. */
+static bool has_run(const struct known *known)
+{
+    int64_t used_ns = 0;
+    for (size_t i = 0; i < known->count && i < KNOWN_MAX; i++)
+        used_ns += clock_of_process_ns(known->pids[i]);
+    return known->count == 0 || known->count > KNOWN_MAX || used_ns != known->used_ns;
+}
+
+/* In which memory cannot grow beyond twice the limit; half of it is for our own delay. */
+static int64_t safe_ms(const struct budget *b, uint64_t total)
+{
+    const uint64_t left = above(2 * b->most, total);
+    return (int64_t)(left / (2 * BUDGET_GROWTH_MS * b->processors));
+}
+
+static bool look_exactly(struct budget *b, uint64_t beside)
+{
+    const int64_t from = clock_ms();
+    if (from < b->exact_ms)
+        return false;
+    const bool over = exceeds_exactly(b, b->most, beside);
+    const int64_t end = clock_ms(), took = end - from;
+    const int64_t safe = safe_ms(b, b->most), fair = took * EXACT_SHARE;
+    const int64_t pause = safe < fair ? safe : fair;
+    b->exact_ms = end + (pause > took ? pause : took); /* cheap ones come in between */
+    return over;
+}
+
+/* What has run before the last cheap look, and sleeps now, has not been looked at here yet. */
+static void look_at_ends(struct budget *b)
+{
+    const bool first = b->whole_ms == 0;
+    b->whole_ms = clock_ms() + BUDGET_WHOLE_MS;
+    if (!b->ran && !first)
         return;
-    struct sum other = *m->fallback;
-    add(&other, pid);
-    m->bytes += other.bytes;
+    b->ran = false;
+    drop_holdings struct holdings holdings = HOLDINGS_NONE;
+    holdings_take(&holdings);
+    b->held = holdings.memory;
+    b->ends = in_ends(&holdings);
+}
+
+bool budget_exceeded(struct budget *b)
+{
+    const int64_t from = clock_of_thread_ns();
+    const bool ran = has_run(&b->known), whole = clock_ms() >= b->whole_ms;
+    b->took_ms = 0;
+    b->ran = b->ran || ran;
+    if (!ran && !whole)
+        return false;
+    struct use use = {.before = &b->known};
+    (void)proctree_each(add_status, &use);
+    b->known = use.known;
+    if (whole)
+        look_at_ends(b);
+    divide(b, ran);
+    const uint64_t seen = use.shared + b->held, beside = use.kernel + b->ends;
+    b->took_ms = (clock_of_thread_ns() - from) / 1000000;
+    b->total = use.own + beside + (seen > b->charge ? seen : b->charge);
+    if (use.grown + b->charge + beside > b->most) /* whatever is shared */
+        return true;
+    return b->total > b->most && look_exactly(b, beside);
+}
+
+int64_t budget_pause_ms(const struct budget *b)
+{
+    const int64_t safe = safe_ms(b, b->total);
+    const int64_t least = b->took_ms > BUDGET_PAUSE_LEAST_MS ? b->took_ms : BUDGET_PAUSE_LEAST_MS;
+    if (safe < least)
+        return least;
+    return safe < BUDGET_WHOLE_MS ? safe : BUDGET_WHOLE_MS;
 }
 
 bool budget_exceeds(uint64_t bytes)
 {
-    const struct sum resident = {
-        .file = "statm", .label = " ", .unit = (uint64_t)sysconf(_SC_PAGESIZE)};
-    struct sum cheap = resident;
+    const struct known none = {0};
+    struct use use = {.before = &none};
     drop_holdings struct holdings holdings = HOLDINGS_NONE;
-    (void)proctree_each(add, &cheap);
+    (void)proctree_each(add_status, &use);
     holdings_take(&holdings);
-    if (cheap.bytes + holdings.memory <= bytes)
-        return false;
-    if (holdings.memory > 0) {
-        struct mappings all = {.holdings = &holdings, .fallback = &resident};
-        (void)proctree_each(add_mappings, &all);
-        return all.bytes + holdings.memory > bytes;
-    }
-    struct sum exact = {
-        .fallback = &resident, .file = "smaps_rollup", .label = "\nPss:", .unit = KIB};
-    (void)proctree_each(add, &exact);
-    return exact.bytes > bytes;
+    const uint64_t beside = use.kernel + in_ends(&holdings);
+    return use.own + use.shared + holdings.memory + beside > bytes &&
+           exceeds_exactly(NULL, bytes, beside);
 }

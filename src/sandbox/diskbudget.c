@@ -17,7 +17,9 @@ enum {
     SOON = 10,   /* walks take at most a tenth of the time where the disks fill, */
     SELDOM = 50, /* else a fiftieth */
     LINE_MAX_LEN = 4096,
-    CHATTER = 256 << 10, /* bytes that a kernel writes to pipes and the like when it starts */
+    CHATTER = 256 << 10,    /* bytes that a kernel writes to pipes and the like when it starts */
+    NOISE_SHARE = 8,        /* this part of the limit is, when counts of the disk differ, */
+    NOISE_LEAST = 16 << 20, /* and so many bytes */
 };
 
 enum state { RESTS, WALKS, HAS_WALKED };
@@ -27,6 +29,9 @@ struct diskbudget {
     uint64_t reaped;
     const char **places;
     size_t unseen; /* at the beginning */
+    struct {       /* when nothing ran during a walk, which then has seen everything */
+        uint64_t filled, charge, written;
+    } quiet;
     /* of the last walk */
     struct diskuse last;
     struct activity before;     /* when it began */
@@ -169,6 +174,27 @@ static void charge(struct diskbudget *b, const struct diskuse *use, const struct
     b->charge = above(b->charge + more, less);
 }
 
+/* Files that are moved while the directories are walked may be missed. The disks have filled by
+ * them all the same: since the last walk that has missed nothing, by more than what was charged,
+ * and ours have written it. */
+static uint64_t missed(struct diskbudget *b, const struct activity *now, uint64_t unnamed)
+{
+    const uint64_t filled = diskuse_filled(b->places), charge = b->charge + unnamed;
+    if (!activity_has_run(&b->begun.own, &now->own)) {
+        b->quiet.filled = filled;
+        b->quiet.charge = charge;
+        b->quiet.written = now->written;
+        return 0;
+    }
+    const uint64_t share = b->most / NOISE_SHARE, noise = share > NOISE_LEAST ? share : NOISE_LEAST;
+    const uint64_t charged = above(charge, b->quiet.charge);
+    const uint64_t more = above(above(filled, b->quiet.filled), charged);
+    const uint64_t told = above(above(now->written, b->quiet.written), charged);
+    if (more <= noise)
+        return 0;
+    return now->untold || more < told ? more : told;
+}
+
 static bool judge(struct diskbudget *b)
 {
     struct activity now;
@@ -180,11 +206,12 @@ static bool judge(struct diskbudget *b)
     charge(b, &b->use, &now, b->use.unseen > b->unseen || holdings.unseen || search.found);
     const int64_t end = clock_ms(), took = b->took_ms;
     b->last = b->use;
+    const uint64_t taken = b->charge + holdings.unnamed + missed(b, &now, holdings.unnamed);
     b->before = b->begun;
     b->filled = b->begun_filled;
     b->soon_ms = end + took * SOON;
     b->next_ms = end + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
-    return b->charge + holdings.unnamed > b->most;
+    return taken > b->most;
 }
 
 /* Also when the tree has just fallen asleep: what comes after that is not its doing. */
@@ -239,5 +266,7 @@ struct diskbudget *diskbudget_open(uint64_t most, const char *const *places)
     b->unseen = b->last.unseen;
     b->filled = diskuse_filled(b->places);
     look(b, &b->before);
+    b->quiet.filled = b->filled;
+    b->quiet.written = b->before.written;
     return b;
 }

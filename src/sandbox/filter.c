@@ -126,10 +126,13 @@ static void find_out(const struct filter_wants *w, bool holds[static WHEN__COUNT
     holds[WHEN_BROKER] = w->listener;
     holds[WHEN_READ] = w->listener || w->counted;
     holds[WHEN_DISK] = w->disk;
+    holds[WHEN_MEMORY] = w->memory;
     holds[WHEN_TERMINALS] = w->listener && w->terminals;
     holds[WHEN_READS] = w->listener && w->reads;
     holds[WHEN_MARKS] = holds[WHEN_READS] && w->marks;
     holds[WHEN_WRITES] = w->listener && w->writes;
+    holds[WHEN_ATTRIBUTES] = w->listener && (w->writes || w->attributes);
+    holds[WHEN_LISTS] = w->listener && w->lists && !w->reads;
     holds[WHEN_WRITES_ONLY] = w->listener && w->writes && !w->reads;
     holds[WHEN_MOVES] = w->listener && (w->reads || w->writes);
     holds[WHEN_OLD_FLOOR] = !w->listener && w->writes && landlock_abi() < TRUNCATION_ABI;

@@ -22,6 +22,9 @@ struct filter_wants {
     bool signals;      /* kill and its kind are notified: Landlock has no scope for them */
     bool counted;      /* somebody adds up what its processes have, as far as they can be read */
     bool disk;         /* and what they write */
+    bool memory;       /* or what they have in memory */
+    bool attributes;   /* modes, owners, times and their kind are notified, even if not `writes` */
+    bool lists;        /* opens that say DIRECTORY are notified, even if not `reads` */
     bool terminals;    /* what opens one is notified: TIOCGPTPEER, opens that write or say NOCTTY */
 };
 

@@ -16,12 +16,15 @@ enum filter_when {
     WHEN_READS,       /* every open is notified */
     WHEN_MARKS,       /* but for marked ones */
     WHEN_WRITES,      /* what changes files is notified */
+    WHEN_ATTRIBUTES,  /* what changes modes, owners and their kind is notified */
+    WHEN_LISTS,       /* opens of directories are notified, but not every open */
     WHEN_WRITES_ONLY, /* so, but reads are not */
     WHEN_MOVES,       /* reads or writes are notified */
     WHEN_OLD_FLOOR,   /* writes are for a floor alone, which does not know of truncation */
     WHEN_BROKER,      /* there is a broker */
     WHEN_READ,        /* there is a broker or a budget, which reads its processes */
     WHEN_DISK,        /* there is a budget of disk space */
+    WHEN_MEMORY,      /* there is one of memory */
     WHEN_TERMINALS,   /* it judges who opens terminals */
     WHEN_TASKS,       /* it counts tasks */
     WHEN_SIGNALS,     /* it judges signals */

@@ -38,6 +38,7 @@ struct floor {
     int ruleset;
     bool all_reads, all_writes; /* the policy restricts none */
     bool brokered;
+    uint64_t left;                     /* rights that are left alone */
     const struct terminals *terminals; /* while it is built; NULL: they are files like others */
     bool walked;                       /* reads and writes are what is granted, whatever they are */
     struct floor_paths reads, writes;
@@ -302,6 +303,7 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     const bool some = floor->terminals && (policy || rights.fs & LANDLOCK_REFER);
     uint64_t handled = (floor->all_reads ? LANDLOCK_READ_FILE * some : READS) |
                        (floor->all_writes ? LANDLOCK_WRITE_FILE * some : WRITES);
+    handled &= ~floor->left;
     if (!handled)
         return create_walls(floor, &rights, e);
     handled = (handled | LANDLOCK_REFER) & rights.fs; /* it is refused when it is not asked for */
@@ -349,6 +351,19 @@ int floor_build(const struct policy *policy, bool brokered, struct floor **ret, 
     floor->all_reads = !policy_denies_reads(policy);
     floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
     return finish(floor, policy, brokered, ret, e);
+}
+
+/* Behind the walls, nobody is asked about sockets; so what takes a broker to make a name, a socket
+ * is bound without one. */
+int floor_build_places(const struct policy *policy, const struct floor_walls *how,
+                       struct floor **ret, struct err *e)
+{
+    struct floor *floor = new_floor();
+    floor->brokered = how->brokered;
+    floor->left = (how->lists ? 0 : LANDLOCK_READ_DIR) | (how->brokered ? LANDLOCK_MAKE_SOCK : 0);
+    floor->all_reads = !policy_denies_reads(policy);
+    floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
+    return finish(floor, policy, how->terminals, ret, e);
 }
 
 struct floor *floor_free(struct floor *floor)

@@ -25,6 +25,13 @@ MUST_CHECK int floor_build(const struct policy *policy, bool brokered, struct fl
 /* The walls without a policy: no tracing, signals or abstract sockets across the edge. terminals:
  * they are not opened either, but by a broker. Not before ABI 2. */
 MUST_CHECK int floor_build_walls(bool terminals, struct floor **ret, struct err *e);
+/* The walls with a policy of their own (policy_new_walls()). Not before ABI 2, but brokered. */
+struct floor_walls {
+    bool brokered, terminals; /* as above */
+    bool lists;               /* also what names are in a hidden directory is refused */
+};
+MUST_CHECK int floor_build_places(const struct policy *policy, const struct floor_walls *how,
+                                  struct floor **ret, struct err *e);
 struct floor *floor_free(struct floor *floor); /* NULL in, NULL out */
 
 int floor_ruleset(const struct floor *floor); /* lent; -1 without Landlock */

@@ -11,9 +11,11 @@
 #include "base/alloc.h"
 #include "sandbox/confine.h"
 #include "sandbox/landlock_abi.h"
+#include "sandbox/places.h"
 
 struct guard {
-    struct policy *policy; /* NULL: the walls alone */
+    struct policy *policy; /* NULL: the walls alone, with nothing hidden or kept */
+    bool asks;             /* of these with places: the broker holds them, too */
     struct floor *floor;
     struct sock_filter *filter;
     unsigned short filter_count;
@@ -34,7 +36,9 @@ int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct
                                        .home = spec->home,
                                        .private_dirs = spec->private_dirs,
                                        .unix_sockets = spec->unix_sockets,
-                                       .loopback_ports = spec->ports};
+                                       .loopback_ports = spec->ports,
+                                       .hidden = spec->hidden,
+                                       .kept = spec->kept};
     int r = sandbox_settings_parse(spec->settings, strlen(spec->settings), &settings, e);
     if (r == 0)
         r = policy_new(settings, &place, ret, e);
@@ -48,6 +52,38 @@ static bool walls_have_terminals(const struct sandbox_spec *spec)
     return spec->terminals && spec->level == SANDBOX_FULL;
 }
 
+/* Who may not list one directory asks about all. */
+static bool lists(const struct sandbox_spec *spec, const struct guard *guard)
+{
+    return spec->level == SANDBOX_FULL && policy_hides_dirs(guard->policy);
+}
+
+static bool has_places(const struct sandbox_spec *spec)
+{
+    return (spec->hidden && *spec->hidden) || (spec->kept && *spec->kept);
+}
+
+static int open_walls(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
+{
+    if (!has_places(spec) || spec->level == SANDBOX_NONE)
+        return floor_build_walls(walls_have_terminals(spec), &guard->floor, e);
+    const char **hidden, **kept;
+    places_held(spec, &hidden, &kept);
+    const struct policy_place place = {
+        .private_dirs = spec->private_dirs, .hidden = hidden, .kept = kept};
+    guard->asks = places_ask(spec);
+    int r = policy_new_walls(&place, &guard->policy, e);
+    if (r == 0) {
+        const struct floor_walls how = {.brokered = guard->asks,
+                                        .terminals = walls_have_terminals(spec),
+                                        .lists = lists(spec, guard)};
+        r = floor_build_places(guard->policy, &how, &guard->floor, e);
+    }
+    xfree(hidden);
+    xfree(kept);
+    return r;
+}
+
 static int make_filter(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
 {
     const struct policy *policy = guard->policy;
@@ -56,9 +92,17 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
                                  .tasks = spec->limits.tasks > 0,
                                  .terminals = walls_have_terminals(spec),
                                  .counted = counted,
-                                 .disk = disk};
-    wants.listener = wants.tasks || wants.terminals;
-    if (policy) {
+                                 .disk = disk,
+                                 .memory = spec->limits.memory > 0};
+    if (policy && policy_is_walls(policy)) {
+        wants.lists = lists(spec, guard);
+        wants.reads = guard->asks && policy_denies_reads(policy);
+        wants.writes = guard->asks;
+        wants.marks = guard->floor && floor_holds_reads(guard->floor);
+        wants.attributes = true;
+    }
+    wants.listener = wants.tasks || wants.terminals || wants.lists || guard->asks;
+    if (policy && !policy_is_walls(policy)) {
         bool full = spec->level == SANDBOX_FULL;
         wants = (struct filter_wants){
             .listener = full,
@@ -73,6 +117,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
             .signals = full && landlock_abi() < LANDLOCK_ABI_SCOPES,
             .counted = counted,
             .disk = disk,
+            .memory = spec->limits.memory > 0,
         };
     }
     guard->listener = wants.listener;
@@ -85,8 +130,8 @@ int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *
     struct guard *guard = NEW(struct guard);
     guard->limits = spec->limits;
     int r = spec->settings ? guard_policy_of(spec, &guard->policy, e) : 0;
-    if (r == 0 && !guard->policy)
-        r = floor_build_walls(walls_have_terminals(spec), &guard->floor, e);
+    if (r == 0 && !spec->settings)
+        r = open_walls(spec, guard, e);
     else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
         r = floor_build(guard->policy, spec->level == SANDBOX_FULL, &guard->floor, e);
     if (r == 0)
@@ -209,7 +254,7 @@ const struct policy *guard_policy(const struct guard *guard)
 int guard_change(struct guard *guard, const struct sandbox_spec *spec, struct err *e)
 {
     struct policy *next = NULL;
-    if (!guard->broker || !guard->policy)
+    if (!guard->broker || !guard->policy || policy_is_walls(guard->policy))
         return err_set(
             e, -EBUSY,
             "without a broker (the level full) it takes a new kernel: reset the session");

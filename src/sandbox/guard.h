@@ -39,7 +39,7 @@ bool guard_takes_marks(const struct guard *guard);
 /* How often the limit of tasks was met. */
 long guard_task_refusals(const struct guard *guard);
 
-/* NULL: the walls alone. The one that it was opened with. */
+/* NULL: walls that hide and keep nothing. The one that it was opened with. */
 const struct policy *guard_policy(const struct guard *guard);
 
 /* Other settings for the running child: those of `spec`, which is the first one but for them.

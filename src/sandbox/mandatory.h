@@ -28,6 +28,14 @@ struct mandatory {
     void *ctx;
 };
 
+/* In steps of n names: 1: that was all; 0: there are more. `what` is copied. */
+struct mandatory_walk;
+MUST_CHECK int mandatory_open(const struct mandatory *what, struct mandatory_walk **ret,
+                              struct err *e);
+MUST_CHECK int mandatory_step(struct mandatory_walk *walk, long n, struct err *e);
+struct mandatory_walk *mandatory_close(struct mandatory_walk *walk); /* NULL in, NULL out */
+
+/* At once. */
 MUST_CHECK int mandatory_find(const struct mandatory *what, struct err *e);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sandbox/policy.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "sandbox/glob.h"
 #include "sandbox/mandatory.h"
 #include "sandbox/pathname.h"
+#include "sandbox/places.h"
 #include "sandbox/policy_parts.h"
 
 /* What every program may write: devices without a memory of their own, and srt's directories. */
@@ -28,8 +30,9 @@ static const char *const list_names[LIST__COUNT] = {
 
 /* --- making one ------------------------------------------------------------------------------- */
 
-struct making {
+struct policy_making {
     struct policy *policy;
+    struct mandatory_walk *walk;
     struct err *e;
     int failed; /* of a callback */
 };
@@ -231,10 +234,58 @@ static int add_own(struct policy *policy, const char *const *dirs, struct err *e
     return 0;
 }
 
+static void note_object(struct policy *policy, const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return;
+    if (S_ISDIR(st.st_mode)) {
+        policy->hides_dirs = true;
+        return;
+    }
+    const size_t n = ++policy->hidden_file_count;
+    policy->hidden_files = xrealloc(policy->hidden_files, n * sizeof *policy->hidden_files);
+    policy->hidden_files[n - 1] = (struct policy_object){st.st_dev, st.st_ino};
+}
+
+/* A link that leads there must go on leading there. */
+static void keep_links(struct policy *policy, const struct words *links)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        rules_add(&policy->kept, links->items[i]);
+        pin(policy, links->items[i]);
+    }
+}
+
+static int add_closed(struct policy *policy, struct rules *closed, const char *const *paths,
+                      struct err *e)
+{
+    for (; paths && *paths; paths++) {
+        char path[PATH_MAX];
+        struct words links = {0}, others = {0};
+        int r = path_clean("/", *paths, path);
+        r = r < 0 ? r : path_resolve(path, path, &links);
+        if (r < 0) {
+            words_done(&links);
+            return err_set(e, r, "%s: %s", *paths, strerror(-r));
+        }
+        rules_add(closed, path);
+        keep_links(policy, &links);
+        places_other_names(path, &others);
+        for (size_t i = 0; i < others.count; i++)
+            rules_add(closed, others.items[i]);
+        if (closed == &policy->hidden)
+            note_object(policy, path);
+        words_done(&others);
+        words_done(&links);
+    }
+    return 0;
+}
+
 /* The path that was found, and what it leads to. */
 static void on_mandatory(void *ctx, const char *path, bool link)
 {
-    struct making *making = ctx;
+    struct policy_making *making = ctx;
     char target[PATH_MAX];
     rules_add(&making->policy->mandatory, path);
     if (!link)
@@ -246,19 +297,20 @@ static void on_mandatory(void *ctx, const char *path, bool link)
         making->failed = err_set(making->e, r, "%s: %s", path, strerror(-r));
 }
 
-static int add_mandatory(struct policy *policy, const struct sandbox_settings *settings,
-                         struct err *e)
+static int begin_mandatory(struct policy_making *making, const struct sandbox_settings *settings,
+                           struct err *e)
 {
-    struct making making = {.policy = policy, .e = e};
+    struct policy *policy = making->policy;
     struct mandatory what = {.cwd = policy->cwd,
                              .depth = settings->mandatory_deny_search_depth,
                              .allow_git_config = settings->allow_git_config,
                              .names_max = MANDATORY_NAMES_MAX,
                              .found = on_mandatory,
-                             .ctx = &making};
+                             .ctx = making};
     policy->mandatory.at.fold = policy->mandatory.above.fold = true;
-    int r = mandatory_find(&what, e);
-    return r < 0 ? r : making.failed;
+    making->e = e;
+    int r = mandatory_open(&what, &making->walk, e);
+    return r < 0 ? r : making->failed;
 }
 
 static void copy_words(struct words *to, const struct words *from)
@@ -300,6 +352,10 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
     if (r == 0)
         r = add_own(policy, place->private_dirs, e);
     if (r == 0)
+        r = add_closed(policy, &policy->hidden, place->hidden, e);
+    if (r == 0)
+        r = add_closed(policy, &policy->kept, place->kept, e);
+    if (r == 0)
         r = name_written(policy, &settings->allow_write, e);
     for (int i = 0; i < LIST__COUNT && r == 0; i++)
         r = add_list(policy, (enum policy_list)i, lists[i], e);
@@ -311,20 +367,84 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
         r = add_always_written(policy, e);
     if (r == 0)
         r = policy_add_network(policy, settings, place, e);
-    return r < 0 ? r : add_mandatory(policy, settings, e);
+    return r;
+}
+
+int policy_begin(const struct sandbox_settings *settings, const struct policy_place *place,
+                 struct policy_making **ret, struct err *e)
+{
+    struct policy_making *making = NEW(struct policy_making);
+    making->policy = NEW(struct policy);
+    int r = fill(making->policy, settings, place, e);
+    if (r == 0)
+        r = begin_mandatory(making, settings, e);
+    if (r < 0)
+        (void)policy_give_up(making);
+    else
+        *ret = making;
+    return r;
+}
+
+int policy_step(struct policy_making *making, long names, struct policy **ret, struct err *e)
+{
+    making->e = e;
+    int r = mandatory_step(making->walk, names, e);
+    r = r < 0 ? r : making->failed < 0 ? making->failed : r;
+    if (r > 0) {
+        *ret = making->policy;
+        making->policy = NULL;
+    }
+    return r;
+}
+
+struct policy_making *policy_give_up(struct policy_making *making)
+{
+    if (!making)
+        return NULL;
+    (void)mandatory_close(making->walk);
+    (void)policy_free(making->policy);
+    xfree(making);
+    return NULL;
 }
 
 int policy_new(const struct sandbox_settings *settings, const struct policy_place *place,
                struct policy **ret, struct err *e)
 {
+    struct policy_making *making = NULL;
+    int r = policy_begin(settings, place, &making, e);
+    while (r == 0)
+        r = policy_step(making, LONG_MAX, ret, e);
+    (void)policy_give_up(making);
+    return r < 0 ? r : 0;
+}
+
+static int fill_walls(struct policy *policy, const struct policy_place *place, struct err *e)
+{
+    policy->walls = policy->all_unix = policy->may_bind = true;
+    policy->loopback_ports = xcalloc(1, sizeof *policy->loopback_ports);
+    policy->cwd = xstrdup("/");
+    rules_add(&policy->lists[LIST_ALLOW_WRITE], "/");
+    int r = add_own(policy, place->private_dirs, e);
+    if (r == 0)
+        r = add_closed(policy, &policy->hidden, place->hidden, e);
+    return r < 0 ? r : add_closed(policy, &policy->kept, place->kept, e);
+}
+
+int policy_new_walls(const struct policy_place *place, struct policy **ret, struct err *e)
+{
     struct policy *policy = NEW(struct policy);
-    int r = fill(policy, settings, place, e);
+    int r = fill_walls(policy, place, e);
     if (r < 0) {
         (void)policy_free(policy);
         return r;
     }
     *ret = policy;
     return 0;
+}
+
+bool policy_is_walls(const struct policy *policy)
+{
+    return policy->walls;
 }
 
 static void free_entries(struct policy_entry *entries, size_t n)
@@ -346,6 +466,10 @@ struct policy *policy_free(struct policy *policy)
     }
     rules_done(&policy->mandatory);
     rules_done(&policy->own);
+    rules_done(&policy->own_sockets);
+    rules_done(&policy->hidden);
+    rules_done(&policy->kept);
+    xfree(policy->hidden_files);
     rules_done(&policy->named);
     pathset_done(&policy->pinned);
     pathset_done(&policy->given);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "sandbox/settings.h"
@@ -23,13 +24,30 @@ struct policy_place { /* where the settings apply; borrowed for the call */
     const char *const *private_dirs;
     const char *const *unix_sockets; /* may be connected to */
     const uint16_t *loopback_ports;  /* may be connected to */
+    /* Whatever the settings say: hidden ones are neither read, listed, written, moved nor connected
+     * to, kept ones not changed; nor what is below, nor the links that lead there. Private
+     * directories and sockets of the above inside of them are as they would be elsewhere. */
+    const char *const *hidden, *const *kept;
 };
 
 struct policy;
 /* Walks cwd for the paths that no sandbox may write (srt's mandatory deny paths). */
 MUST_CHECK int policy_new(const struct sandbox_settings *settings, const struct policy_place *place,
                           struct policy **ret, struct err *e);
-struct policy *policy_free(struct policy *policy); /* NULL in, NULL out */
+/* Without settings: files are free but for what the place hides and keeps, the network wholly. */
+MUST_CHECK int policy_new_walls(const struct policy_place *place, struct policy **ret,
+                                struct err *e);
+/* policy_new() in steps of so many names, for who has other things to do in between. 1: *ret is the
+ * policy; 0: there are more. Then policy_give_up(). */
+struct policy_making;
+MUST_CHECK int policy_begin(const struct sandbox_settings *settings,
+                            const struct policy_place *place, struct policy_making **ret,
+                            struct err *e);
+MUST_CHECK int policy_step(struct policy_making *making, long names, struct policy **ret,
+                           struct err *e);
+struct policy_making *policy_give_up(struct policy_making *making); /* NULL in, NULL out */
+bool policy_is_walls(const struct policy *policy);                  /* made by policy_new_walls() */
+struct policy *policy_free(struct policy *policy);                  /* NULL in, NULL out */
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -42,6 +60,9 @@ bool policy_pins(const struct policy *policy, const char *path);
 /* One of the devices and directories that every sandbox may write. They belong to all: their names,
  * modes, owners and attributes stay. */
 bool policy_gives(const struct policy *policy, const char *path);
+bool policy_hides_dirs(const struct policy *policy); /* of those that were there */
+/* A hidden file by another name: by what it was when the policy was made. */
+bool policy_hides_object(const struct policy *policy, const struct stat *st);
 /* Of a directory, besides the above: it would not bring names to where a pattern denies them. */
 bool policy_may_move_dir(const struct policy *policy, const char *from, const char *to);
 

@@ -75,6 +75,12 @@ static void explain_files(const struct policy *policy, struct buf *text)
     if (policy->own.at.count > 0)
         (void)buf_adds(text, "Read and written, whatever the rules say:\n");
     explain_paths(&policy->own.at, text);
+    if (policy->hidden.at.count > 0)
+        (void)buf_adds(text, "Neither read nor written, whatever the rules say:\n");
+    explain_paths(&policy->hidden.at, text);
+    if (policy->kept.at.count > 0)
+        (void)buf_adds(text, "Not written, whatever the rules say:\n");
+    explain_paths(&policy->kept.at, text);
     explain_list(policy, LIST_DENY_WRITE, "Not to be written even there:", text);
     (void)buf_adds(text, "Never written, because programs outside read orders in them:\n");
     explain_paths(&policy->mandatory.at, text);

@@ -23,8 +23,42 @@ static bool reads(const struct policy *policy, const char *path)
     return allowed >= 0 && allowed >= rules_deepest(list(policy, LIST_DENY_READ), path);
 }
 
+/* What the server keeps apart, whatever the settings say. What it gave the child inside of that
+ * lies deeper. */
+static bool is_closed(const struct policy *policy, const struct rules *closed, const char *path)
+{
+    const ssize_t at = rules_deepest(closed, path);
+    return at >= 0 && rules_deepest(&policy->own, path) <= at;
+}
+
+bool policy_is_hidden(const struct policy *policy, const char *path)
+{
+    return is_closed(policy, &policy->hidden, path);
+}
+
+static bool is_fixed(const struct policy *policy, const char *path)
+{
+    return policy_is_hidden(policy, path) || is_closed(policy, &policy->kept, path);
+}
+
+bool policy_hides_dirs(const struct policy *policy)
+{
+    return policy->hides_dirs;
+}
+
+bool policy_hides_object(const struct policy *policy, const struct stat *st)
+{
+    for (size_t i = 0; i < policy->hidden_file_count; i++)
+        if (policy->hidden_files[i].device == st->st_dev &&
+            policy->hidden_files[i].inode == st->st_ino)
+            return true;
+    return false;
+}
+
 bool policy_may_read(const struct policy *policy, const char *path)
 {
+    if (policy_is_hidden(policy, path))
+        return false;
     return reads(policy, path) || rules_match(&policy->own, path);
 }
 
@@ -36,6 +70,8 @@ static bool is_write_denied(const struct policy *policy, const char *path)
 
 bool policy_may_write(const struct policy *policy, const char *path)
 {
+    if (is_fixed(policy, path))
+        return false;
     if (rules_match(&policy->own, path))
         return true;
     return rules_match(list(policy, LIST_ALLOW_WRITE), path) && !is_write_denied(policy, path) &&
@@ -49,7 +85,7 @@ static bool is_own_below(const struct policy *policy, const char *dir)
     return rules_below(&policy->own, dir);
 }
 
-enum policy_cover policy_readable(const struct policy *policy, const char *dir)
+static enum policy_cover settings_readable(const struct policy *policy, const char *dir)
 {
     if (rules_match(&policy->own, dir))
         return COVER_ALL;
@@ -59,12 +95,20 @@ enum policy_cover policy_readable(const struct policy *policy, const char *dir)
     return some ? COVER_SOME : COVER_NONE;
 }
 
+enum policy_cover policy_readable(const struct policy *policy, const char *dir)
+{
+    if (policy_is_hidden(policy, dir))
+        return is_own_below(policy, dir) ? COVER_SOME : COVER_NONE;
+    enum policy_cover cover = settings_readable(policy, dir);
+    return cover == COVER_ALL && rules_below(&policy->hidden, dir) ? COVER_SOME : cover;
+}
+
 static bool is_write_denied_below(const struct policy *policy, const char *dir)
 {
     return rules_below(list(policy, LIST_DENY_WRITE), dir) || rules_below(&policy->mandatory, dir);
 }
 
-enum policy_cover policy_writable(const struct policy *policy, const char *dir)
+static enum policy_cover settings_writable(const struct policy *policy, const char *dir)
 {
     if (rules_match(&policy->own, dir))
         return COVER_ALL;
@@ -80,9 +124,18 @@ enum policy_cover policy_writable(const struct policy *policy, const char *dir)
     return readable == COVER_ALL && !is_write_denied_below(policy, dir) ? COVER_ALL : COVER_SOME;
 }
 
+enum policy_cover policy_writable(const struct policy *policy, const char *dir)
+{
+    if (is_fixed(policy, dir))
+        return is_own_below(policy, dir) ? COVER_SOME : COVER_NONE;
+    enum policy_cover cover = settings_writable(policy, dir);
+    bool below = rules_below(&policy->hidden, dir) || rules_below(&policy->kept, dir);
+    return cover == COVER_ALL && below ? COVER_SOME : cover;
+}
+
 bool policy_denies_reads(const struct policy *policy)
 {
-    return !rules_empty(list(policy, LIST_DENY_READ));
+    return !rules_empty(list(policy, LIST_DENY_READ)) || !rules_empty(&policy->hidden);
 }
 
 const struct words *policy_write_roots(const struct policy *policy)
@@ -119,8 +172,9 @@ bool policy_pins(const struct policy *policy, const char *path)
     const struct rules *writes_not = list(policy, LIST_DENY_WRITE);
     return pathset_has(&policy->pinned, path) || policy_gives(policy, path) ||
            pathset_has(&reads_not->above, path) || pathset_has(&writes_not->above, path) ||
-           pathset_has(&policy->mandatory.above, path) || glob_pins(reads_not, path) ||
-           glob_pins(writes_not, path);
+           pathset_has(&policy->mandatory.above, path) ||
+           pathset_has(&policy->hidden.above, path) || pathset_has(&policy->kept.above, path) ||
+           glob_pins(reads_not, path) || glob_pins(writes_not, path);
 }
 
 /* A name that the pattern denies at the new place may be made at the old one, also while we look.

@@ -16,6 +16,7 @@ static int add_unix(struct policy *policy, const char *const *sockets, struct er
         if (r < 0)
             return err_set(e, r, "%s: %s", *sockets, strerror(-r));
         rules_add(&policy->lists[LIST_UNIX], path);
+        rules_add(&policy->own_sockets, path);
     }
     return 0;
 }
@@ -92,6 +93,10 @@ const struct words *policy_domains(const struct policy *policy)
 
 bool policy_may_connect_unix(const struct policy *policy, const char *path)
 {
+    if (rules_match(&policy->own_sockets, path))
+        return true;
+    if (policy_is_hidden(policy, path))
+        return false;
     return rules_match(&policy->own, path) || rules_match(&policy->lists[LIST_UNIX], path) ||
            (policy->all_unix && policy_may_read(policy, path));
 }

@@ -24,13 +24,24 @@ struct policy_entry { /* of a list, for people */
     bool doubtful; /* a link that sandboxed code may have made: it is not followed */
 };
 
+struct policy_object {
+    dev_t device;
+    ino_t inode;
+};
+
 struct policy {
+    bool walls; /* there are no settings */
     struct rules lists[LIST__COUNT];
     struct rules mandatory; /* no setting allows it to be written; in any case */
     struct rules own;       /* private directories */
-    struct rules named;     /* what entries allow to be written, also as they were written */
-    struct pathset pinned;  /* the working directory, links that entries go through, and above */
-    struct pathset given;   /* what every sandbox may write: into it, and no more */
+    struct rules hidden, kept;
+    struct rules own_sockets; /* may be connected to, also where they are hidden */
+    struct policy_object *hidden_files;
+    size_t hidden_file_count;
+    bool hides_dirs;       /* one of the hidden is a directory */
+    struct rules named;    /* what entries allow to be written, also as they were written */
+    struct pathset pinned; /* the working directory, links that entries go through, and above */
+    struct pathset given;  /* what every sandbox may write: into it, and no more */
 
     struct policy_entry *entries[LIST__COUNT];
     size_t entry_counts[LIST__COUNT];
@@ -44,6 +55,9 @@ struct policy {
     int search_depth; /* for the mandatory ones */
     char *cwd, *home;
 };
+
+/* policy_files.c */
+bool policy_is_hidden(const struct policy *policy, const char *path);
 
 /* policy_net.c: everything of `network` but the sockets that the settings list. */
 MUST_CHECK int policy_add_network(struct policy *policy, const struct sandbox_settings *settings,

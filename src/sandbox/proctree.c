@@ -26,10 +26,11 @@
 #include "base/clock.h"
 
 enum {
-    PAUSE_MS = 5,      /* longest wait between two looks */
-    FREEZE_ROUNDS = 8, /* then KILL anyway: frozen or not, the next round goes on */
-    WALK_MAX = 1024,   /* parent links followed for one process */
-    VERDICTS = 4096,   /* remembered per scan; a power of two */
+    PAUSE_MS = 5,       /* longest wait between two looks */
+    FREEZE_ROUNDS = 8,  /* then KILL anyway: frozen or not, the next round goes on */
+    WALK_MAX = 1 << 22, /* parent links followed for one process: as many as the kernel has PIDs */
+    PATH_KEPT = 1024,   /* of these, the last ones get a verdict */
+    VERDICTS = 4096,    /* remembered per scan; a power of two */
 };
 
 struct verdict {
@@ -133,19 +134,20 @@ static struct verdict *verdict_of(struct scan *s, pid_t pid)
     return &s->verdicts[(unsigned)pid & (VERDICTS - 1)];
 }
 
+/* `path` is a ring: of a longer one the beginning is overwritten. */
 static bool remember(struct scan *s, const pid_t *path, int n, bool ours)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && i < PATH_KEPT; i++)
         *verdict_of(s, path[i]) = (struct verdict){path[i], ours};
     return ours;
 }
 
-/* Does the chain of parents from `pid` lead to us? Unknown (a link just vanished) is "no": an
- * orphan has come to us by the next round. */
+/* Does the chain of parents from `pid` lead to us, however long it is? Unknown (a link just
+ * vanished) is "no": an orphan has come to us by the next round. */
 static bool leads_to_us(struct scan *s, pid_t pid)
 {
     struct proctree_stat st;
-    pid_t path[WALK_MAX];
+    pid_t path[PATH_KEPT];
     for (int n = 0; n < WALK_MAX; n++) {
         if (pid == s->self)
             return remember(s, path, n, true);
@@ -156,7 +158,7 @@ static bool leads_to_us(struct scan *s, pid_t pid)
             return remember(s, path, n, known->ours);
         if (read_stat(s->fd, pid, &st) < 0)
             return false;
-        path[n] = pid;
+        path[n % PATH_KEPT] = pid;
         pid = st.ppid;
     }
     return false;

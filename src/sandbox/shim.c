@@ -39,7 +39,8 @@ enum {
     SECOND_US = 1000000,
     ROUNDED = 10,
     TICKS_US = 300000,
-    BLOCK = 512
+    BLOCK = 512,
+    SHORT_TURN_NS = 100000,
 };
 
 struct failure { /* what goes through the start pipe */
@@ -57,8 +58,10 @@ struct shim {
     struct guard *guard;
     struct sandbox_limits limits;
     char options[16];        /* as in the spec: how those of the limits are called */
-    struct diskbudget *disk; /* NULL: there is no limit */
+    struct budget *memory;   /* NULL: there is no limit */
+    struct diskbudget *disk; /* likewise */
     int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
+    int64_t next_memory;     /* likewise */
     long task_refusals;
     int64_t cpu_us;    /* of the child, when it has ended */
     int64_t reaped_us; /* of all that were reaped here, and of their children */
@@ -234,6 +237,23 @@ static void drop_descriptors(const struct shim *s)
 
 /* --- walls ---------------------------------------------------------------------------------- */
 
+struct sched_attr_v0 { /* of sched_setattr(2) */
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice, deadline, period; /* of nanoseconds */
+};
+
+/* Short turns come soon, also where all processors are busy; what is older than Linux 6.12 does not
+ * care. */
+static struct budget *open_memory(uint64_t most)
+{
+    const struct sched_attr_v0 attr = {.size = sizeof attr, .slice = SHORT_TURN_NS};
+    (void)syscall(SYS_sched_setattr, 0, &attr, 0);
+    return budget_open(most);
+}
+
 static int make_walls(struct shim *s, struct err *e)
 {
     struct sandbox_spec *spec = NULL;
@@ -245,6 +265,8 @@ static int make_walls(struct shim *s, struct err *e)
     s->limits = spec->limits;
     (void)snprintf(s->options, sizeof s->options, "%s", spec->options ? spec->options : "kernel");
     r = guard_open(spec, &s->guard, e);
+    if (r == 0 && s->limits.memory > 0)
+        s->memory = open_memory(s->limits.memory);
     if (r == 0 && s->limits.disk > 0)
         s->disk = diskbudget_open(s->limits.disk, spec->disk_places);
     (void)sandbox_spec_free(spec);
@@ -270,8 +292,10 @@ static int on_confined(struct shim *s)
     s->confine = fd_close(s->confine);
     if (!guard_has_broker(s->guard))
         s->guard = guard_free(s->guard);
-    if (s->limits.memory > 0 || s->limits.tasks > 0 || s->limits.cpu > 0 || s->disk)
+    if (s->limits.tasks > 0 || s->limits.cpu > 0 || s->disk)
         s->next_look = clock_ms() + SHIM_LOOK_MS;
+    if (s->memory)
+        s->next_memory = clock_ms();
     if (s->start < 0)
         report(s, SHIM_STARTED, s->child, 0);
     return 0;
@@ -329,15 +353,23 @@ static bool cpu_exceeded(const struct shim *s)
            s->reaped_us + budget_cpu_us() >= s->limits.cpu * (int64_t)SECOND_US;
 }
 
+/* The first KILL comes before all order: what goes on growing is stopped by nothing else. */
+static void look_at_memory(struct shim *s)
+{
+    if (budget_exceeded(s->memory)) {
+        kill_for(s, SHIM_LIMIT_MEMORY, s->limits.memory, "memory", "memory");
+        (void)proctree_signal(SIGKILL);
+    }
+    s->next_memory = clock_ms() + budget_pause_ms(s->memory);
+}
+
 /* A tree that uses too much is ended. */
 static void look_at_budgets(struct shim *s)
 {
     const struct sandbox_limits *most = &s->limits;
     const int64_t from = clock_of_thread_ns(); /* a look that had to wait costs no more for it */
     tell_tasks(s);
-    if (most->memory > 0 && budget_exceeds(most->memory))
-        kill_for(s, SHIM_LIMIT_MEMORY, most->memory, "memory", "memory");
-    else if (s->disk && diskbudget_exceeded(s->disk))
+    if (s->disk && diskbudget_exceeded(s->disk))
         kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
     if (!s->kill && cpu_exceeded(s) && cpu_exceeded(s)) { /* no end of a process in between */
         tell_cpu(s);
@@ -441,6 +473,8 @@ static int time_left(const struct shim *s)
     int64_t next = s->deadline;
     if (s->next_look != NO_DEADLINE && (next == NO_DEADLINE || s->next_look < next))
         next = s->next_look;
+    if (s->next_memory != NO_DEADLINE && (next == NO_DEADLINE || s->next_memory < next))
+        next = s->next_memory;
     if (next == NO_DEADLINE)
         return -1;
     int64_t left = next - clock_ms();
@@ -461,7 +495,9 @@ static int act(struct shim *s, const struct pollfd *fds)
         on_control(s);
     if (fds[1].revents)
         on_signals(s);
-    if (is_due(s->next_look))
+    if (is_due(s->next_memory))
+        look_at_memory(s);
+    if (!s->kill && is_due(s->next_look))
         look_at_budgets(s);
     if (is_due(s->deadline))
         s->kill = true;
@@ -575,7 +611,8 @@ int shim_main(int argc, char **argv)
                       .deadline = NO_DEADLINE,
                       .spec = -1,
                       .confine = -1,
-                      .next_look = NO_DEADLINE};
+                      .next_look = NO_DEADLINE,
+                      .next_memory = NO_DEADLINE};
     char **words = NULL;
     pid_t adopt = 0;
     s.control = argc >= 2 ? parse_number(argv[1]) : -1;

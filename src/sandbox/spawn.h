@@ -32,7 +32,7 @@ void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, cons
                         void *ctx);
 
 #define CHILD_FIRST_FD 5 /* the number of the first given descriptor in the child */
-#define CHILD_FDS_MAX 5
+#define CHILD_FDS_MAX 6
 
 struct child_spec {
     const char *const *argv; /* argv[0] is looked up in the environment's PATH */

@@ -17,15 +17,10 @@
 
 const struct sandbox_spec sandbox_walls = {.level = SANDBOX_NONE};
 
-bool sandbox_makes_no_sockets(const struct sandbox_spec *spec)
-{
-    return spec->settings && spec->level != SANDBOX_FULL;
-}
-
 struct read_spec {
     struct sandbox_spec spec; /* the first member */
     struct json *json;        /* its texts are the spec's */
-    const char **dirs, **sockets, **places;
+    const char **dirs, **sockets, **places, **hidden, **kept;
     uint16_t *ports;
 };
 
@@ -44,7 +39,6 @@ static void put_place(struct jsonw *w, const struct sandbox_spec *spec)
     jsonw_set_text(w, "settings", spec->settings);
     jsonw_set_text(w, "cwd", spec->cwd);
     jsonw_set_text(w, "home", spec->home);
-    put_texts(w, "private", spec->private_dirs);
     put_texts(w, "sockets", spec->unix_sockets);
     jsonw_set_array(w, "ports");
     for (const uint16_t *port = spec->ports; port && *port; port++)
@@ -61,7 +55,10 @@ static int print_spec(const struct sandbox_spec *spec, struct buf *out)
         put_place(&w, spec);
     else
         jsonw_set_bool(&w, "walls", true);
+    put_texts(&w, "private", spec->private_dirs);
     put_texts(&w, "places", spec->disk_places);
+    put_texts(&w, "hidden", spec->hidden);
+    put_texts(&w, "kept", spec->kept);
     jsonw_set_text(&w, "level", sandbox_level_name(spec->level));
     jsonw_set_bool(&w, "terminals", spec->terminals);
     jsonw_set_text(&w, "options", spec->options ? spec->options : "kernel");
@@ -85,14 +82,26 @@ static bool all_text(const char *const *items)
     return true;
 }
 
+/* The reader would refuse it, long after. */
+static bool too_many(const char *const *items)
+{
+    size_t n = 0;
+    while (items && items[n])
+        n++;
+    return n > SANDBOX_SPEC_LIST_MAX;
+}
+
 int sandbox_spec_write(const struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(SANDBOX_SPEC_MAX);
     const char *const own[] = {spec->settings, spec->cwd, spec->home, NULL};
     /* JSON would carry another name, and the rules would be those of another place. */
     if (!all_text(own) || !all_text(spec->private_dirs) || !all_text(spec->unix_sockets) ||
-        !all_text(spec->disk_places))
+        !all_text(spec->disk_places) || !all_text(spec->hidden) || !all_text(spec->kept))
         return err_set(e, -EILSEQ, "a sandbox needs paths that are UTF-8");
+    if (too_many(spec->hidden) || too_many(spec->kept) || too_many(spec->private_dirs))
+        return err_set(e, -E2BIG, "a sandbox takes at most %d places of a kind",
+                       SANDBOX_SPEC_LIST_MAX);
     int r = print_spec(spec, &text);
     if (r < 0)
         return err_set(e, r, "the sandbox's settings are too large");
@@ -194,8 +203,27 @@ static int take_level(struct read_spec *s, struct err *e)
         .disk = (uint64_t)limit(limits, "disk"),
         .cpu = (int)limit(limits, "cpu"),
     };
-    int r = take_texts(s->json, "places", &s->places, e);
-    s->spec.disk_places = s->places;
+    return 0;
+}
+
+static const char *const *some(const char **list)
+{
+    return list && *list ? list : NULL;
+}
+
+static int take_lists(struct read_spec *s, struct err *e)
+{
+    int r = take_texts(s->json, "private", &s->dirs, e);
+    if (r == 0)
+        r = take_texts(s->json, "places", &s->places, e);
+    if (r == 0)
+        r = take_texts(s->json, "hidden", &s->hidden, e);
+    if (r == 0)
+        r = take_texts(s->json, "kept", &s->kept, e);
+    s->spec.private_dirs = some(s->dirs);
+    s->spec.disk_places = some(s->places);
+    s->spec.hidden = some(s->hidden);
+    s->spec.kept = some(s->kept);
     return r;
 }
 
@@ -207,12 +235,9 @@ static int take_place(struct read_spec *s, struct err *e)
     if (r == 0)
         r = json_need_text(s->json, "home", &s->spec.home, e);
     if (r == 0)
-        r = take_texts(s->json, "private", &s->dirs, e);
-    if (r == 0)
         r = take_texts(s->json, "sockets", &s->sockets, e);
     if (r == 0)
         r = take_ports(s, e);
-    s->spec.private_dirs = s->dirs;
     s->spec.unix_sockets = s->sockets;
     return r;
 }
@@ -233,6 +258,8 @@ int sandbox_spec_read(int fd, struct sandbox_spec **ret, struct err *e)
         r = take_place(s, e);
     if (r == 0)
         r = take_level(s, e);
+    if (r == 0)
+        r = take_lists(s, e);
     if (r < 0)
         (void)sandbox_spec_free(&s->spec);
     else
@@ -248,6 +275,8 @@ struct sandbox_spec *sandbox_spec_free(struct sandbox_spec *spec)
     xfree(s->dirs);
     xfree(s->sockets);
     xfree(s->places);
+    xfree(s->hidden);
+    xfree(s->kept);
     xfree(s->ports);
     (void)json_free(s->json);
     xfree(s);

@@ -3,7 +3,7 @@
  * sandbox/spec.h - what one child is to be put behind: said by the server, read by its shim.
  * Form:    one JSON object in a sealed memfd, {"settings": TEXT, "cwd", "home", "private": [...],
  *          "sockets": [...], "ports": [...], "level": "full", "limits": {...}} or {"walls": true,
- *          "level", "limits"}; both with "places": [...].
+ *          "private", "level", "limits"}; both with "places", "hidden" and "kept": [...].
  * Trust:   the shim trusts its server; a document that is not of this form ends the start.
  * Limits:  SANDBOX_SPEC_MAX bytes, SANDBOX_SPEC_LIST_MAX entries of a list. */
 #ifndef SANDBOX_SPEC_H
@@ -33,16 +33,14 @@ struct sandbox_spec {     /* borrowed, but for one that was read */
     /* As in struct policy_place; NULL: nothing. */
     const char *const *private_dirs, *const *unix_sockets;
     const uint16_t *ports;
+    /* Likewise; they hold with settings and without (places.h), as far as the level lets them. */
+    const char *const *hidden, *const *kept;
     const char *const *disk_places; /* of diskuse.h; NULL: none */
     enum sandbox_level level;       /* what must be reached; of the walls, what the machine has */
     struct sandbox_limits limits;
     bool terminals;      /* of the walls: only the child's own are opened; needs SANDBOX_FULL */
     const char *options; /* whose names begin with "--" and this: "kernel", "mcp"; NULL: kernel */
 };
-
-/* Whether a child behind it can make no Unix socket, only use those that it is given: it may make
- * none unasked, and nobody is there to ask. */
-bool sandbox_makes_no_sockets(const struct sandbox_spec *spec);
 
 /* The walls alone. */
 extern const struct sandbox_spec sandbox_walls;

@@ -12,9 +12,17 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/service.h"
+#include "base/visible.h"
 #include "session/audit_chain.h"
+#include "session/audit_flood.h"
+
+enum {
+    OUTSIDE_PIECE = 1800,   /* bytes of a record in a line of the log */
+    AUDIT_SEAL_BYTES = 160, /* what audit_seal() adds */
+};
 
 struct audit {
     struct audit_config config;
@@ -29,6 +37,11 @@ struct audit {
     uint64_t dropped; /* records that there was no room for; the next one says so */
     int failed;       /* errno of the last try, 0: all is written */
     bool damaged;     /* it is not the file that was written here */
+    uint64_t room;    /* the file has blocks up to here; 0: none were given */
+    bool roomless;    /* and that was said */
+    struct audit_flood *flood;
+    struct audit_numbers numbers;
+    struct loop_timer timer; /* of what was left out */
 };
 
 static const char *const kinds[AUDIT__COUNT] = {
@@ -52,7 +65,13 @@ static const char *const kinds[AUDIT__COUNT] = {
     [AUDIT_SESSION_CREATED] = "session_created",
     [AUDIT_SESSION_ENDED] = "session_ended",
     [AUDIT_SANDBOX_CHANGED] = "sandbox_changed",
+    [AUDIT_LEFT_OUT] = "left_out",
 };
+
+const char *const audit_state_names[AUDIT_STATES] = {[AUDIT_OFF] = "off",
+                                                     [AUDIT_WRITTEN] = "written",
+                                                     [AUDIT_OUTSIDE] = "outside",
+                                                     [AUDIT_REFUSES] = "refuses"};
 
 static void say(const struct audit *a, enum log_level level, const char *text)
 {
@@ -69,15 +88,53 @@ static void say_hash(const struct audit *a)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Code in cells can bring that about, so it stops nobody. */
+static bool is_room_missing(const struct audit *a)
+{
+    return a->failed == ENOSPC || a->failed == EDQUOT;
+}
+
 static void note_failure(struct audit *a, int why)
 {
-    if (a->failed != why) {
-        drop_str char *text = xasprintf("it cannot be written: %s. No cell and no tool call is "
-                                        "begun until it can be",
-                                        strerror(why));
+    bool is_new = a->failed != why;
+    a->failed = why;
+    if (!is_new)
+        return;
+    drop_str char *text =
+        xasprintf("it cannot be written: %s. %s", strerror(why),
+                  is_room_missing(a) ? "Its records follow here, until it can be"
+                                     : "No cell and no tool call is begun until it can be");
+    say(a, LOG_ERROR, text);
+}
+
+/* Blocks behind its end, which nobody else gets then. */
+static void keep_room(struct audit *a)
+{
+    if (a->roomless || a->size + AUDIT_ROOM / 2 <= a->room)
+        return;
+    if (fallocate(a->fd, FALLOC_FL_KEEP_SIZE, (off_t)a->size, (off_t)AUDIT_ROOM) == 0) {
+        a->room = a->size + AUDIT_ROOM;
+        return;
+    }
+    bool full = errno == ENOSPC || errno == EDQUOT; /* later there may be room again */
+    a->roomless = !full;
+    if (a->roomless)
+        say(a, LOG_INFO,
+            "its file system keeps no room for it: when that is full, its records "
+            "are in this log");
+}
+
+/* A record in pieces that fit in a line of the log. */
+static void tell_outside(struct audit *a, const struct buf *line)
+{
+    size_t n = line->len > 0 && line->data[line->len - 1] == '\n' ? line->len - 1 : line->len;
+    for (size_t at = 0; at < n; at += OUTSIDE_PIECE) {
+        size_t piece = n - at < OUTSIDE_PIECE ? n - at : OUTSIDE_PIECE;
+        drop_str char *text =
+            xasprintf("record%s: %.*s", at > 0 ? ", continued" : "", (int)piece, line->data + at);
         say(a, LOG_ERROR, text);
     }
-    a->failed = why;
+    a->numbers.outside++;
 }
 
 static void flush(struct audit *a)
@@ -96,6 +153,7 @@ static void flush(struct audit *a)
     if (a->failed)
         say(a, LOG_WARNING, "it can be written again");
     a->failed = 0;
+    keep_room(a);
 }
 
 static void put_time(struct jsonw *w)
@@ -162,6 +220,10 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
     jsonw_set_text(w, "kind", kinds[event->kind]);
     if (a->dropped > 0)
         jsonw_set_int(w, "dropped", (int64_t)a->dropped);
+    if (event->kind == AUDIT_LEFT_OUT) {
+        jsonw_set_text(w, "of", kinds[event->of]);
+        jsonw_set_int(w, "count", (int64_t)event->count);
+    }
     if (event->cell > 0)
         jsonw_set_int(w, "cell", (int64_t)event->cell);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -178,26 +240,68 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
         put_digest(w, event->code, event->code_len);
 }
 
+/* There is no place for it in the file: in the log it has one, if only room is missing. */
+static int drop(struct audit *a, const struct buf *line)
+{
+    a->dropped++;
+    if (!is_room_missing(a))
+        return -EIO;
+    tell_outside(a, line);
+    return a->damaged ? -EIO : 0;
+}
+
 /* Takes the line over into what waits, and tries to write it. */
 static int append(struct audit *a, struct buf *line)
 {
     struct audit_link next = a->link;
+    size_t open = line->len;
     audit_seal(line, &next);
     if (line->failed || a->waiting.len + line->len > AUDIT_WAITING_MAX) {
-        a->dropped++;
-        return -EIO;
+        line->len = line->len > open ? open : line->len; /* it is in no chain */
+        return drop(a, line);
     }
     if (buf_add(&a->waiting, line->data, line->len) < 0) {
         a->waiting.failed = 0; /* no memory now: maybe later */
-        a->dropped++;
-        return -EIO;
+        return drop(a, line);
     }
     a->link = next;
     a->dropped = 0;
     flush(a);
     if (a->link.seq % AUDIT_TELL == 0)
         say_hash(a);
-    return a->failed || a->damaged ? -EIO : 0;
+    if (is_room_missing(a))
+        tell_outside(a, line);
+    return (a->failed && !is_room_missing(a)) || a->damaged ? -EIO : 0;
+}
+
+/* What hides or turns a text is escaped: it reads the same for who parses it. */
+static void put_line(const struct audit *a, struct buf *line, const struct audit_event *event)
+{
+    drop_buf struct buf text = BUF_INIT(AUDIT_LINE_MAX);
+    struct jsonw w = JSONW(&text);
+    put_event(a, &w, event);
+    visible_put_json(line, buf_text(&text), text.len);
+    line->failed = text.failed ? text.failed : line->failed;
+}
+
+static int64_t now_ms(const struct audit *a)
+{
+    return a->config.loop ? loop_now(a->config.loop) : clock_ms();
+}
+
+static void tell_left_out(struct audit *a, const char *session)
+{
+    struct audit_event event;
+    while (audit_flood_take(a->flood, session, now_ms(a), &event)) {
+        drop_buf struct buf line = BUF_INIT(AUDIT_LINE_MAX);
+        put_line(a, &line, &event);
+        (void)append(a, &line);
+    }
+}
+
+static void on_timer(void *ctx)
+{
+    tell_left_out(ctx, NULL);
 }
 
 int audit_add(struct audit *a, const struct audit_event *event)
@@ -205,9 +309,29 @@ int audit_add(struct audit *a, const struct audit_event *event)
     if (!a)
         return 0;
     drop_buf struct buf line = BUF_INIT(AUDIT_LINE_MAX);
-    struct jsonw w = JSONW(&line);
-    put_event(a, &w, event);
+    put_line(a, &line, event);
+    if (!audit_flood_pass(a->flood, event, line.len + AUDIT_SEAL_BYTES, now_ms(a))) {
+        a->numbers.left_out++;
+        if (a->config.loop && !a->timer.armed)
+            loop_timer_set(a->config.loop, &a->timer, AUDIT_FLOOD_TELL_MS, on_timer, a);
+        return (a->failed && !is_room_missing(a)) || a->damaged ? -EIO : 0;
+    }
+    if (event->kind == AUDIT_SESSION_ENDED && event->session) {
+        tell_left_out(a, event->session);
+        buf_clear(&line); /* it has another number by now */
+        put_line(a, &line, event);
+    }
     return append(a, &line);
+}
+
+enum audit_state audit_state(const struct audit *a, struct audit_numbers *ret)
+{
+    *ret = a ? a->numbers : (struct audit_numbers){0};
+    if (!a)
+        return AUDIT_OFF;
+    if (a->damaged)
+        return AUDIT_REFUSES;
+    return is_room_missing(a) ? AUDIT_OUTSIDE : a->failed ? AUDIT_REFUSES : AUDIT_WRITTEN;
 }
 
 /* What a URL may hide stands before its host, or behind its path. */
@@ -259,7 +383,7 @@ int audit_check(struct audit *a, struct err *e)
         return err_set(e, -EIO,
                        "the audit log is not as it was written, and nothing more is begun");
     flush(a);
-    if (a->failed)
+    if (a->failed && !is_room_missing(a))
         return err_set(e, -EIO, "the audit log cannot be written: %s", strerror(a->failed));
     return 0;
 }
@@ -370,7 +494,7 @@ static int start(struct audit *a, struct err *e)
         jsonw_end(&w);
         say(a, LOG_WARNING, "its last line is torn; the start names it");
     }
-    if (append(a, &line) < 0)
+    if (append(a, &line) < 0 || a->failed)
         return err_set(e, -EIO, "it cannot be written: %s", strerror(a->failed));
     say_hash(a);
     return 0;
@@ -378,6 +502,9 @@ static int start(struct audit *a, struct err *e)
 
 static struct audit *free_audit(struct audit *a)
 {
+    if (a->config.loop)
+        loop_timer_stop(a->config.loop, &a->timer);
+    a->flood = audit_flood_free(a->flood);
     (void)fd_close(a->fd);
     buf_done(&a->waiting);
     xfree(a->path);
@@ -391,6 +518,7 @@ int audit_open(const struct audit_config *config, struct audit **ret, struct err
     a->config = *config;
     a->fd = -1;
     a->waiting = BUF_INIT(AUDIT_WAITING_MAX + 1);
+    a->flood = audit_flood_new();
     int r = find_path(a, e);
     if (r == 0)
         r = open_file(a, e);
@@ -408,7 +536,10 @@ struct audit *audit_close(struct audit *a)
 {
     if (!a)
         return NULL;
+    tell_left_out(a, NULL);
     (void)audit_add(a, &(struct audit_event){.kind = AUDIT_STOP});
+    if (a->room > 0 && !a->damaged)
+        (void)!ftruncate(a->fd, (off_t)a->size); /* gives the blocks behind its end back */
     (void)fdatasync(a->fd);
     if (a->waiting.len > 0)
         say(a, LOG_ERROR, "its last records could not be written");

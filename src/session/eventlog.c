@@ -52,13 +52,23 @@ struct eventlog {
     struct kept *oldest, *newest;
     const struct kept *at; /* what was read last: the next read goes on there */
     size_t bytes;
-    uint64_t last;
+    uint64_t base, last; /* base: the number before the first */
     struct segment full, filling;
     struct cursor cursor;
     struct buf text; /* data that was read from a file */
     struct eventlog_watcher *watchers;
     struct loop_defer tell;
 };
+
+static uint64_t random_life(void)
+{
+    char hex[15];
+    uint64_t bits = 0;
+    random_hex(hex, sizeof hex / 2);
+    for (const char *c = hex; *c; c++)
+        bits = bits << 4 | (uint64_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
+    return 1 + bits % (EVENTLOG_LIFE - 1);
+}
 
 struct eventlog *eventlog_open(const struct eventlog_config *config)
 {
@@ -67,6 +77,8 @@ struct eventlog *eventlog_open(const struct eventlog_config *config)
     log->spill_dir = config->spill_dir ? xstrdup(config->spill_dir) : NULL;
     log->spilling = !config->spill_for_readers;
     log->full.fd = log->filling.fd = -1;
+    if (config->apart)
+        log->base = log->last = random_life() * EVENTLOG_LIFE;
     if (log->config.data_max == 0)
         log->config.data_max = config->memory_max / 2;
     log->text = BUF_INIT(log->config.data_max + 1);
@@ -274,7 +286,12 @@ void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cel
 
 uint64_t eventlog_last(const struct eventlog *log)
 {
-    return log->last;
+    return log->last > log->base ? log->last : 0;
+}
+
+bool eventlog_knows(const struct eventlog *log, uint64_t number)
+{
+    return number == 0 || (number >= log->base && number <= log->last);
 }
 
 static void describe(const struct record *record, const char *data, struct logged *ret)
@@ -335,6 +352,7 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
     const struct segment *segments[] = {&log->full, &log->filling};
     bool found = false;
     log->spilling = true;
+    after = after > log->base ? after : log->base;
     if (after >= log->last)
         return -EAGAIN;
     for (int i = 0; i < 2 && !found; i++)

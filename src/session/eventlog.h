@@ -2,8 +2,10 @@
  *
  * session/eventlog.h - everything that happens in a session, numbered, and kept for those who come
  * back for it.
- * Numbers: 1, 2, 3 … for each session, never used twice. What is no longer kept leaves a gap at the
- *          front only.
+ * Numbers: one more for each event of a session. The first is 1, or with `apart` it follows a
+ *          random multiple of EVENTLOG_LIFE: so the numbers of a session from before a restart, or
+ *          of one that had its name, are none of this one's, and who brings such a one is told.
+ *          What is no longer kept leaves a gap at the front only.
  * Kept:    the newest memory_max bytes in memory; what falls out of there goes to an unlinked file
  *          in spill_dir, the newest spill_max / 2 to spill_max bytes of it. Without spill_dir, or
  *          when its disk is full, it is gone; with spill_for_readers also until the first reader
@@ -22,6 +24,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "loop/loop.h"
+
+#define EVENTLOG_LIFE ((uint64_t)1 << 26) /* 2^26 lives of it are exact as a double, too */
 
 enum logged_kind {
     LOGGED_BEGIN,    /* a cell begins to run; {} */
@@ -56,6 +60,7 @@ struct eventlog_config { /* copied */
     size_t data_max;       /* of one event; 0: memory_max / 2 */
     const char *spill_dir; /* NULL: none; copied, too */
     uint64_t spill_max;
+    bool apart;             /* the numbers are no other log's */
     bool spill_for_readers; /* only from the first eventlog_next() or eventlog_watch() on */
 };
 
@@ -71,6 +76,8 @@ void eventlog_add(struct eventlog *log, const struct logged *event);
 void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
                        const struct json *content);
 
+/* Whether this number is one of an event here, or 0: all of them. */
+bool eventlog_knows(const struct eventlog *log, uint64_t number);
 uint64_t eventlog_last(const struct eventlog *log); /* its number, 0: none yet */
 
 /* The first that is kept after this number. -EAGAIN: there is none yet. *ret_missed: how many

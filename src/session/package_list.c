@@ -6,12 +6,15 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-/* The first of a name on the path is the one that is imported. */
+/* The first of a name on the path is the one that is imported. Of the users' place only metadata is
+ * read: an isolated Python runs no .pth file of it. */
 static const char program[] =
-    "import sys; sys.path[:1] = []\n"
-    "import importlib.metadata, json\n"
+    "import importlib.metadata, json, site, sys\n"
+    "places = list(sys.path)\n"
+    "if sys.prefix == sys.base_prefix:\n"
+    "    places.insert(0, site.getusersitepackages())\n"
     "found = {}\n"
-    "for each in importlib.metadata.distributions():\n"
+    "for each in importlib.metadata.distributions(path=places):\n"
     "    name = each.metadata['Name']\n"
     "    if name:\n"
     "        found.setdefault(name.lower().replace('_', '-'), (name, each.version))\n"
@@ -89,9 +92,8 @@ int package_list_start(const struct packages_config *config,
 {
     static const struct child_events child_events = {
         .output = on_output, .errors = on_errors, .writable = on_writable, .ended = on_ended};
-    const char *argv[] = {config->python, "-c", program, NULL};
-    struct child_spec spec = {
-        .argv = argv, .envp = config->envp, .cwd = config->cwd, .piped = true};
+    const char *argv[] = {config->python, "-I", "-c", program, NULL};
+    struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = "/", .piped = true};
     struct package_list *list = NEW(struct package_list);
     *list = (struct package_list){.output = BUF_INIT(PACKAGE_LIST_BYTES_MAX),
                                   .errors = BUF_INIT(LAST_WORDS),

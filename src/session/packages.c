@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-enum { OUTPUT_MAX = 4 << 20, LINE_MAX_SHOWN = 200, STEP_MAX = 64 };
+enum { OUTPUT_MAX = 4 << 20, LINE_MAX_SHOWN = 200, STEP_MAX = 64, HOSTS_SHOWN = 200 };
 
 struct install {
     struct child *child;
@@ -25,6 +25,7 @@ struct install {
     size_t step_n;
     char line[LINE_MAX_SHOWN + 1]; /* of output, the newest */
     size_t line_n;
+    struct words hosts; /* that its sandbox lets it reach; none without one */
     struct buf output;
     const struct install_events *events;
     void *ctx;
@@ -45,6 +46,7 @@ static void free_install(struct install *install)
 {
     (void)child_end(install->child);
     xfree(install->audited);
+    words_done(&install->hosts);
     buf_done(&install->output);
     xfree(install->package);
     xfree(install);
@@ -140,6 +142,25 @@ static bool knows_no_steps(const struct install *install, const struct child_exi
            strstr(buf_text(&install->output), "invalid choice: 'raw'");
 }
 
+/* What pip was kept from, it says itself. */
+static void failed(const struct install *install, int code, struct err *e)
+{
+    const struct packages_config *config = install->config;
+    if (!config->sandbox || !config->walls || !config->walls->settings) {
+        (void)err_set(e, -ECHILD, "pip ended with status %d", code);
+        return;
+    }
+    drop_buf struct buf hosts = BUF_INIT(HOSTS_SHOWN);
+    for (size_t i = 0; i < install->hosts.count; i++)
+        (void)buf_addf(&hosts, " %s", install->hosts.items[i]);
+    (void)err_set(e, -ECHILD,
+                  "pip ended with status %d. With --sandbox it and the set-up of packages write %s "
+                  "and temporary files alone, read no .env, and reach%s; --pip-allowed-hosts adds "
+                  "hosts",
+                  code, config->walls->user_base,
+                  install->hosts.count > 0 ? buf_text(&hosts) : " no host");
+}
+
 static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct install *install = ctx;
@@ -157,8 +178,10 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
     else if (how->signal)
         (void)err_set(&e, -ECHILD, "pip was killed by signal %d", how->signal);
     else if (how->code != 0)
-        (void)err_set(&e, -ECHILD, "pip ended with status %d", how->code);
+        failed(install, how->code, &e);
     tell(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
+    if (!e.code && install->config->installed)
+        install->config->installed(install->config->ctx, install->package);
     const struct install_events *events = install->events;
     events->finished(install->ctx, buf_text(&install->output), e.code ? &e : NULL);
     free_install(install);
@@ -177,23 +200,71 @@ static int check_name(const char *package, struct err *e)
     return 0;
 }
 
+/* With what a sandboxed program needs to find names by (sandbox/net.h), and where it may write. */
+static const char **environment_of(const char *const *envp, const char *tmp)
+{
+    static const char name[] = "TMPDIR=";
+    size_t n = 0, at = 0;
+    while (envp[n])
+        n++;
+    const char **all = xcalloc(n + 3, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        if (!tmp || strncmp(envp[i], name, sizeof name - 1) != 0)
+            all[at++] = envp[i];
+    all[at++] = "RES_OPTIONS=use-vc";
+    if (tmp)
+        all[at] = tmp;
+    return all;
+}
+
+/* With settings of its own where kernels have some. */
+static int make_walls(struct install *install, struct sandbox_spec *ret, char **ret_settings,
+                      const char ***ret_envp, struct err *e)
+{
+    const struct packages_config *config = install->config;
+    if (!config->sandbox)
+        return 0;
+    *ret = *config->sandbox;
+    if (!config->walls || !config->walls->settings)
+        return 0;
+    words_done(&install->hosts);
+    int r = pip_settings(config->walls, install->package, ret_settings, &install->hosts, e);
+    ret->settings = *ret_settings;
+    if (r == 0)
+        *ret_envp = environment_of(config->envp, config->walls->tmp);
+    return r;
+}
+
 static int run_pip(struct install *install, struct err *e)
 {
     static const struct child_events child_events = {.output = on_output, .ended = on_ended};
     const struct packages_config *config = install->config;
     const char *argv[] = {config->python,
+                          "-I",
                           "-m",
-                          "pip",
+                          "ipybox_pip",
+                          config->workspace,
                           "install",
                           "--no-input",
                           "--no-color",
                           "--disable-pip-version-check",
                           "--root-user-action=ignore",
+                          "--no-warn-script-location", /* it is on the PATH of cells */
                           install->steps ? "--progress-bar=raw" : install->package,
                           install->steps ? install->package : NULL,
                           NULL};
-    struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = config->cwd};
-    return child_start(config->spawner, &spec, &child_events, install, &install->child, e);
+    struct sandbox_spec walls;
+    drop_str char *settings = NULL;
+    const char **envp = NULL;
+    int r = make_walls(install, &walls, &settings, &envp, e);
+    struct child_spec spec = {.argv = argv,
+                              .envp = envp ? envp : config->envp,
+                              .cwd = "/",
+                              .sandbox = config->sandbox ? &walls : NULL};
+    if (r == 0)
+        r = child_start(config->spawner, &spec, &child_events, install, &install->child, e);
+    xfree(envp);
+    return r;
 }
 
 int install_start(const struct packages_config *config, const char *package,

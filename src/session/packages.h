@@ -3,7 +3,8 @@
  * session/packages.h - installs a Python package with pip, outside every kernel.
  * Where:   site-packages when it can be written to, else the user's (PYTHONUSERBASE); either is on
  *          the path of every kernel, so packages outlive resets.
- * Runs:    beside the cells, in a process tree of its own that ends with it. */
+ * Runs:    beside the cells, in a process tree of its own that ends with it. pip loads nothing from
+ *          where cells can write: ipybox_pip/__main__.py. */
 #ifndef SESSION_PACKAGES_H
 #define SESSION_PACKAGES_H
 
@@ -12,13 +13,18 @@
 #include "base/err.h"
 #include "sandbox/spawn.h"
 #include "session/audit.h"
+#include "session/pip_settings.h"
 
 struct packages_config { /* borrowed, until the end of what it installs */
     struct spawner *spawner;
     const char *python;
     const char *const *envp;
-    const char *cwd;
-    struct audit *audit; /* NULL: there is none; without its yes nothing is installed */
+    const char *workspace;              /* what a relative path of a package is below */
+    const struct sandbox_spec *sandbox; /* what pip is put behind; NULL: nothing */
+    const struct pip_place *walls; /* whose `settings` it gets settings of its own from; or NULL */
+    struct audit *audit;           /* NULL: there is none; without its yes nothing is installed */
+    void (*installed)(void *ctx, const char *package); /* was asked for and is there; may be NULL */
+    void *ctx;
 };
 
 struct install_events {

@@ -17,6 +17,7 @@ struct eventlog *record_open(const struct session_config *config)
                                                    .data_max = config->event_data,
                                                    .spill_dir = config->event_dir,
                                                    .spill_max = config->event_spill,
+                                                   .apart = config->event_apart,
                                                    .spill_for_readers = config->event_for_readers});
 }
 

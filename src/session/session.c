@@ -1,77 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/session.h"
+#include "session/session_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "session/collect.h"
-#include "session/foreign.h"
-#include "session/late.h"
 #include "session/record.h"
-#include "session/traceback.h"
 
 enum { TRACEBACK_MAX = 4 << 20 };
-
-enum state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
-enum event { WORK, READY, DONE, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
-
-struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
-    struct session *session;
-    struct cell *next;
-    char *code;
-    size_t code_len;
-    int64_t timeout_ms, begun_ms;
-    struct origin origin;
-    struct output output;
-    const struct cell_events *events;
-    void *ctx;
-    void (*reset_done)(void *ctx, const struct err *why);
-    loop_fn before_reset; /* NULL: nothing */
-    uint64_t number;      /* in the event log; 0: it has not begun */
-    bool abandoned;       /* nobody gets its result: the text comes with the next one's */
-};
-
-struct session {
-    const struct session_config *config;
-    struct loop *loop;
-    enum state state;
-    struct kernel *kernel;
-    struct cell *queue; /* the first is the one being worked on, once `running` is set */
-    size_t queued;
-    bool begun;   /* the running cell's code has begun: an interrupt before that may be lost */
-    bool running; /* the first of the queue is in the kernel, or being reset to */
-    enum cell_status stopped_as;
-    struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
-    bool held;               /* the timeout's clock stands still, */
-    int64_t held_ms;         /* with so much left for the running cell */
-    struct loop_defer work;
-    struct loop_defer spare_ready;
-    bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
-    bool set_up;  /* config->setup has run in this kernel */
-    int retiring; /* kernels that are shutting down in the background */
-    struct kernel *leaving; /* the last of them, while it may hold what the next one could miss, */
-    bool ready;             /* and the next one is ready and waits for it */
-    /* about the running cell */
-    const struct json *reply; /* during DONE */
-    const struct err *why;    /* during LOST */
-    const char *last_words;
-    struct failure failure;
-    /* to tell the next cell */
-    char notice[600];
-    struct late late;
-    struct foreign foreign;
-    struct foreign_place place;
-    struct eventlog *events; /* NULL: none is kept */
-    uint64_t cells;          /* that have begun */
-    loop_fn watch;           /* another kernel is ready */
-    void *watch_ctx;
-    /* closing */
-    bool closing;
-    struct loop_timer close_timer;
-    loop_fn closed;
-    void *closed_ctx;
-};
 
 static void dispatch(struct session *s, enum event event);
 static void check_closed(struct session *s);
@@ -194,13 +131,8 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
 static void on_foreign(void *ctx, const struct jupyter_msg *m)
 {
     struct session *s = ctx;
-    foreign_message(&s->foreign, &s->place, m);
-}
-
-/* Its kernel is given up. */
-static void lose_foreign(struct session *s)
-{
-    foreign_lost(&s->foreign, &s->place);
+    if (s->config->gateway) /* else code in the kernel has made it up */
+        foreign_message(&s->foreign, &s->place, m);
 }
 
 static void on_done(void *ctx, const struct json *reply)
@@ -232,7 +164,7 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
     s->kernel = NULL;
-    lose_foreign(s);
+    foreign_lost(&s->foreign, &s->place);
     loop_defer_stop(s->loop, &s->spare_ready);
     s->why = why;
     s->last_words = last_words;
@@ -282,7 +214,7 @@ static void retire_kernel(struct session *s)
 
 static void own_kernel(struct session *s)
 {
-    lose_foreign(s); /* of the kernel before */
+    foreign_lost(&s->foreign, &s->place); /* of the kernel before */
     s->state = STARTING;
     s->used = s->set_up = s->ready = false;
     if (s->config->metrics)
@@ -558,15 +490,15 @@ static void dispatch(struct session *s, enum event event)
 
 int session_open(const struct session_config *config, struct session **ret, struct err *e)
 {
-    (void)e;
     struct session *s = NEW(struct session);
-    s->config = config;
-    s->loop = config->kernel.loop;
+    (void)e;
+    *s = (struct session){.config = config, .loop = config->kernel.loop};
     late_init(&s->late, config->workspace);
     s->events = record_open(config);
     s->place = (struct foreign_place){s->loop, config->audit, config->metrics, config->id, NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
-    start_kernel(s);
+    if (!config->lazy)
+        start_kernel(s);
     *ret = s;
     return 0;
 }
@@ -670,16 +602,6 @@ uint64_t session_cell(const struct session *s)
     return s->running ? s->queue->number : 0;
 }
 
-const struct origin *session_origin(const struct session *s)
-{
-    return s->running ? &s->queue->origin : NULL;
-}
-
-struct eventlog *session_events(const struct session *session)
-{
-    return session->events;
-}
-
 void session_hold(struct session *s, bool hold)
 {
     if (s->held == hold)
@@ -717,18 +639,6 @@ void session_renew(struct session *s)
 }
 
 /* --- other clients of the kernel -------------------------------------------------------------- */
-
-const struct kernel *session_kernel(const struct session *s, bool *ret_ready)
-{
-    *ret_ready = s->kernel && s->state != STARTING;
-    return s->kernel;
-}
-
-void session_watch(struct session *s, loop_fn fn, void *ctx)
-{
-    s->watch = fn;
-    s->watch_ctx = ctx;
-}
 
 void session_interrupt(struct session *s, bool insist)
 {
@@ -786,7 +696,7 @@ struct session *session_free(struct session *s)
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
     refuse_all(s, &why);
-    lose_foreign(s);
+    foreign_lost(&s->foreign, &s->place);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->close_timer);

@@ -39,9 +39,12 @@ struct session_config {
     size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
+    bool event_apart;        /* the numbers of events are no other session's */
     bool event_for_readers;  /* it spills only when somebody has read it */
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
+    bool lazy;               /* its first kernel is started by its first cell */
+    bool gateway; /* there is one, so that others run cells here: foreign.h is told of them */
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -88,6 +91,8 @@ struct cell_events {
 struct session;
 struct cell;
 
+/* No cell has run or waits, and there is no kernel: who ends it takes nothing from anybody. */
+bool session_is_untouched(const struct session *session);
 MUST_CHECK int session_open(const struct session_config *config, struct session **ret,
                             struct err *e);
 

@@ -90,6 +90,11 @@ size_t sessions_count(const struct sessions *all)
     return all->count;
 }
 
+const struct session_config *sessions_base(const struct sessions *all)
+{
+    return all->config.base;
+}
+
 /* --- ending ---------------------------------------------------------------------------------- */
 
 static void free_entry(struct entry *entry)
@@ -268,6 +273,23 @@ static int check_ms(const char *name, int64_t ms, struct err *e)
                    (long long)SESSIONS_MS_MAX);
 }
 
+/* One that ends and has no kernel takes no place any more. */
+static bool is_full(const struct sessions *all)
+{
+    size_t n = 0;
+    for (const struct entry *entry = all->first; entry; entry = entry->next)
+        n += !entry->ending || !session_is_untouched(entry->session);
+    return n >= all->config.max;
+}
+
+static bool make_room(const struct sessions *all)
+{
+    for (struct sessions_watcher *w = all->watchers; w && is_full(all); w = w->next)
+        if (w->make_room)
+            (void)w->make_room(w->ctx);
+    return !is_full(all);
+}
+
 static int check(const struct sessions *all, const struct sessions_spec *spec, struct err *e)
 {
     int r = spec->id ? check_id(spec->id, e) : 0;
@@ -283,7 +305,7 @@ static int check(const struct sessions *all, const struct sessions_spec *spec, s
         return err_set(e, -ESHUTDOWN, "the server is stopping");
     if (spec->id && find(all, spec->id))
         return err_set(e, -EEXIST, "there is a session %s already", spec->id);
-    if (all->count >= all->config.max)
+    if (is_full(all) && !make_room(all))
         return err_set(e, -EAGAIN,
                        "there are %zu sessions, which is the limit (--max-sessions): end one first",
                        all->count);
@@ -307,6 +329,7 @@ static int start(struct entry *entry, const struct sessions_spec *spec, struct e
     entry->config = *base;
     entry->config.id = entry->id;
     entry->config.setup = entry->setup;
+    entry->config.lazy = spec->lazy;
     if (r == 0)
         r = walls_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
     return r < 0 ? r : session_open(&entry->config, &entry->session, e);

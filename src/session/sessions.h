@@ -35,6 +35,7 @@ struct sessions_spec {      /* borrowed for the call */
     const char *cwd;     /* a folder of the workspace, absolute or below it; NULL: the workspace */
     int64_t timeout_ms;  /* of a cell that names none; 0: SESSIONS_TIMEOUT_MS */
     int64_t idle_ms;     /* it ends when it was not used so long; 0: never */
+    bool lazy;           /* without a kernel until its first cell */
     const char *sandbox; /* settings of its own; NULL: the server's */
     const struct json *limits; /* as of limits.h; NULL: the server's */
 };
@@ -59,6 +60,9 @@ struct sessions *sessions_close(struct sessions *sessions);
  * to be had here; -EEXIST; -EAGAIN: there are too many; -ESHUTDOWN. */
 MUST_CHECK int sessions_create(struct sessions *sessions, const struct sessions_spec *spec,
                                struct sessions_view *ret, struct err *e);
+
+/* What all of them are made of; borrowed. */
+const struct session_config *sessions_base(const struct sessions *sessions);
 
 /* Those that are ending are not among them. */
 bool sessions_find(const struct sessions *sessions, const char *id, struct sessions_view *ret);
@@ -90,6 +94,8 @@ struct sessions_watcher { /* embedded in its owner */
     struct sessions_watcher *next;
     /* The last of a session: it is freed behind this. */
     void (*ended)(void *ctx, const char *id);
+    /* There are too many: true when one was ended that nobody misses. NULL: none ever is. */
+    bool (*make_room)(void *ctx);
     void *ctx;
 };
 void sessions_watch(struct sessions *sessions, struct sessions_watcher *w);

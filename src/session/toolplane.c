@@ -4,19 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apigen/apigen.h"
 #include "base/alloc.h"
+#include "base/jsoncanon.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
-#include "tools/package.h"
+#include "base/visible.h"
+#include "session/generation.h"
+
+enum {
+    ESCAPE_MAX = 6, /* bytes of a character in a string, at most */
+    TOOL_SHOWN_MAX = 4096,
+};
 
 struct toolplane_job {
     struct toolplane *plane;
     struct toolplane_job *prev, *next;
-    struct tools_job *job;
+    struct tools_job *job;         /* NULL: it is registered … */
+    struct generation *generation; /* … and its package is being written */
     char *name;
     char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
     void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
+    void (*text)(void *ctx, const char *text, size_t n);
     void *ctx;
 };
 
@@ -48,6 +56,7 @@ struct toolplane_call {
 
 struct toolplane {
     struct toolplane_config config;
+    struct generations *generations;
     struct toolplane_job *jobs;
     struct toolplane_call *calls;
     uint64_t numbers;
@@ -59,6 +68,7 @@ struct toolplane *toolplane_open(const struct toolplane_config *config)
 {
     struct toolplane *plane = NEW(struct toolplane);
     plane->config = *config;
+    plane->generations = generations_open(config->loop, config->tools, config->packages_dir);
     return plane;
 }
 
@@ -70,6 +80,7 @@ struct toolplane *toolplane_close(struct toolplane *plane)
         toolplane_call_cancel(plane->calls);
     while (plane->jobs)
         toolplane_job_cancel(plane->jobs);
+    plane->generations = generations_close(plane->generations);
     xfree(plane);
     return NULL;
 }
@@ -94,40 +105,23 @@ static void tell_registered(const struct toolplane_job *job, bool well)
                                           .outcome = well ? "ok" : "error"});
 }
 
-static int generate(struct toolplane *plane, const struct tools_server *server,
-                    struct apigen_package *ret, struct err *e)
+static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
-    struct apigen_tool *tools = xcalloc(server->n_tools + 1, sizeof *tools);
-    for (size_t i = 0; i < server->n_tools; i++) {
-        const struct tools_tool *tool = &server->tools[i];
-        tools[i] = (struct apigen_tool){.name = tool->name,
-                                        .description = tool->description,
-                                        .input = tool->input,
-                                        .output = tool->output};
-    }
-    int r = apigen_package(server->name, tools, server->n_tools, ret, e);
-    xfree(tools);
-    if (r < 0)
-        return r;
-    r = package_write(plane->config.packages_dir, server->name, ret, e);
-    if (r < 0)
-        apigen_package_done(ret);
-    return r;
+    struct toolplane_job *job = ctx;
+    tell_registered(job, why == NULL);
+    struct toolplane_job copy = *job;
+    free_job(job);
+    copy.done(copy.ctx, modules, n, why);
 }
 
 static void on_registered(void *ctx, const struct tools_server *server, const struct err *why)
 {
     struct toolplane_job *job = ctx;
-    struct apigen_package package = {0};
-    struct err e = ERR_NONE;
-    if (server && generate(job->plane, server, &package, &e) < 0)
-        why = &e;
-    tell_registered(job, why == NULL);
-    struct toolplane_job copy = *job;
-    free_job(job);
-    copy.done(copy.ctx, why ? NULL : package.modules, why ? 0 : package.n_modules, why);
-    if (!why)
-        apigen_package_done(&package);
+    job->job = NULL;
+    if (server)
+        job->generation = generation_start(job->plane->generations, job->name, on_generated, job);
+    else
+        on_generated(job, NULL, 0, why);
 }
 
 int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
@@ -154,15 +148,35 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
     return 0;
 }
 
+static void on_text(void *ctx, const char *text, size_t n)
+{
+    struct toolplane_job *job = ctx;
+    job->text(job->ctx, text, n);
+}
+
+void toolplane_job_listen(struct toolplane_job *job,
+                          void (*text)(void *ctx, const char *text, size_t n))
+{
+    job->text = text;
+    tools_job_listen(job->job, on_text);
+}
+
 void toolplane_job_cancel(struct toolplane_job *job)
 {
-    tools_job_cancel(job->job);
+    if (job->job)
+        tools_job_cancel(job->job);
+    job->generation = generation_cancel(job->generation);
     free_job(job);
 }
 
 void toolplane_reset(struct toolplane *plane)
 {
     tools_reset(plane->config.tools);
+}
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
+{
+    return tools_find(plane->config.tools, name, ret);
 }
 
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
@@ -355,12 +369,37 @@ static void start_call(struct toolplane_call *call)
         end_later(call, TOOLPLANE_ERROR, e.msg);
 }
 
+static bool is_listed(const struct tools_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n_tools; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return true;
+    return false;
+}
+
+/* Before any rule is looked at and anybody is asked: a name is what these go by. */
+static int need_listed(const struct toolplane_call *call, const struct tools_server *server,
+                       struct err *e)
+{
+    drop_buf struct buf shown = BUF_INIT(TOOL_SHOWN_MAX);
+    if (is_listed(server, call->tool))
+        return 0;
+    visible_put_text(&shown, call->tool);
+    return err_set(e, -ENOENT, "the MCP server %s lists no tool \"%.100s\"", call->server,
+                   buf_text(&shown));
+}
+
 /* An application brought the server along. */
 static void on_brought(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct toolplane_call *call = ctx;
+    struct tools_server server;
+    struct err e = ERR_NONE;
     (void)modules, (void)n;
     call->registration = NULL;
+    if (!why && tools_find(call->plane->config.tools, call->server, &server) &&
+        need_listed(call, &server, &e) < 0)
+        why = &e;
     if (why)
         end(call, TOOLPLANE_ERROR, NULL, why->msg);
     else
@@ -382,6 +421,10 @@ static void go_on(struct toolplane_call *call)
     struct err e = ERR_NONE;
     struct tools_server server;
     bool found = tools_find(call->plane->config.tools, call->server, &server);
+    if (found && need_listed(call, &server, &e) < 0) {
+        end_later(call, TOOLPLANE_ERROR, e.msg);
+        return;
+    }
     if (found && call->digest && strcmp(call->digest, digest_of(&server, call->tool)) != 0) {
         if (ask_about(call, &server, &e) < 0) /* it is another tool by now */
             end_later(call, TOOLPLANE_ERROR, e.msg);
@@ -505,12 +548,30 @@ static int ask_for_own(struct toolplane_call *call, const struct toolplane_reque
     return ask(call, shell ? "the code itself" : "not registered", "", e);
 }
 
+/* What a human is shown is what is sent, in one spelling. */
+static int spell_arguments(struct toolplane_call *call, struct err *e)
+{
+    size_t n = strlen(call->arguments);
+    drop_buf struct buf text = BUF_INIT(ESCAPE_MAX * n + 1);
+    int r = jsoncanon(call->arguments, n, &text, e);
+    if (r == -ENOMEM || r == -EMSGSIZE)
+        return r;
+    if (r < 0 || *buf_text(&text) != '{')
+        return err_set(e, -EINVAL, "the arguments of a tool: %s", r < 0 ? e->msg : "no object");
+    xfree(call->arguments);
+    call->arguments = buf_take(&text);
+    return 0;
+}
+
 static int begin(struct toolplane_call *call, const struct toolplane_request *request,
                  struct err *e)
 {
     struct tools *tools = call->plane->config.tools;
     struct tools_server server;
     bool found = tools_find(tools, call->server, &server);
+    int r = spell_arguments(call, e);
+    if (r < 0)
+        return r;
     if (call->approve_only && !found)
         return ask_for_own(call, request, e);
     if (!found)
@@ -520,7 +581,8 @@ static int begin(struct toolplane_call *call, const struct toolplane_request *re
                        "the MCP server %s is registered with other parameters; only a registration "
                        "can replace them",
                        call->server);
-    return ask_about(call, &server, e);
+    r = need_listed(call, &server, e);
+    return r < 0 ? r : ask_about(call, &server, e);
 }
 
 static int open_call(struct toolplane *plane, const struct toolplane_request *request,

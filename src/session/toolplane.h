@@ -46,6 +46,12 @@ toolplane_register(struct toolplane *plane, const char *name, const struct json 
                    void *ctx, struct toolplane_job **ret, struct err *e);
 void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
 
+/* What is said while the server's package is installed; right after toolplane_register(). */
+void toolplane_job_listen(struct toolplane_job *job,
+                          void (*text)(void *ctx, const char *text, size_t n));
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret);
+
 /* One after the other: *at is 0 first. */
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
 void toolplane_remove(struct toolplane *plane, const char *name); /* its package stays */

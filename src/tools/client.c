@@ -13,13 +13,16 @@ struct client {
     const struct client_events *events;
     void *ctx;
     struct params params;
+    struct launch launch;
+    struct launch_walls walls;
     struct loop_timer timer; /* for all until the tools are listed */
     struct era_finder *finder;
     struct peer *peer;
     enum era era;
     bool has_tools;
     struct tool_fetch *fetch;
-    bool listed, changed; /* changed: while they were being fetched */
+    bool listed, changed;    /* changed: since the last fetch began */
+    struct loop_timer again; /* armed: the last fetch because of that is not long ago */
 };
 
 /* --- ends ------------------------------------------------------------------------------------ */
@@ -27,10 +30,12 @@ struct client {
 static void drop(struct client *client)
 {
     loop_timer_stop(client->config.tools->loop, &client->timer);
+    loop_timer_stop(client->config.tools->loop, &client->again);
     client->finder = era_stop(client->finder);
     client->fetch = tool_fetch_drop(client->fetch);
     (void)peer_close(client->peer);
     params_done(&client->params);
+    launch_done(&client->launch);
     xfree(client);
 }
 
@@ -64,15 +69,23 @@ static void on_timeout(void *ctx)
 
 static int fetch_tools(struct client *client, struct err *e);
 
+static bool may_log(const struct client *client, enum log_level level, size_t n)
+{
+    struct gate *gate = client->config.gate;
+    return log_enabled(level) && (!gate || gate_pass(gate, n));
+}
+
 static void warn(struct client *client, const struct err *why)
 {
-    if (!client->config.tools->log)
+    if (!client->config.tools->log || !may_log(client, LOG_WARNING, strlen(why->msg)))
         return;
     drop_str char *line = xasprintf("%s: %s", client->config.name, why->msg);
     client->config.tools->log(LOG_WARNING, line);
 }
 
 static void listen_for_changes(struct client *client);
+
+static void fetch_again(void *ctx);
 
 static void on_list(void *ctx, struct tool_list *list, const struct err *why)
 {
@@ -82,11 +95,9 @@ static void on_list(void *ctx, struct tool_list *list, const struct err *why)
         end(client, why);
         return;
     }
-    struct err failed = ERR_NONE;
     if (!list)
         warn(client, why);
-    if (client->changed && fetch_tools(client, &failed) < 0)
-        warn(client, &failed);
+    fetch_again(client);
     if (!list)
         return;
     loop_timer_stop(client->config.tools->loop, &client->timer);
@@ -99,15 +110,27 @@ static int fetch_tools(struct client *client, struct err *e)
     static const struct tool_fetch_events events = {.done = on_list};
     client->changed = false;
     return tool_fetch_start(client->peer, client->config.tools, client->config.name,
-                            client->has_tools, &events, client, &client->fetch, e);
+                            client->config.gate, client->has_tools, &events, client, &client->fetch,
+                            e);
+}
+
+/* A server may say so without end. */
+static void fetch_again(void *ctx)
+{
+    struct client *client = ctx;
+    struct err why = ERR_NONE;
+    if (!client->changed || !client->peer || client->fetch || client->again.armed)
+        return;
+    loop_timer_set(client->config.tools->loop, &client->again, CLIENT_LIST_AGAIN_MS, fetch_again,
+                   client);
+    if (fetch_tools(client, &why) < 0)
+        warn(client, &why);
 }
 
 static void on_changed(struct client *client)
 {
-    struct err why = ERR_NONE;
     client->changed = true;
-    if (client->peer && !client->fetch && fetch_tools(client, &why) < 0)
-        warn(client, &why);
+    fetch_again(client);
 }
 
 static void on_listen_ended(void *ctx, struct peer_answer *a)
@@ -164,14 +187,15 @@ static enum log_level level_of(const char *name)
 
 static void log_message(struct client *client, const struct json *params)
 {
-    if (!client->config.tools->log)
-        return;
     const struct json *data = json_get(params, "data");
+    enum log_level level = level_of(json_get_text(params, "level"));
+    if (!client->config.tools->log || !may_log(client, level, LOGGED_MAX))
+        return;
     drop_str char *text = json_text(data) ? xstrdup(json_text(data)) : json_print(data);
     drop_buf struct buf line = BUF_INIT(PARAMS_TEXT_MAX);
     (void)buf_addf(&line, "%s: %.*s", client->config.name, LOGGED_MAX, text ? text : "");
     params_scrub(&client->params, &line);
-    client->config.tools->log(level_of(json_get_text(params, "level")), buf_text(&line));
+    client->config.tools->log(level, buf_text(&line));
 }
 
 static void on_notification(void *ctx, const char *method, const struct json *params)
@@ -229,14 +253,19 @@ int client_open(const struct client_config *config, const struct json *params,
     client->config = *config;
     client->events = events;
     client->ctx = ctx;
-    struct params_source source = {
-        .lookup = tools->lookup, .envp = tools->envp, .cwd = tools->workspace};
-    int r = params_read(params, &source, &client->params, e);
+    int r = launch_make(tools, config->specs, config->name, params, &client->launch,
+                        &client->params, e);
+    if (r == 0 && client->launch.missing)
+        r = err_set(e, -ENOENT, "its copy of %.80s is gone: register it once more",
+                    client->launch.missing);
     struct peer_config peer = {.tools = tools,
                                .name = config->name,
                                .params = &client->params,
+                               .sandbox =
+                                   launch_confine(tools, client->launch.folder, &client->walls),
                                .kind = client->params.kind,
-                               .http = config->http};
+                               .http = config->http,
+                               .gate = config->gate};
     if (r == 0)
         r = era_find(&peer, config->known, &era_events, client, &client->finder, e);
     if (r < 0) {
@@ -259,6 +288,11 @@ struct client *client_close(struct client *client)
 struct peer *client_peer(const struct client *client)
 {
     return client->peer;
+}
+
+const struct launch *client_launch(const struct client *client)
+{
+    return &client->launch;
 }
 
 enum era client_era(const struct client *client)

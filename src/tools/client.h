@@ -4,6 +4,8 @@
  * whatever the server says while calls are made (private to tools/; the calls are call.h).
  * Owner:   its server in tools.c. client_close() gives it up, no event comes after it; `ended` is
  *          the last event, the client is gone with it.
+ * Changes: a server that says that its tools changed is asked again, at most every
+ *          CLIENT_LIST_AGAIN_MS.
  * Secrets: it holds the expanded parameters; what it reports is scrubbed.
  * Calls:   loop thread only; events come from the loop, never from inside a call. */
 #ifndef TOOLS_CLIENT_H
@@ -11,6 +13,9 @@
 
 #include "tools/call.h"
 #include "tools/era.h"
+#include "tools/launch.h"
+
+#define CLIENT_LIST_AGAIN_MS 2000
 
 struct client_config { /* copied; what it points to is borrowed */
     const struct tools_config *tools;
@@ -18,6 +23,8 @@ struct client_config { /* copied; what it points to is borrowed */
     struct call_list *calls; /* of the server */
     enum era known;          /* what was found before */
     struct http_client *http;
+    struct gate *gate; /* of what is logged of it; NULL: none */
+    const struct place_specs *specs;
 };
 
 struct client_events {
@@ -36,5 +43,6 @@ struct client *client_close(struct client *client); /* NULL in, NULL out */
 
 struct peer *client_peer(const struct client *client); /* NULL: not connected yet */
 enum era client_era(const struct client *client);
+const struct launch *client_launch(const struct client *client);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,11 @@
 #include "base/alloc.h"
 #include "base/random.h"
 
-enum { DEPTH_MAX = 64, SUFFIX_BYTES = 8 };
+enum {
+    DEPTH_MAX = 64,
+    SUFFIX_BYTES = 8,
+    SAME_MAX = 2000, /* sweeps of one directory: somebody may fill it meanwhile */
+};
 
 /* Directories that are being written, or were when the server was killed. */
 static const char unfinished[] = ".new-";
@@ -24,9 +29,11 @@ static int open_directory(int parent, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Links are removed, never followed. */
-static int remove_tree(int parent, const char *name, int depth)
+/* Links are removed, never followed. *left: how many names it may remove; -EAGAIN: it was more. */
+static int remove_some(int parent, const char *name, int depth, int *left)
 {
+    if (--*left < 0)
+        return -EAGAIN;
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (depth == DEPTH_MAX)
@@ -38,23 +45,81 @@ static int remove_tree(int parent, const char *name, int depth)
     int r = 0;
     for (struct dirent *entry; r == 0 && (entry = readdir(dir));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            r = remove_tree(dirfd(dir), entry->d_name, depth + 1);
+            r = remove_some(dirfd(dir), entry->d_name, depth + 1, left);
     (void)closedir(dir);
     if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0)
         r = -errno;
     return r;
 }
 
-static void remove_leftovers(int root)
+static int remove_tree(int parent, const char *name)
 {
-    int fd = open_directory(root, ".");
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, unfinished, sizeof unfinished - 1) == 0)
-            (void)remove_tree(root, entry->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
+    int left = INT_MAX;
+    return remove_some(parent, name, 0, &left);
 }
+
+/* --- leftovers ------------------------------------------------------------------------------- */
+
+struct package_sweep {
+    DIR *dir;
+    char name[NAME_MAX + 1]; /* of a directory that is not empty yet, or "" */
+    int same, sweeps;
+};
+
+struct package_sweep *package_sweep_open(const char *root_dir)
+{
+    int fd = open_directory(AT_FDCWD, root_dir);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            (void)fd_close(fd);
+        return NULL;
+    }
+    struct package_sweep *sweep = NEW(struct package_sweep);
+    sweep->dir = dir;
+    return sweep;
+}
+
+struct package_sweep *package_sweep_close(struct package_sweep *sweep)
+{
+    if (!sweep)
+        return NULL;
+    (void)closedir(sweep->dir);
+    xfree(sweep);
+    return NULL;
+}
+
+/* True: all of it is gone, or stays for good. */
+static bool remove_leftover(struct package_sweep *sweep, const char *name, int *left)
+{
+    if (remove_some(dirfd(sweep->dir), name, 0, left) != -EAGAIN || sweep->same++ >= SAME_MAX) {
+        sweep->same = 0;
+        sweep->name[0] = '\0';
+        return true;
+    }
+    if (name != sweep->name)
+        (void)snprintf(sweep->name, sizeof sweep->name, "%s", name);
+    return false;
+}
+
+bool package_sweep_some(struct package_sweep *sweep)
+{
+    int left = PACKAGE_SWEEP_NAMES;
+    if (sweep->sweeps++ >= PACKAGE_SWEEPS_MAX)
+        return false;
+    if (sweep->name[0] && !remove_leftover(sweep, sweep->name, &left))
+        return true;
+    for (int looked = 0; left > 0 && looked < PACKAGE_SWEEP_LOOKED_AT; looked++) {
+        const struct dirent *entry = readdir(sweep->dir);
+        if (!entry)
+            return false;
+        if (strncmp(entry->d_name, unfinished, sizeof unfinished - 1) == 0)
+            (void)remove_leftover(sweep, entry->d_name, &left);
+    }
+    return true;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
 
 static int write_file(int dir, const struct apigen_file *file)
 {
@@ -73,17 +138,6 @@ static int write_file(int dir, const struct apigen_file *file)
     return 0;
 }
 
-static int write_files(int root, const char *name, const struct apigen_package *package)
-{
-    if (mkdirat(root, name, 0777) < 0)
-        return -errno;
-    drop_fd int dir = open_directory(root, name);
-    int r = dir < 0 ? dir : 0;
-    for (size_t i = 0; r == 0 && i < package->n_files; i++)
-        r = write_file(dir, &package->files[i]);
-    return r;
-}
-
 static int rename_as(int root, const char *from, const char *to, unsigned flags)
 {
     return (int)syscall(SYS_renameat2, root, from, root, to,
@@ -99,7 +153,7 @@ static int put_in_place(int root, const char *temporary, const char *name)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -errno;
-    int r = remove_tree(root, name, 0);
+    int r = remove_tree(root, name);
     if (r == 0 && renameat(root, temporary, root, name) < 0)
         r = -errno;
     return r;
@@ -112,21 +166,94 @@ static int open_root(const char *root_dir)
     return open_directory(AT_FDCWD, root_dir);
 }
 
-int package_write(const char *root_dir, const char *server_name,
-                  const struct apigen_package *package, struct err *e)
+struct package {
+    char *root_dir, *name, *temporary;
+    int root, dir;
+};
+
+static int fail(const struct package *package, int code, struct err *e)
+{
+    return err_set(e, code, "write the package %s/%s: %s", package->root_dir, package->name,
+                   strerror(-code));
+}
+
+static int make_directory(struct package *package)
+{
+    if (mkdirat(package->root, package->temporary, 0777) < 0)
+        return -errno;
+    package->dir = open_directory(package->root, package->temporary);
+    return package->dir < 0 ? package->dir : 0;
+}
+
+int package_open(const char *root_dir, const char *server_name, struct package **ret, struct err *e)
 {
     char suffix[2 * SUFFIX_BYTES + 1];
-    drop_fd int root = open_root(root_dir);
+    int root = open_root(root_dir);
     if (root < 0)
         return err_set(e, root, "the folder for packages, %s: %s", root_dir, strerror(-root));
-    remove_leftovers(root);
     random_hex(suffix, SUFFIX_BYTES);
-    drop_str char *temporary = xasprintf("%s%s", unfinished, suffix);
-    int r = write_files(root, temporary, package);
-    if (r == 0)
-        r = put_in_place(root, temporary, server_name);
-    (void)remove_tree(root, temporary, 0);
-    if (r < 0)
-        return err_set(e, r, "write the package %s/%s: %s", root_dir, server_name, strerror(-r));
+    struct package *package = NEW(struct package);
+    *package = (struct package){.root_dir = xstrdup(root_dir),
+                                .name = xstrdup(server_name),
+                                .temporary = xasprintf("%s%s", unfinished, suffix),
+                                .root = root,
+                                .dir = -1};
+    int r = make_directory(package);
+    if (r < 0) {
+        r = fail(package, r, e);
+        (void)package_close(package);
+        return r;
+    }
+    *ret = package;
     return 0;
+}
+
+int package_add(struct package *package, const struct apigen_file *file, struct err *e)
+{
+    int r = write_file(package->dir, file);
+    return r < 0 ? fail(package, r, e) : 0;
+}
+
+int package_place(struct package *package, struct err *e)
+{
+    int r = put_in_place(package->root, package->temporary, package->name);
+    return r < 0 ? fail(package, r, e) : 0;
+}
+
+struct package *package_close(struct package *package)
+{
+    if (!package)
+        return NULL;
+    if (package->dir >= 0)
+        (void)fd_close(package->dir);
+    (void)fd_close(package->root);
+    xfree(package->root_dir);
+    xfree(package->name);
+    xfree(package->temporary);
+    xfree(package);
+    return NULL;
+}
+
+static void sweep_once(const char *root_dir)
+{
+    struct package_sweep *sweep = package_sweep_open(root_dir);
+    if (sweep)
+        (void)package_sweep_some(sweep);
+    (void)package_sweep_close(sweep);
+}
+
+int package_write(const char *root_dir, const char *server_name, const struct apigen_package *all,
+                  struct err *e)
+{
+    struct package *package = NULL;
+    sweep_once(root_dir);
+    int r = package_open(root_dir, server_name, &package, e);
+    for (size_t i = 0; r == 0 && i < all->n_files; i++)
+        r = package_add(package, &all->files[i], e);
+    if (r == 0)
+        r = package_place(package, e);
+    if (package)
+        (void)remove_tree(package->root, package->temporary);
+    (void)package_close(package);
+    return r;
 }

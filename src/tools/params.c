@@ -206,6 +206,14 @@ static size_t variable_length(const char *s)
     return n > 0 && s[2 + n] == '}' ? n + 3 : 0;
 }
 
+bool params_has_variable(const char *text)
+{
+    for (const char *at = text; (at = strchr(at, '$')) != NULL; at++)
+        if (variable_length(at) > 0)
+            return true;
+    return false;
+}
+
 /* The caller frees it; never NULL. What is put in is not looked at again. */
 static char *expand(struct reading *r, const char *text)
 {
@@ -277,7 +285,7 @@ static void read_cwd(struct reading *r, const char *cwd)
 {
     const char *home = r->source->cwd;
     if (!cwd) {
-        r->into->cwd = xstrdup(home);
+        r->into->cwd = xstrdup(r->source->usual_cwd ? r->source->usual_cwd : home);
         return;
     }
     drop_str char *given = expand(r, cwd);

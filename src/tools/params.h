@@ -36,7 +36,8 @@ struct params {
 struct params_source {
     const char *(*lookup)(const char *name);
     const char *const *envp; /* may be NULL */
-    const char *cwd;
+    const char *cwd;         /* a relative "cwd" is below it */
+    const char *usual_cwd;   /* without a "cwd"; NULL: `cwd` */
 };
 
 /* A Python identifier in lower case, no keyword, at most TOOLS_NAME_MAX bytes: -EINVAL. */
@@ -50,6 +51,9 @@ MUST_CHECK int params_check(const struct json *params, struct err *e);
 MUST_CHECK int params_read(const struct json *params, const struct params_source *source,
                            struct params *ret, struct err *e);
 void params_done(struct params *params);
+
+/* Whether there is a ${VAR} in a text. */
+bool params_has_variable(const char *text);
 
 /* For a human: the command line or the URL, variables unreplaced. The caller frees it. */
 char *params_shown(const struct json *params);

@@ -36,7 +36,10 @@ struct peer {
 
 static void log_line(struct peer *peer, enum log_level level, const char *what, const char *text)
 {
-    if (!peer->config.tools->log)
+    size_t n = strnlen(text, (size_t)LOGGED_MAX * 4);
+    if (!peer->config.tools->log || !log_enabled(level))
+        return;
+    if (peer->config.gate && !gate_pass(peer->config.gate, n))
         return;
     drop_buf struct buf line = BUF_INIT(PARAMS_TEXT_MAX);
     (void)buf_addf(&line, "%s: %s%.*s", peer->config.name, what, LOGGED_MAX * 4, text);
@@ -379,7 +382,7 @@ static int open_transport(struct peer *peer, struct err *e)
             .argv = (const char *const *)params->argv,
             .envp = (const char *const *)params->envp,
             .cwd = params->cwd,
-            .sandbox = tools->sandbox,
+            .sandbox = peer->config.sandbox,
             .close_grace_ms = CLOSE_GRACE_MS,
             .log = on_stderr,
             .log_ctx = peer,

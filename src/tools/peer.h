@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/jsonspan.h"
 #include "base/jsonw.h"
+#include "loop/gate.h"
 #include "tools/params.h"
 #include "tools/tools.h"
 #include "tools/transport.h"
@@ -50,8 +51,10 @@ struct peer_config { /* copied; what it points to is borrowed */
     const struct tools_config *tools;
     const char *name; /* the server's, for logs */
     const struct params *params;
-    enum params_kind kind; /* of the transport: SSE is also tried for HTTP */
+    const struct sandbox_spec *sandbox; /* of a program; NULL: nothing */
+    enum params_kind kind;              /* of the transport: SSE is also tried for HTTP */
     struct http_client *http;
+    struct gate *gate; /* of what it has logged; NULL: none */
 };
 
 struct peer;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hmac.h"
 #include "tools/era.h"
 #include "tools/param_headers.h"
@@ -16,11 +17,15 @@ struct tool_fetch {
     struct peer *peer;
     const struct tools_config *config;
     char *server;
+    struct gate *gate; /* of warnings; NULL: none */
     bool has_tools;
     const struct tool_fetch_events *events;
     void *ctx;
     struct peer_request *request; /* NULL: answered */
     struct tool_list *list;
+    const struct json *result; /* the page that is being read … */
+    const struct json *rest;   /* … and its next tool */
+    struct loop_defer slice;
     char *cursor;
 };
 
@@ -28,22 +33,37 @@ struct tool_fetch {
 
 struct tool_list *tool_list_free(struct tool_list *list)
 {
-    if (!list)
+    if (!list || list->holders-- > 0)
         return NULL;
     for (size_t i = 0; i < list->n; i++)
         xfree((char *)(uintptr_t)list->tools[i].digest);
     for (size_t i = 0; i < list->n_pages; i++)
         (void)json_free(list->pages[i]);
     xfree(list->pages);
+    xfree(list->hashes);
     xfree(list->tools);
     xfree(list);
     return NULL;
 }
 
+void tool_list_hold(struct tool_list *list)
+{
+    list->holders++;
+}
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211U;
+    return hash;
+}
+
 const struct tools_tool *tool_list_find(const struct tool_list *list, const char *name)
 {
+    uint64_t hash = hash_of(name);
     for (size_t i = 0; list && i < list->n; i++) {
-        if (strcmp(list->tools[i].name, name) == 0)
+        if (list->hashes[i] == hash && strcmp(list->tools[i].name, name) == 0)
             return &list->tools[i];
     }
     return NULL;
@@ -116,7 +136,7 @@ static char *digest(const struct tools_tool *tool)
 
 static void warn(struct tool_fetch *fetch, const char *name, const char *what)
 {
-    if (!fetch->config->log)
+    if (!fetch->config->log || (fetch->gate && !gate_pass(fetch->gate, LOGGED_MAX)))
         return;
     drop_str char *line = xasprintf("%s: tool \"%.*s\" is left out: %s", fetch->server, LOGGED_MAX,
                                     name ? name : "", what);
@@ -148,13 +168,15 @@ static void add_tool(struct tool_fetch *fetch, const struct json *j)
         if (list->n == list->size) {
             list->size = list->size ? 2 * list->size : 16;
             list->tools = xrealloc(list->tools, list->size * sizeof *list->tools);
+            list->hashes = xrealloc(list->hashes, list->size * sizeof *list->hashes);
         }
         tool.digest = digest(&tool);
+        list->hashes[list->n] = hash_of(name);
         list->tools[list->n++] = tool;
     }
 }
 
-static int add_page(struct tool_fetch *fetch, struct peer_answer *a, struct err *e)
+static int keep_page(struct tool_fetch *fetch, struct peer_answer *a, struct err *e)
 {
     struct tool_list *list = fetch->list;
     const struct json *tools = json_get(a->result, "tools");
@@ -168,8 +190,8 @@ static int add_page(struct tool_fetch *fetch, struct peer_answer *a, struct err 
     list->pages = xrealloc(list->pages, (list->n_pages + 1) * sizeof(struct json *));
     list->pages[list->n_pages++] = *a->tree;
     *a->tree = NULL;
-    for (const struct json *v = json_first(tools); v; v = json_next(v))
-        add_tool(fetch, v);
+    fetch->result = a->result;
+    fetch->rest = json_first(tools);
     return 0;
 }
 
@@ -205,6 +227,22 @@ static bool next_page(struct tool_fetch *fetch, const struct json *result)
     return true;
 }
 
+/* A page may have thousands of tools. */
+static void read_some(void *ctx)
+{
+    struct tool_fetch *fetch = ctx;
+    struct err why = ERR_NONE;
+    int64_t end_ns = clock_ns() + TOOL_LIST_SLICE_MS * 1000000LL;
+    for (; fetch->rest && clock_ns() < end_ns; fetch->rest = json_next(fetch->rest))
+        add_tool(fetch, fetch->rest);
+    if (fetch->rest)
+        loop_defer(fetch->config->loop, &fetch->slice, read_some, fetch);
+    else if (!next_page(fetch, fetch->result))
+        finish(fetch, NULL);
+    else if (ask(fetch, &why) < 0)
+        finish(fetch, &why);
+}
+
 static void on_page(void *ctx, struct peer_answer *a)
 {
     struct tool_fetch *fetch = ctx;
@@ -212,19 +250,15 @@ static void on_page(void *ctx, struct peer_answer *a)
     struct err why = ERR_NONE;
     int r = 0;
     if (a->outcome == PEER_RESULT)
-        r = add_page(fetch, a, &why);
+        r = keep_page(fetch, a, &why);
     else if (a->outcome == PEER_ERROR && a->code == RPC_METHOD_NOT_FOUND && !fetch->has_tools)
-        a->result = NULL; /* it has none */
+        fetch->result = NULL; /* it has none */
     else
         r = err_set(&why, a->why->code, "tools/list: %s", a->why->msg);
-    if (r == 0 && next_page(fetch, a->result))
-        r = ask(fetch, &why);
-    else if (r == 0) {
-        finish(fetch, NULL);
-        return;
-    }
     if (r < 0)
         finish(fetch, &why);
+    else
+        read_some(fetch);
 }
 
 static int ask(struct tool_fetch *fetch, struct err *e)
@@ -248,13 +282,14 @@ static int ask(struct tool_fetch *fetch, struct err *e)
 }
 
 int tool_fetch_start(struct peer *peer, const struct tools_config *config, const char *server,
-                     bool has_tools, const struct tool_fetch_events *events, void *ctx,
-                     struct tool_fetch **ret, struct err *e)
+                     struct gate *gate, bool has_tools, const struct tool_fetch_events *events,
+                     void *ctx, struct tool_fetch **ret, struct err *e)
 {
     struct tool_fetch *fetch = NEW(struct tool_fetch);
     fetch->peer = peer;
     fetch->config = config;
     fetch->server = xstrdup(server);
+    fetch->gate = gate;
     fetch->has_tools = has_tools;
     fetch->events = events;
     fetch->ctx = ctx;
@@ -272,6 +307,7 @@ struct tool_fetch *tool_fetch_drop(struct tool_fetch *fetch)
 {
     if (!fetch)
         return NULL;
+    loop_defer_stop(fetch->config->loop, &fetch->slice);
     fetch->list = tool_list_free(fetch->list);
     xfree(fetch->server);
     xfree(fetch->cursor);

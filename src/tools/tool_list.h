@@ -9,6 +9,7 @@
  *          that comes again ends the list.
  * Digest:  SHA-256 over {"description", "inputSchema", "name", "outputSchema"} with the members of
  *          every object in order: it stays when a server writes the same in another order.
+ * Time:    a page is read in slices of TOOL_LIST_SLICE_MS, one each turn of the loop.
  * Owner:   a list is given to the caller; a fetch is given up by tool_fetch_stop(). */
 #ifndef TOOLS_TOOL_LIST_H
 #define TOOLS_TOOL_LIST_H
@@ -16,16 +17,20 @@
 #include "tools/peer.h"
 
 #define TOOL_LIST_BYTES_MAX TRANSPORT_MESSAGE_MAX
+#define TOOL_LIST_SLICE_MS 5
 
 struct tool_list {
     struct tools_tool *tools;
+    uint64_t *hashes; /* of the tools' names */
     size_t n, size;
     struct json **pages; /* what the tools point into */
     size_t n_pages;
     size_t bytes;
+    size_t holders; /* beside its owner: the last one frees it */
 };
 
 struct tool_list *tool_list_free(struct tool_list *list); /* NULL in, NULL out */
+void tool_list_hold(struct tool_list *list);              /* until one more tool_list_free() */
 const struct tools_tool *tool_list_find(const struct tool_list *list, const char *name);
 
 struct tool_fetch;
@@ -36,7 +41,7 @@ struct tool_fetch_events {
 
 /* has_tools: the server says that it has some; else that it does not know the method is fine. */
 MUST_CHECK int tool_fetch_start(struct peer *peer, const struct tools_config *config,
-                                const char *server, bool has_tools,
+                                const char *server, struct gate *gate, bool has_tools,
                                 const struct tool_fetch_events *events, void *ctx,
                                 struct tool_fetch **ret, struct err *e);
 struct tool_fetch *tool_fetch_stop(struct tool_fetch *fetch); /* NULL in, NULL out */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "loop/gate.h"
 #include "tools/client.h"
 #include "tools/http_client.h"
+#include "tools/launch.h"
 #include "tools/params.h"
 
 struct server {
@@ -13,12 +15,15 @@ struct server {
     struct tools *tools;
     char *name, *params_text, *shown;
     struct json *params;
-    enum era era;          /* kept for the life of the registration */
-    bool guessed;          /* this start relies on it */
-    struct client *client; /* NULL: it does not run */
-    bool ready;            /* calls can be sent */
+    enum era era;               /* kept for the life of the registration */
+    bool guessed;               /* this start relies on it */
+    struct client *client;      /* NULL: it does not run */
+    char *program, *cwd, *note; /* of its last start, as in struct tools_server */
+    bool secret;
+    bool ready; /* calls can be sent */
     struct tool_list *list;
     struct call_list calls;
+    struct gate gate;      /* of what it has logged, over all its starts */
     struct tools_job *job; /* being registered */
     bool retired;          /* no longer registered; ends with its last call */
 };
@@ -27,7 +32,9 @@ struct tools_job {
     struct server *server;
     void (*done)(void *ctx, const struct tools_server *server, const struct err *why);
     void *ctx;
-    struct err why; /* code 0: well */
+    void (*text)(void *ctx, const char *text, size_t n);
+    struct copy *copy; /* its package is being installed */
+    struct err why;    /* code 0: well */
     struct loop_defer finish;
 };
 
@@ -37,6 +44,7 @@ struct tools {
     struct server *servers[TOOLS_SERVERS_MAX];
     size_t n_servers;
     struct server *others; /* being registered, or retired */
+    struct place_specs specs;
 };
 
 /* --- one server ------------------------------------------------------------------------------ */
@@ -44,12 +52,16 @@ struct tools {
 static void free_server(struct server *server)
 {
     server->client = client_close(server->client);
+    gate_done(&server->gate);
     calls_free(&server->calls);
     server->list = tool_list_free(server->list);
     (void)json_free(server->params);
     xfree(server->name);
     xfree(server->params_text);
     xfree(server->shown);
+    xfree(server->program);
+    xfree(server->cwd);
+    xfree(server->note);
     xfree(server);
 }
 
@@ -127,6 +139,17 @@ static void on_listed(void *ctx, struct tool_list *list)
     calls_begin(&server->calls, client_peer(server->client), server->list);
 }
 
+static void keep_launch(struct server *server, const struct launch *launch)
+{
+    xfree(server->program);
+    xfree(server->cwd);
+    xfree(server->note);
+    server->program = xstrdup(launch->program);
+    server->cwd = xstrdup(launch->cwd);
+    server->note = xstrdup(launch->note);
+    server->secret = launch->secret;
+}
+
 static int try_start(struct server *server, struct err *e)
 {
     static const struct client_events events = {.listed = on_listed, .ended = on_ended};
@@ -134,10 +157,15 @@ static int try_start(struct server *server, struct err *e)
                                    .name = server->name,
                                    .calls = &server->calls,
                                    .known = server->era,
-                                   .http = server->tools->http};
+                                   .http = server->tools->http,
+                                   .gate = &server->gate,
+                                   .specs = &server->tools->specs};
     server->ready = false;
     server->guessed = server->era == ERA_HANDSHAKE || server->era == ERA_SSE;
-    return client_open(&config, server->params, &events, server, &server->client, e);
+    int r = client_open(&config, server->params, &events, server, &server->client, e);
+    if (r == 0)
+        keep_launch(server, client_launch(server->client));
+    return r;
 }
 
 static void start(struct server *server)
@@ -169,6 +197,14 @@ static void stop(struct server *server, const char *how)
     server->ready = false;
 }
 
+static void on_left_out(void *ctx, const struct gate_loss *loss)
+{
+    const struct server *server = ctx;
+    drop_str char *line = xasprintf("%s: " GATE_TEXT, server->name, GATE_TEXT_OF(loss));
+    if (server->tools->config.log)
+        server->tools->config.log(LOG_WARNING, line);
+}
+
 static struct server *new_server(struct tools *tools, const char *name, const struct json *params,
                                  struct err *e)
 {
@@ -184,6 +220,7 @@ static struct server *new_server(struct tools *tools, const char *name, const st
     server->params_text = str_take(&text);
     server->shown = params_shown(tree);
     server->params = tree;
+    gate_init(&server->gate, tools->config.loop, on_left_out, server);
     server->calls = (struct call_list){.lost = on_lost, .emptied = on_emptied, .ctx = server};
     return server;
 }
@@ -210,7 +247,26 @@ static struct tools_server view(const struct server *server)
                                  .params = server->params_text,
                                  .shown = server->shown,
                                  .tools = server->list ? server->list->tools : NULL,
-                                 .n_tools = server->list ? server->list->n : 0};
+                                 .n_tools = server->list ? server->list->n : 0,
+                                 .program = server->program,
+                                 .cwd = server->cwd,
+                                 .note = server->note,
+                                 .secret = server->secret};
+}
+
+struct tool_list *tools_hold(const struct tools *tools, const char *name, struct tools_server *ret)
+{
+    const struct server *server = find(tools, name);
+    if (!server || !server->list)
+        return NULL;
+    *ret = view(server);
+    tool_list_hold(server->list);
+    return server->list;
+}
+
+void tools_release(struct tool_list *held)
+{
+    (void)tool_list_free(held);
 }
 
 bool tools_find(const struct tools *tools, const char *name, struct tools_server *ret)
@@ -290,6 +346,64 @@ static void finish_job(void *ctx)
     xfree(job);
 }
 
+static void drop_job(struct server *server)
+{
+    loop_defer_stop(server->tools->config.loop, &server->job->finish);
+    server->job->copy = copy_stop(server->job->copy);
+    xfree(server->job);
+    server->job = NULL;
+}
+
+/* --- its own copy of a package ---------------------------------------------------------------- */
+
+static void on_copy_text(void *ctx, const char *text, size_t n)
+{
+    struct server *server = ctx;
+    if (server->job->text)
+        server->job->text(server->job->ctx, text, n);
+}
+
+static void on_copied(void *ctx, const struct err *why)
+{
+    struct server *server = ctx;
+    server->job->copy = NULL;
+    if (why) {
+        struct err e = *why;
+        (void)err_wrap(&e, "the server %s could not be started", server->name);
+        fail_all(server, &e);
+    } else {
+        start(server);
+    }
+}
+
+/* Starts the server, or what has to be there before. */
+static int begin(struct server *server, struct err *e)
+{
+    static const struct copy_events events = {.text = on_copy_text, .done = on_copied};
+    struct tools *tools = server->tools;
+    struct launch launch = {0};
+    struct params params = {.kind = PARAMS_STDIO};
+    int r = launch_make(&tools->config, &tools->specs, server->name, server->params, &launch,
+                        &params, e);
+    if (r < 0)
+        return r;
+    params_done(&params);
+    r = launch.missing ? copy_start(&tools->config, &launch, &events, server, &server->job->copy, e)
+                       : try_start(server, e);
+    launch_done(&launch);
+    return r;
+}
+
+void tools_job_listen(struct tools_job *job, void (*text)(void *ctx, const char *text, size_t n))
+{
+    job->text = text;
+}
+
+void tools_note_package(struct tools *tools, const char *spec)
+{
+    place_specs_add(tools->config.place, &tools->specs, spec);
+}
+
 int tools_register(struct tools *tools, const char *name, const struct json *params,
                    void (*done)(void *ctx, const struct tools_server *server,
                                 const struct err *why),
@@ -303,26 +417,19 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
     struct server *server = new_server(tools, name, params, e);
     if (!server)
         return -ENOMEM;
-    r = try_start(server, e);
-    if (r < 0) {
-        free_server(server);
-        return r;
-    }
-    struct tools_job *job = NEW(struct tools_job);
+    struct tools_job *job = server->job = NEW(struct tools_job);
     job->server = server;
     job->done = done;
     job->ctx = ctx;
-    server->job = job;
+    r = begin(server, e);
+    if (r < 0) {
+        drop_job(server);
+        free_server(server);
+        return r;
+    }
     enter_others(server);
     *ret = job;
     return 0;
-}
-
-static void drop_job(struct server *server)
-{
-    loop_defer_stop(server->tools->config.loop, &server->job->finish);
-    xfree(server->job);
-    server->job = NULL;
 }
 
 void tools_job_cancel(struct tools_job *job)
@@ -386,6 +493,7 @@ int tools_open(const struct tools_config *config, struct tools **ret, struct err
         xfree(tools);
         return r;
     }
+    place_specs_load(tools->config.place, &tools->specs);
     *ret = tools;
     return 0;
 }
@@ -404,6 +512,7 @@ struct tools *tools_close(struct tools *tools)
         free_server(server);
     }
     tools->http = http_client_close(tools->http);
+    place_specs_done(&tools->specs);
     xfree(tools);
     return NULL;
 }

@@ -33,12 +33,24 @@
 #define TOOLS_NAME_MAX 64 /* bytes of a server's name */
 #define TOOLS_INPUT_ROUNDS_MAX 10
 
+/* Where stdio servers live: one folder each, with HOME, caches and packages of its own. */
+struct tools_place {       /* what it points to is borrowed */
+    const char *dir;       /* belongs to this process; NULL: there is none */
+    bool kept;             /* code in kernels cannot write there, nor make names on the way to it */
+    bool runs;             /* programs in it can be started */
+    const char *user_base; /* the packages of cells, for servers without a secret; or NULL */
+    const char *python;    /* absolute */
+    const char *npm_shell; /* the shell by which npx starts a server; or NULL */
+    const char *cwd;       /* where servers work without a "cwd"; NULL: that depends on secrets */
+};
+
 struct tools_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     struct spawner *spawner;
     const char *const *envp;            /* of stdio servers; their "env" is added */
     const struct sandbox_spec *sandbox; /* what stdio servers are put behind; NULL: nothing */
-    const char *workspace;              /* their cwd without one of their own */
+    const struct tools_place *place;    /* NULL: they are started as they are given, by `envp` */
+    const char *workspace;              /* their cwd without one of their own and a place */
     const char *root;           /* the only root that servers are told; NULL: roots are not offered.
                                  * Some take it for the only folder that they may use. */
     const char *version;        /* of this program */
@@ -72,6 +84,10 @@ struct tools_server { /* borrowed until the next turn of the loop */
     const char *shown;  /* for a human: its command line or its URL, as registered */
     const struct tools_tool *tools;
     size_t n_tools;
+    /* Of a program with a place; NULL else. */
+    const char *program, *cwd; /* which file it is, and where it works */
+    const char *note;          /* in a sentence: also what it may use, and why */
+    bool secret;               /* it holds one */
 };
 
 /* -EINVAL: not a name (a Python identifier in lower case), or not parameters. */
@@ -90,8 +106,20 @@ MUST_CHECK int tools_register(struct tools *tools, const char *name, const struc
                               void *ctx, struct tools_job **ret, struct err *e);
 void tools_job_cancel(struct tools_job *job); /* done is not called */
 
+/* What is said while the server's package is installed; before the first turn of the loop. */
+void tools_job_listen(struct tools_job *job, void (*text)(void *ctx, const char *text, size_t n));
+
+/* install_package was asked for this and has installed it: servers may get a copy of it. */
+void tools_note_package(struct tools *tools, const char *spec);
+
 bool tools_find(const struct tools *tools, const char *name, struct tools_server *ret);
 bool tools_next(const struct tools *tools, size_t *at, struct tools_server *ret); /* *at: 0 first */
+
+/* The tools of a server stay what *ret says until tools_release(), whatever becomes of the server;
+ * the rest of it is borrowed as ever. NULL: there is no such server, or it has listed none yet. */
+struct tool_list;
+struct tool_list *tools_hold(const struct tools *tools, const char *name, struct tools_server *ret);
+void tools_release(struct tool_list *held);
 
 /* True when these are the parameters that the server was registered with, member by member. */
 bool tools_same_params(const struct tools *tools, const char *name, const struct json *params);

@@ -72,7 +72,7 @@ for act in signal, limits, environment, memory, new, remove, rename, replace:
         pass
 '
 
-@test "who has the uid of cells reaches neither the server's process nor its sockets; with --user it does" {
+@test "who has the uid of cells reaches neither the server's process nor its sockets; with --user code in cells does not either" {
     { echo "attack = '''$attack'''"; cat <<'PY'
 prints("1", 1)
 equal(inside("python3", "-", str(server().pid), user="1000:1000", stdin=attack), "")
@@ -85,7 +85,7 @@ PY
 prints("1", 1)
 equal(server().uids, [4321] * 4)
 equal(inside("python3", "-", str(server().pid), user="4321:4321", stdin=attack), "signal limits new remove rename replace ")
-prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "new remove rename replace")
+prints(f"import sys; sys.argv = ['', '{server().pid}']\n" + attack, "")
 wait_for_log("identity: the server has the uid of kernels, 4321: it was not started as root")
 PY
     } > "$BATS_TEST_TMPDIR/user"
@@ -96,17 +96,18 @@ PY
     workspace 1234:5678
     drive -v "$workspace:/app/workspace" -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
         --kernel-gateway-port 8888 <<'PY'
-        # pip is there for a moment only: it tells by itself.
+        # pip is there for a moment only: a package that it builds tells.
         runs(r"""
-            import os, site
-            os.makedirs(site.getusersitepackages(), exist_ok=True)
-            with open(site.getusersitepackages() + "/usercustomize.py", "w") as file:
-                file.write("words = open('/proc/self/cmdline').read().split(chr(0))\n"
-                           "uids = open('/proc/self/status').read().split('Uid:')[1].split()[:4]\n"
-                           "print(words[1:3], uids, file=open('/app/workspace/ran', 'a'))")
+            import os
+            os.mkdir("told")
+            with open("told/pyproject.toml", "w") as file:
+                file.write('[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n')
+            with open("told/own.py", "w") as file:
+                file.write("uids = open('/proc/self/status').read().split('Uid:')[1].split()[:4]\n"
+                           "print(uids, file=open('/app/workspace/ran', 'a'))")
         """)
-        tool("install_package", package_name="/no/such.whl")
-        prints("any(line == \"['-m', 'pip'] ['1234', '1234', '1234', '1234']\" for line in open('/app/workspace/ran').read().splitlines())", True)
+        tool("install_package", package_name="./told")
+        prints("open('/app/workspace/ran').read().splitlines()[0]", repr(str(["1234"] * 4)))
         registers("demo")
         runs("from mcptools.demo import echo; echo.run(echo.Params(text='x'))")
         runs(SHOW_PNG)
@@ -122,9 +123,9 @@ PY
         for word in "shim", "ipybox_kernel.template", "/tools/tool_server.py", "ipybox_gateway":
             equal((word, any(word in p.words for p in others)), (word, True))
         wait_for_log("identity: the server has uid 731 for itself; kernels have uid 1234")
-        equal(inside("sh", "-c", "cd /run/ipybox/731 && stat -c '%n %U %a' . *.sock user").split(),
-              ". ipybox-server 711 api.sock ipybox-server 666 control.sock ipybox-server 666 gateway.sock "
-              "ipybox-server 666 tools.sock ipybox-server 666 user ipybox-server 1770".split())
+        equal(inside("sh", "-c", "cd /run/ipybox/731 && stat -c '%n %U %a' . *.sock private user").split(),
+              ". ipybox-server 711 api.sock ipybox-server 666 control.sock ipybox-server 666 tools.sock "
+              "ipybox-server 666 private ipybox-server 700 user ipybox-server 1770".split())
 PY
     assert_equal "$(find "$workspace" ! -uid 1234)" ""
 }

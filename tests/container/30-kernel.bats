@@ -206,7 +206,7 @@ PY
         allowed = {
             "CLICOLOR", "EMPTY", "GIT_PAGER", "HOME", "IPYTHONDIR", "LANG", "LOGNAME", "NO_COLOR", "PAGER", "PATH",
             "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
-            "MPLBACKEND", "IPYBOX_TOOL_SOCKET", "IPYBOX_TOOL_TOKEN",
+            "MPLBACKEND", "IPYBOX_TOOL_SERVER", "IPYBOX_TOOL_SOCKET", "IPYBOX_TOOL_TOKEN",
         }
         equal(sorted(set(names) - allowed), [])
         prints("!echo ${SECRET-unset}", "unset")
@@ -228,6 +228,8 @@ KERNEL_ENV_FROM=${BASE}/${KERNEL_ENV_PLAIN}/${NOT_THERE:-default}
 KERNEL_ENV_BOTH=file
 KERNEL_ENV_EMPTY=
 SECRET=1
+PIP_INDEX_URL=http://127.0.0.1:1/
+TZ=Asia/Tokyo
 ENV
     as_root cp "$BATS_TEST_TMPDIR/env" "$workspace/.env"
     drive -v "$workspace:/app/workspace" -e KERNEL_ENV_BOTH=environment <<'PY'
@@ -243,6 +245,8 @@ ENV
         value("EMPTY", "")
         value("SECRET", None)
         value("BASE", None)
+        value("TZ", None)
+        wait_for_log(r"sets 2 that reach no program .*: PIP_INDEX_URL, TZ; give them to the container \(docker run -e")
 PY
 }
 

@@ -88,8 +88,8 @@ PY
     drive <<'PY'
         def template():
             server = box.server().pid
-            words = ["-m", "ipybox_kernel.template"]
-            return next((p for p in processes() if p.words[1:3] == words and p.ppid == server), None)
+            words = ["-I", "-m", "ipybox_kernel.template"]
+            return next((p for p in processes() if p.words[1:4] == words and p.ppid == server), None)
         def is_below(pid, top):
             parents = {p.pid: p.ppid for p in processes()}
             while pid in parents and pid != top: pid = parents[pid]
@@ -128,6 +128,25 @@ PY
         matches(fails("import os; print('said', flush=True); os._exit(9)", "status 9").rest, "said")
         prints("2", 2)
 PY
+}
+
+@test "os._exit in what is loaded at a kernel's start costs that file and no kernel" {
+    local how
+    for how in IPYBOX_LOG_LEVEL=INFO IPYBOX_NO_KERNEL_TEMPLATE=1; do
+        drive -e "$how" <<'PY'
+runs("""import os, site
+place = site.getusersitepackages()
+os.makedirs(place, exist_ok=True)
+for name in "bad.pth", "usercustomize.py":
+    open(f"{place}/{name}", "w").write("import os; os._exit(7)\\n")
+open(f"{place}/good.pth", "w").write("import sys; sys.good = 42\\n")""")
+tool("reset")
+prints("import sys; sys.good", 42)
+died = str(fails("import os; os._exit(8)", "exited with status 8").texts)
+matches(died, r"/bad\.pth: os\._exit\(7\)")
+matches(died, r"usercustomize: os\._exit\(7\)")
+PY
+    done
 }
 
 @test "200 MB in one message arrive, and one that is too large is an error in the cell" {

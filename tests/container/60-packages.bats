@@ -156,10 +156,10 @@ PY
     with_index <<'PY'
 prints("import socket; never_answers = socket.create_server(('127.0.0.1', 9009))", "")
 id = start_tool("install_package", package_name="x @ http://127.0.0.1:9009/x-1.0-py3-none-any.whl")
-wait_for("pip", lambda: [p for p in processes() if "pip" in p.words])
+wait_for("pip", lambda: [p for p in processes() if "ipybox_pip" in p.words])
 prints("1 + 1", 2)
 notify("notifications/cancelled", requestId=id)
-wait_for("the end of pip", lambda: not [p for p in processes() if "pip" in p.words])
+wait_for("the end of pip", lambda: not [p for p in processes() if "ipybox_pip" in p.words])
 nothing_else()
 wait_for("their reaping", lambda: not zombies())
 PY
@@ -212,5 +212,25 @@ for _ in range(3):
 equal(len(set(drawn)), 3)
 PY
         } | FORKED=$BATS_TEST_TMPDIR/forked with_index -v "$home:/home/ipybox" -e "$how"
+    done
+}
+
+@test "packages that bring another kernel's modules break neither kernels nor later containers with them" {
+    workspace 1234:5678
+    with_index -v "$workspace:/app/workspace" -e PYTHONUSERBASE=/app/workspace/packages <<'PY'
+old = "traitlets==4.3.3 ipykernel==6.29.5 ipython==7.34.0 jupyter_client==6.1.12 jupyter_core==4.12.0 spyder-kernels==2.5.2 tornado==6.1"
+matches(runs(f"!pip install -q --no-input --no-deps {old}; echo installed", seconds=200).text, "installed")
+prints("import os; sorted(n for n in os.listdir('/app/workspace/packages/lib/python3.13/site-packages') if n in ('IPython', 'ipykernel', 'traitlets'))",
+       "['IPython', 'ipykernel', 'traitlets']")
+for _ in range(2):
+    tool("reset")
+    prints("print(42)", "42")
+prints("import traitlets; int(traitlets.__version__.split('.')[0]) >= 5", True)
+prints("import multiprocessing as m; c = m.get_context('spawn'); c.Process(target=print).start(); 42", "42")
+PY
+    for how in IPYBOX_LOG_LEVEL=INFO IPYBOX_NO_KERNEL_TEMPLATE=1; do
+        drive -v "$workspace:/app/workspace" -e PYTHONUSERBASE=/app/workspace/packages -e "$how" <<'PY'
+            prints("print(42)", "42")
+PY
     done
 }

@@ -191,6 +191,41 @@ PY
 PY
 }
 
+@test "--kernel-memory: what no process shows counts: sockets, page tables, tmpfs, memfds that nobody has open" {
+    drive_timeout=200 drive --shm-size 1g --tmpfs /tmp:size=1g,mode=1777 \
+        -v "$BATS_TEST_DIRNAME/memory_doors.py:/doors.py:ro" -- --kernel-memory 256M <<'PY'
+        over = "KernelDied: .*256 MiB memory .--kernel-memory. was reached"
+        ways = ("unix_sockets", "senders_that_are_closed", "sockets_in_flight", "tcp_sockets", "page_tables", "closed_files",
+                "closed_files_in_tmp", "memfds_in_flight", "memfds_of_one_page", "shared_and_forgotten")
+        clean = "import glob, os\nfor name in glob.glob('/dev/shm/door-*') + glob.glob('/tmp/door-*'): os.remove(name)"
+        for way in ways:
+            runs("exec(open('/doors.py').read())")
+            runs(f"{way}(64); time.sleep(0.6)")
+            fails(f"{way}(400); time.sleep(60)", over)
+            runs(clean)
+        runs("import os, time; os.sync(); time.sleep(0.5)")  # what others leave there is not its own
+        inside("sh", "-c", "head -c 400M /dev/zero > /dev/shm/others")
+        runs("import time; time.sleep(1)")
+        prints("print('there')", "there")
+PY
+}
+
+@test "--kernel-memory: ten times as much, as fast as can be: killed before all of it is there" {
+    drive_timeout=200 drive --tmpfs /tmp:mode=1777 -v "$BATS_TEST_DIRNAME/memory_doors.py:/doors.py:ro" -- \
+        --kernel-memory 256M <<'PY'
+        bar = {"alone": 512, "together": 1024}      # one process; ten of them, which a busy machine lets run on
+        most = dict.fromkeys(bar, 0)
+        for i in range(4):
+            for form in most:
+                runs("exec(open('/doors.py').read()); open('/tmp/slots', 'wb').write(bytes(4096)) and None")
+                fails(f"{form}(WAYS[{i} % len(WAYS)], 2560); time.sleep(60)", "KernelDied: .*--kernel-memory")
+                text = cell("import struct; print(sum(struct.unpack('1024i', open('/tmp/slots', 'rb').read())))").text
+                below(int(text), bar[form])
+                most[form] = max(most[form], int(text))
+        note(f"at most {most} MiB of 256 were there")
+PY
+}
+
 @test "--mcp-memory and its like: the call names the limit, the next one starts the server anew" {
     drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- --mcp-memory 200M --mcp-open-files 100 \
         --mcp-cpu 5 --mcp-tasks 50 <<'PY'

@@ -207,7 +207,7 @@ JSON
                 fails("open('/home/ipybox/x', 'w')", "Permission denied")
                 fails("import socket; socket.socket(socket.AF_UNIX)", "Operation not permitted")
                 fails("socket.create_connection(('127.0.0.1', 80))", "Permission denied")
-                fails("one = socket.socket(fileno=5); one.connect(one.getsockname())", "Invalid argument")
+                fails("import os; one = socket.socket(fileno=5); one.connect(os.environ['IPYBOX_TOOL_SOCKET'])", "Invalid argument")
                 prints("one.detach(); pass", "")
             check()
             matches(box.log(), "sandbox: level landlock")
@@ -230,13 +230,27 @@ PY
 }
 
 @test "ipybox doctor finds every way out closed" {
-    run_box -- doctor
+    run_box -e PATH=/usr/local/bin:/usr/bin:/bin -- doctor
     assert_equal "$status" 0
     assert_match "$output" "level full"
     assert_match "$output" "ok     read a denied file: Operation not permitted"
+    assert_match "$output" "ok     plant a program on PATH: every folder of it is root's"
     if grep -q FAILED <<< "$output"; then fail "$output"; fi
-    run_box --user 1234:1234 --cap-drop ALL --security-opt no-new-privileges --read-only --tmpfs /tmp -- doctor
+    run_box -e PATH=/usr/local/bin:/usr/bin:/bin --user 1234:1234 --cap-drop ALL --security-opt no-new-privileges \
+        --read-only --tmpfs /tmp -- doctor
     assert_equal "$status" 0
+}
+
+@test "ipybox doctor names what a cell could plant, and tokens in files that cells' uid may read" {
+    workspace 1234:1234
+    echo secret > "$workspace/token"
+    # As `docker exec` starts it, without init.
+    run_box --entrypoint /usr/local/bin/ipybox -v "$workspace:/app/workspace" -e PATH=/usr/bin:/app/workspace/bin:/bin \
+        -e HOME=/tmp -e IPYBOX_TOKEN_FILE=/app/workspace/token -- doctor
+    assert_equal "$status" 1
+    assert_match "$output" "FAILED plant a program on PATH: /app/workspace/bin"
+    assert_match "$output" "FAILED plant settings in the home of root: /tmp"
+    assert_match "$output" "note   read the file of IPYBOX_TOKEN_FILE: /app/workspace/token"
 }
 
 @test "one command: its words, its status, its signals, and the end of all that it started" {

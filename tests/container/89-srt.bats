@@ -200,7 +200,7 @@ h.HTTPServer(("127.0.0.1", 3128), Proxy).serve_forever()'
     drive "${ca[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- --sandbox --connect-timeout 150 <<PY
         for _ in range(3):                      # a download may break off
             answer = tool("register_mcp_server", 180, server_name="files", server_params={
-                "command": "srt", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
+                "command": "srt", "cwd": ".", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
                 "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
             if not answer.error: break
         equal(answer.error and answer.texts, False)

@@ -91,7 +91,7 @@ answered()
 
 @test "code in kernels registers no server over MCP, which would be started with the secrets of the environment" {
     start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -- serve --approve-shell-cmds
-    cli exec '
+    local ask_to_register='
 import glob, json, os, socket
 path, = glob.glob("/run/ipybox/*/api.sock")
 meta = {"io.modelcontextprotocol/" + name: value
@@ -104,8 +104,15 @@ s.connect(path)
 s.sendall(("POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
            "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: register_mcp_server\r\n"
            f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
-answer = json.loads(s.makefile().read().split("\n\n", 1)[1])["result"]
-print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], os.path.exists("/app/workspace/stolen"))'
+text = s.makefile().read()
+'
+    local stolen='os.path.exists("/app/workspace/stolen")'
+    cli exec "${ask_to_register}print(text.split()[1], $stolen)"
+    assert_equal "$output" "403 False"
+    # The same uid from outside has the role execute, which does not register either.
+    box exec --user 1000 "$id" python3 -c "$ask_to_register"'
+answer = json.loads(text.split("\n\n", 1)[1])["result"]
+print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], '"$stolen)"
     assert_equal "$output" "True True False"
     end_server
 }
@@ -139,8 +146,8 @@ print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], os.path
     assert_match "$output" "^$approval.*by-terminal.* 0\$"
     wait_for 60 answered
     assert_match "$(< "$answer")" 'by-terminal'
-    # A cell speaks to the socket itself: it may execute, and no more.
-    cli exec '
+    # A cell speaks to the socket itself: it has no role. The same uid from outside may execute, and no more.
+    local ask_all='
 import glob, os, socket
 path, = glob.glob("/run/ipybox/*/api.sock")
 def say(text):
@@ -151,6 +158,9 @@ def say(text):
 print(say("GET /v1/sessions HTTP/1.0\r\n\r\n"), say("GET /v1/approvals HTTP/1.0\r\n\r\n"),
       say("POST /v1/approvals/x HTTP/1.0\r\nContent-Length: 0\r\n\r\n"),
       say("POST /v1/mcp-servers HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))'
+    cli exec "$ask_all"
+    assert_equal "$output" "403 403 403 403"
+    box exec --user 1000 "$id" python3 -c "$ask_all"
     assert_equal "$output" "200 403 403 403"
     # No process below the server has inherited the socket.
     cli exec '
@@ -176,7 +186,7 @@ threading.Thread(target=serve, daemon=True).start()'
     assert_equal "$status $output" "0 "
     box exec -e IPYBOX_RUNTIME_DIR=/run/ipybox/1000 "$id" ipybox approve
     assert_equal "$status $output" "1 "
-    assert_match "$errors" 'code in kernels has the uid of what answers here'
+    assert_match "$errors" 'listens there, which is not the server'
     end_server
 }
 

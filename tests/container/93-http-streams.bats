@@ -96,7 +96,8 @@ with follow(f"{place}/events") as socket:
 with follow(EVENTS) as socket:
     socket.send("interrupt")
     equal(list(messages(socket))[-1], 1008)
-with follow(EVENTS + "?after=1000000") as socket:
+last = call("GET", "/v1/sessions/default")["last_event"]
+with follow(f"{EVENTS}?after={last}") as socket:
     assert socket.ping().wait(10), "no pong came"
 wait_for("the cell", lambda: call("GET", place)["status"] == "ok")
 

@@ -142,8 +142,8 @@ class Process(NamedTuple):
     @property
     def is_kernel(self) -> bool:
         """A Python process that is a kernel or may become one."""
-        module = next(iter(self.words[2:3]), "")
-        return self.words[1:2] == ["-m"] and module.startswith("ipybox_kernel")
+        module = next(iter(self.words[3:4]), "")
+        return self.words[1:3] == ["-I", "-m"] and module.startswith("ipybox_kernel")
 
 
 class Message(dict[str, Any]):
@@ -396,7 +396,8 @@ class Box:
         answer = self.tool("register_mcp_server", server_name=name, server_params=params)
         if answer.error:
             fail(f"it was not registered: {answer}")
-        return answer.texts
+        self.launch = "\n".join(text for text in answer.texts if text.startswith("The server "))
+        return [text for text in answer.texts if not text.startswith("The server ")]
 
     # --- the container
 

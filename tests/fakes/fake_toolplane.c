@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/jsonw.h"
@@ -107,6 +108,20 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
     return 0;
 }
 
+void toolplane_job_listen(struct toolplane_job *listened,
+                          void (*text)(void *ctx, const char *text, size_t n))
+{
+    (void)listened;
+    fake_toolplane.say = text;
+    fake_toolplane.say_ctx = job.ctx;
+}
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
+{
+    size_t at = 0;
+    return toolplane_next(plane, &at, ret) && strcmp(name, "demo") == 0;
+}
+
 void toolplane_job_cancel(struct toolplane_job *cancelled)
 {
     *cancelled = (struct toolplane_job){0};
@@ -122,8 +137,17 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
 {
     static const struct tools_tool tool = {"add", "adds", NULL, NULL, "0abc"};
     (void)plane;
-    *ret = (struct tools_server){"demo", "{\"env\":{\"KEY\":\"secret\"}}", "python3 demo.py", &tool,
-                                 1};
+    *ret = (struct tools_server){.name = "demo",
+                                 .params = "{\"env\":{\"KEY\":\"secret\"}}",
+                                 .shown = "python3 demo.py",
+                                 .tools = &tool,
+                                 .n_tools = 1};
+    if (fake_toolplane.launched) {
+        ret->program = "/usr/bin/python3";
+        ret->cwd = "/own/demo";
+        ret->note = "how it is started";
+        ret->secret = true;
+    }
     return fake_toolplane.removals == 0 && (*at)++ == 0;
 }
 

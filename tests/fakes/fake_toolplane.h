@@ -8,6 +8,9 @@
 #include "session/toolplane.h"
 
 struct fake_toolplane {
+    void (*say)(void *ctx, const char *text, size_t n); /* of a registration */
+    void *say_ctx;
+    bool launched; /* the server is a program, of which more is known */
     int calls, approvals, cancels, resets, registrations, removals; /* so far */
     size_t open;
     bool refuse;         /* the next call is refused */

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/fuzz-toolsock-%d", (int)getpid());
-    struct toolsock_config config = {.loop = loop, .path = path, .may_reset = true, .who = who};
+    struct toolsock_config config = {.loop = loop, .path = path, .may_reset = "s", .who = who};
     struct toolsock *sock = NULL;
     if (toolsock_open(&config, &sock, NULL) < 0)
         abort();

@@ -50,7 +50,10 @@ def it(shared_box: Box) -> Iterator[ToolBox]:
 def register(it: ToolBox, name: str, params: dict[str, Any]) -> list[str]:
     text = it.tool("register_mcp_server", server_name=name, server_params=params)
     assert not text.startswith("Error"), text
-    return text.split("\n")
+    modules = text.split("\n")
+    if "command" in params:  # how it is started is told behind the names
+        assert modules.pop().startswith(f"The server {name} ")
+    return modules
 
 
 def call(it: ToolBox, server: str, tool: str, result: str = "r", **arguments: Any) -> str:

@@ -29,6 +29,7 @@ struct program {
     struct spawner *spawner;
     struct zctx *zctx;
     struct environment env;
+    char *python;
     struct tokens tokens;
     struct metrics metrics;
     struct template_config template_config;
@@ -112,12 +113,13 @@ static void open_sessions(struct err *e)
                                              .tool_socket = socket,
                                              .approve_shell_cmds = p->options.approve_shell_cmds};
     check(environment_make(&environment, &p->env, e), e);
+    check(environment_python(p->options.python, &p->python, e), e);
     p->template_config = (struct template_config){
         .loop = p->loop,
         .spawner = p->spawner,
-        .python = p->options.python,
-        .envp = (const char *const *)p->env.template,
-        .cwd = p->options.workspace,
+        .python = p->python,
+        .envp = (const char *const *)p->env.outside[ENVIRONMENT_TEMPLATE],
+        .cwd = ENVIRONMENT_CWD,
         .log = log_session,
     };
     p->template = template_open(&p->template_config);
@@ -125,8 +127,8 @@ static void open_sessions(struct err *e)
         .kernel = {.loop = p->loop,
                    .spawner = p->spawner,
                    .zctx = p->zctx,
-                   .runtime_dir = p->runtime_dir,
-                   .python = p->options.python,
+                   .channels = p->runtime_dir,
+                   .python = p->python,
                    .envp = (const char *const *)p->env.kernel,
                    .cwd = p->options.workspace,
                    .start_timeout_ms = (int64_t)p->options.kernel_start_timeout * 1000,
@@ -146,7 +148,8 @@ static void open_sessions(struct err *e)
                                         .options = &p->options,
                                         .workspace = p->options.workspace,
                                         .runtime_dir = p->runtime_dir,
-                                        .envp = (const char *const *)p->env.pip,
+                                        .envp =
+                                            (const char *const *)p->env.outside[ENVIRONMENT_SERVER],
                                         .tokens = &p->tokens,
                                         .sessions = p->sessions,
                                         .metrics = &p->metrics};
@@ -156,10 +159,11 @@ static void open_sessions(struct err *e)
 static void open_door(int port, bool fixtures, struct err *e)
 {
     struct program *p = &program;
-    p->packages = (struct packages_config){.spawner = p->spawner,
-                                           .python = p->options.python,
-                                           .envp = (const char *const *)p->env.pip,
-                                           .cwd = p->options.workspace};
+    p->packages =
+        (struct packages_config){.spawner = p->spawner,
+                                 .python = p->python,
+                                 .envp = (const char *const *)p->env.outside[ENVIRONMENT_PIP],
+                                 .workspace = p->options.workspace};
     struct api_config api = {.loop = p->loop,
                              .host = "localhost",
                              .port = port,
@@ -187,6 +191,7 @@ static void close_all(void)
     p->zctx = zctx_free(p->zctx);
     p->loop = loop_free(p->loop);
     environment_done(&p->env);
+    xfree(program.python);
 }
 
 int main(int argc, char **argv)

@@ -274,19 +274,24 @@ const settle = (item, id, body, done) => attempt(async () => {
   say(done);
 });
 
+// What hides or turns a text, escaped: an approver reads what is sent (src/base/visible.h).
+const hiding = /[^\P{C}\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0000}-\u{e0fff}]/gu;
+const visible = (text) => String(text).replace(hiding, (c) =>
+  c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
 function describe_approval(a) {
   const item = make("li");
   item.dataset.id = a.id;
   if (a.form) {
-    item.append(make("p", `${a.server} asks, for the session ${a.session}. Server: ${a.shown}`),
-                make("p", String(a.form.message)),
+    item.append(make("p", visible(`${a.server} asks, for the session ${a.session}. Server: ${a.shown}`)),
+                make("p", visible(a.form.message)),
                 a.mine ? describe_form(item, a) : make("p", "A client with forms has been asked."));
     return item;
   }
-  const name = `${a.server}.${a.tool}`;
-  item.append(make("p", `${name} wants to run, for the session ${a.session}. Server: ${a.shown}`));
-  if (a.note) item.append(make("p", a.note));
-  item.append(make("pre", JSON.stringify(a.arguments, null, 2)));
+  const name = visible(`${a.server}.${a.tool}`);
+  item.append(make("p", `${name} wants to run, for the session ${a.session}. Server: ${visible(a.shown)}`));
+  if (a.note) item.append(make("p", visible(a.note)));
+  item.append(make("pre", visible(JSON.stringify(a.arguments, null, 2))));
   for (const [text, decision] of [["Accept", "accept"], ["Reject", "reject"]])
     item.append(button(text, `${text} ${name}`, () => settle(item, a.id, { decision }, `${name}: ${decision}ed`)), " ");
   return item;

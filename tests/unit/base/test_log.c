@@ -171,7 +171,30 @@ static void errno_is_left_alone(void)
     (void)end();
 }
 
+static void what_turns_or_hides_the_text_is_shown(void)
+{
+    static const char text[] = "a\xe2\x80\xae"
+                               "b\xe2\x80\x8b"
+                               "c\xf3\xa0\x81\x81"
+                               "d\xc2\xad"
+                               "e";
+    log_set_level(LOG_INFO);
+    begin();
+    log_info("tools", "%s", text);
+    (void)end();
+    TEST_CHECK_(strstr(line, "a\\u202eb\\u200bc\\u{e0041}d\\xade") != NULL, "%s", line);
+    log_set_json(true);
+    begin();
+    log_info("tools", "%s", text);
+    (void)end();
+    drop_json struct json *tree = json_parse_copy(line, strlen(line), JSON_STRICT, NULL);
+    const char *shown = json_get_text(tree, "text");
+    TEST_CHECK(shown && strcmp(shown, "a\\u202eb\\u200bc\\u{e0041}d\\xade") == 0);
+    log_set_json(false);
+}
+
 TEST_LIST = {
+    {"what_turns_or_hides_the_text_is_shown", what_turns_or_hides_the_text_is_shown},
     {"a line is time, level, room and text", a_line_is_time_level_room_and_text},
     {"lines below the level are not written", lines_below_the_level_are_not_written},
     {"levels are known by name in any case", levels_are_known_by_name_in_any_case},

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +22,7 @@ static void make_dir(void)
     TEST_ASSERT(mkdtemp(dir) != NULL);
     (void)snprintf(path, sizeof path, "%s/" API_SOCKET, dir);
     (void)setenv("IPYBOX_RUNTIME_DIR", dir, 1);
+    TEST_ASSERT(prctl(PR_SET_NAME, "ipybox") == 0); /* as the server that is looked for */
 }
 
 static void remove_dir(void)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -41,6 +42,7 @@ static int listen_here(void)
     if (before == 0)
         TEST_ASSERT(seteuid(1000) == 0);
     TEST_ASSERT(listen(fd, 8) == 0);
+    TEST_ASSERT(prctl(PR_SET_NAME, "ipybox") == 0); /* as the server that is looked for */
     TEST_ASSERT(seteuid(before) == 0);
     return fd;
 }

@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "entrypoint/find.h"
 #include "entrypoint/health.h"
 
 static char dir[64], path[96], out[512];
@@ -26,6 +28,7 @@ static int open_server(void)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     TEST_ASSERT(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
     TEST_ASSERT(listen(fd, 1) == 0);
+    TEST_ASSERT(prctl(PR_SET_NAME, "ipybox") == 0); /* as the server that is looked for */
     return fd;
 }
 
@@ -83,6 +86,35 @@ static void a_server_that_says_nothing_is_status_1(void)
     TEST_CHECK(clock_ms() - from < 5000);
 }
 
+static void another_process_is_not_believed(void)
+{
+    int server = open_server(), ready[2];
+    TEST_ASSERT(pipe2(ready, O_CLOEXEC) == 0);
+    pid_t taker = 0, middle = fork();
+    if (middle == 0) { /* a child's child of the server, as all code is, takes the name */
+        (void)unlink(path);
+        if (fork() == 0) {
+            struct sockaddr_un address = {.sun_family = AF_UNIX};
+            (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+            int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            pid_t self = getpid();
+            if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0 &&
+                write(ready[1], &self, sizeof self) > 0)
+                (void)pause();
+            _exit(1);
+        }
+        (void)pause();
+    }
+    TEST_ASSERT(read(ready[0], &taker, sizeof taker) == (ssize_t)sizeof taker);
+    struct err e = ERR_NONE;
+    TEST_CHECK(find_server("control.sock", &e) == -EPERM);
+    TEST_CHECK_(strstr(e.msg, "which is not the server") != NULL, "%s", e.msg);
+    (void)close(server);
+    remove_server();
+    TEST_CHECK(kill(taker, SIGKILL) == 0 && kill(middle, SIGKILL) == 0);
+    TEST_CHECK(waitpid(middle, NULL, 0) == middle);
+}
+
 static void no_server_is_status_1(void)
 {
     int server = open_server();
@@ -98,6 +130,7 @@ TEST_LIST = {
     {"a_server_that_is_well_is_status_0", a_server_that_is_well_is_status_0},
     {"a_server_that_is_not_well_is_status_1", a_server_that_is_not_well_is_status_1},
     {"a_server_that_says_nothing_is_status_1", a_server_that_says_nothing_is_status_1},
+    {"another_process_is_not_believed", another_process_is_not_believed},
     {"no_server_is_status_1", no_server_is_status_1},
     {NULL, NULL},
 };

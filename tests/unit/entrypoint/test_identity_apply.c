@@ -40,7 +40,7 @@ static void remove_runtime_dirs(unsigned uid)
 {
     char path[128];
     for (size_t i = 0; identity_runtime_base(i); i++) {
-        static const char *const parts[] = {"/user/home", "/user", "/home"};
+        static const char *const parts[] = {"/user/home", "/user", "/home", "-home"};
         for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
             (void)snprintf(path, sizeof path, "%s/%u%s", identity_runtime_base(i), uid,
                            parts[part]);
@@ -356,7 +356,8 @@ static void where_its_directory_cannot_be_made_a_server_has_no_uid_of_its_own(vo
     TEST_CHECK(in_child(prepare_below_the_users, dir) == 0);
     (void)snprintf(path, sizeof path, "%s/run", dir);
     TEST_CHECK(stat(path, &st) == 0 && st.st_uid == 4711 && (st.st_mode & 07777) == 0700);
-    (void)snprintf(path, sizeof path, "%s/run/home", dir);
+    (void)snprintf(path, sizeof path, "%s/run-home", dir);
+    TEST_CHECK(stat(path, &st) == 0 && st.st_uid == 4711 && (st.st_mode & 07777) == 0700);
     (void)rmdir(path);
     (void)snprintf(path, sizeof path, "%s/run", dir);
     TEST_CHECK(rmdir(path) == 0 && rmdir(dir) == 0);

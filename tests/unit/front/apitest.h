@@ -17,6 +17,8 @@ static struct session_config session_config;
 static struct sessions *sessions;
 static struct approvals *approvals;
 static struct api *api;
+#define API_WORKSPACE "/tmp/test-front-workspace"
+
 static struct api_config api_config;
 static struct metrics metrics;
 static const char *api_host = "localhost";
@@ -36,7 +38,7 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
     fake = (struct fake_kernel){0};
     metrics = (struct metrics){0};
     session_config = (struct session_config){.kernel = {.loop = loop, .sandbox = sandbox},
-                                             .workspace = "/tmp",
+                                             .workspace = API_WORKSPACE,
                                              .interrupt_grace_ms = 5000,
                                              .metrics = &metrics,
                                              .audit = audit_of_sessions,
@@ -49,7 +51,8 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
     TEST_ASSERT(approvals_open(&asked, &approvals, &e) == 0);
     api_config.loop = loop;
     api_config.host = api_host;
-    api_config.workspace = "/tmp";
+    (void)mkdir(API_WORKSPACE, 0700);
+    api_config.workspace = API_WORKSPACE;
     api_config.version = "1";
     api_config.sessions = sessions;
     api_config.approvals = approvals;

@@ -133,7 +133,7 @@ static void what_is_wrong_with_a_request_is_named(void)
 static void sessions_are_made_listed_and_ended(void)
 {
     open_ready();
-    call("POST /v1/sessions", "{\"id\":\"a\",\"env\":{\"X\":\"1\"},\"cwd\":\"/tmp\"}");
+    call("POST /v1/sessions", "{\"id\":\"a\",\"env\":{\"X\":\"1\"},\"cwd\":\"" API_WORKSPACE "\"}");
     check_head("HTTP/1.1 201 ");
     TEST_CHECK(strcmp(header_of("Location"), "/v1/sessions/a") == 0);
     TEST_CHECK(strcmp(fake.owner, "a") == 0);

@@ -333,7 +333,23 @@ static void a_slow_reader_is_told_what_it_has_missed(void)
     close_api();
 }
 
+static void who_followed_an_earlier_life_is_told_so(void)
+{
+    open_ready();
+    int fd = send_with("GET /v1/sessions/default/events", "Last-Event-ID: 70000000001\r\n", "");
+    (void)hear(fd);
+    check_order((const char *const[]){"event: reset\ndata: {\"after\":70000000001}\n\n",
+                                      "id: 1\nevent: kernel\n", NULL});
+    (void)fd_close(fd);
+    fd = send_with("GET /v1/sessions/default/events", "Last-Event-ID: 1\r\n", "");
+    (void)hear(fd);
+    check_has_not("reset");
+    (void)fd_close(fd);
+    close_api();
+}
+
 TEST_LIST = {
+    {"who_followed_an_earlier_life_is_told_so", who_followed_an_earlier_life_is_told_so},
     {"a_cell_is_streamed_as_it_runs", a_cell_is_streamed_as_it_runs},
     {"a_client_that_comes_back_gets_what_it_has_missed",
      a_client_that_comes_back_gets_what_it_has_missed},

@@ -3,6 +3,8 @@
  * MCP over HTTP and the table of sessions. */
 #include "apitest.h"
 
+#include "front/api_mcp.h"
+
 #define ACCEPT "Accept: application/json, text/event-stream\r\n"
 #define INITIALIZE                                                                                 \
     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
@@ -192,7 +194,42 @@ static void who_may_execute_neither_registers_nor_approves(void)
     api_config.execute_token = api_config.admin_token = NULL;
 }
 
+static int64_t mcp_now = 1000;
+
+static int64_t mcp_clock(void)
+{
+    return mcp_now;
+}
+
+/* The table takes three: the default one and two more. */
+static void forgotten_sessions_make_room_and_used_ones_do_not(void)
+{
+    char first[64], second[64];
+    open_mcp();
+    loop_set_clock(loop, mcp_clock);
+    initialize();
+    (void)snprintf(first, sizeof first, "%s", session_id);
+    initialize();
+    (void)snprintf(second, sizeof second, "%s", session_id);
+    TEST_CHECK(sessions_count(sessions) == 3);
+    post("", INITIALIZE); /* nobody was forgotten yet */
+    check_head("HTTP/1.1 503 ");
+    TEST_CHECK(strcmp(header_of("Retry-After"), "10") == 0);
+    mcp_now += API_MCP_FRESH_MS;
+    (void)snprintf(session_id, sizeof session_id, "%s", first);
+    ping("HTTP/1.1 200 ");
+    initialize(); /* in the place of the second one */
+    TEST_CHECK(sessions_count(sessions) == 3);
+    (void)snprintf(session_id, sizeof session_id, "%s", second);
+    ping("HTTP/1.1 404 ");
+    (void)snprintf(session_id, sizeof session_id, "%s", first);
+    ping("HTTP/1.1 200 ");
+    close_api();
+}
+
 TEST_LIST = {
+    {"forgotten_sessions_make_room_and_used_ones_do_not",
+     forgotten_sessions_make_room_and_used_ones_do_not},
 #define T(name) {#name, name}
     T(a_session_of_the_handshake_is_one_of_the_table_and_ends_with_it),
     T(one_that_is_ended_elsewhere_is_over_here),

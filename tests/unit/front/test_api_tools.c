@@ -165,6 +165,10 @@ static void servers_are_registered_listed_and_removed(void)
     call_with("GET /v1/mcp-servers/demo", EXECUTOR, "");
     check_has("\"tools\":[{\"name\":\"add\",\"description\":\"adds\",\"digest\":\"0abc\"}]");
     check_has_not("secret");
+    fake_toolplane.launched = true;
+    call_with("GET /v1/mcp-servers", EXECUTOR, "");
+    check_has("\"tool_count\":1,\"uses_cells\":false,\"program\":\"/usr/bin/python3\","
+              "\"cwd\":\"/own/demo\",\"note\":\"how it is started\"}");
     call_with("DELETE /v1/mcp-servers/other", ADMIN, "");
     check_head("HTTP/1.1 404 ");
     call_with("DELETE /v1/mcp-servers/demo", ADMIN, "");

@@ -375,6 +375,12 @@ static void a_registration_is_answered_with_the_modules_or_the_reason(void)
     expect(
         "\"content\":[{\"type\":\"text\",\"text\":\"echo\"},{\"type\":\"text\",\"text\":\"add\"}],"
         "\"isError\":false");
+    fake_toolplane.launched = true; /* then the last text says how */
+    call("4", "register_mcp_server",
+         "{\"server_name\":\"demo\",\"server_params\":{\"command\":\"x\"}}");
+    fake_toolplane_registered(modules, 1, NULL);
+    expect("\"content\":[{\"type\":\"text\",\"text\":\"echo\"},"
+           "{\"type\":\"text\",\"text\":\"how it is started\"}],\"isError\":false");
     call("2", "register_mcp_server",
          "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
     TEST_CHECK(strcmp(fake_toolplane.params, "{\"url\":1}") == 0);

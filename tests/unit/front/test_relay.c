@@ -40,14 +40,29 @@ static void on_used(void *ctx, size_t count)
     used = count;
 }
 
+static int connect_it(void *ctx)
+{
+    (void)ctx;
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
 static void open_it(void)
 {
     TEST_ASSERT(mkdtemp(dir) != NULL);
     (void)snprintf(path, sizeof path, "%s/sock", dir);
     TEST_ASSERT(loop_new(&loop, NULL) == 0);
     loop_set_clock(loop, fake_clock);
-    struct relay_config config = {
-        .loop = loop, .host = "127.0.0.1", .upstream = path, .wanted = on_wanted, .used = on_used};
+    struct relay_config config = {.loop = loop,
+                                  .host = "127.0.0.1",
+                                  .connect = connect_it,
+                                  .wanted = on_wanted,
+                                  .used = on_used};
     TEST_ASSERT(relay_open(&config, &relay, NULL) == 0);
 }
 

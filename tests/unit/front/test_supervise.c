@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <acutest.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,13 +16,11 @@
 
 static struct loop *loop;
 static struct supervise *supervise;
-static char dir[] = "/tmp/supervise-XXXXXX";
 
 static void open_it(void)
 {
-    TEST_ASSERT(mkdtemp(dir) != NULL);
     TEST_ASSERT(loop_new(&loop, NULL) == 0);
-    TEST_ASSERT(supervise_open(loop, dir, &supervise, NULL) == 0);
+    supervise = supervise_open(loop);
     supervise_set_kernels(supervise, (struct kernels *)(void *)&fake_kernels);
 }
 
@@ -30,7 +28,6 @@ static void close_it(void)
 {
     supervise = supervise_close(supervise);
     loop = loop_free(loop);
-    TEST_CHECK(rmdir(dir) == 0);
 }
 
 static void turn(void)
@@ -41,10 +38,11 @@ static void turn(void)
 
 static int connect_client(void)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", supervise_path(supervise));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    TEST_ASSERT(connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0);
+    int pair[2];
+    TEST_ASSERT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+    int fd = pair[0];
+    TEST_ASSERT(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    supervise_add(supervise, pair[1]);
     return fd;
 }
 

@@ -42,7 +42,7 @@ static bool who(void *ctx, const char *token, const char **session)
     return strcmp(token, "a") == 0 || strcmp(token, "b") == 0;
 }
 
-static void open_with(bool may_reset)
+static void open_with(const char *may_reset)
 {
     TEST_ASSERT(mkdtemp(dir) != NULL);
     (void)snprintf(path, sizeof path, "%s/tools.sock", dir);
@@ -55,7 +55,7 @@ static void open_with(bool may_reset)
 
 static void open_it(void)
 {
-    open_with(false);
+    open_with(NULL);
 }
 
 static void close_it(void)
@@ -226,15 +226,24 @@ static void servers_are_stopped_where_code_may(void)
     open_it();
     int fd = connect_as(HELLO);
     say(fd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"reset\"}\n");
-    expect(fd, ERROR("1", "-32001", "code in a kernel may not stop the servers"));
+    expect(fd, ERROR("1", "-32001",
+                     "code of this session may not stop the MCP servers, which all sessions "
+                     "share"));
     TEST_CHECK(fake_toolplane.resets == 0);
     (void)fd_close(fd);
     close_it();
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
-    open_with(true);
+    open_with("session a");
     fd = connect_as(HELLO);
     say(fd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"reset\"}\n");
     expect(fd, RESULT("1", "{}"));
+    TEST_CHECK(fake_toolplane.resets == 1);
+    (void)fd_close(fd);
+    fd = connect_as(HELLO_B);
+    say(fd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"reset\"}\n");
+    expect(fd, ERROR("1", "-32001",
+                     "code of this session may not stop the MCP servers, which all sessions share: "
+                     "only that of the session session a"));
     TEST_CHECK(fake_toolplane.resets == 1);
     (void)fd_close(fd);
     close_it();

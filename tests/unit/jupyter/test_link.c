@@ -19,8 +19,11 @@ static int64_t now = 1000;
 static struct loop *loop;
 static struct zctx *zctx;
 static struct link *ours;
-static char dir[64];
+static char place[64];
 static void *context, *shell, *iopub, *heart; /* the kernel's */
+static void *door;        /* of the kernel's: where ZeroMQ asks whether to let somebody in */
+static char password[40]; /* that the link has told the kernel */
+static int let_in, kept_out;
 static struct jupyter_key *key;
 static char heard[400]; /* by the link: "shell:kernel_info_reply:ID;" …; "lost;" and "back;" */
 
@@ -56,11 +59,14 @@ static void *bind_at(int type, int port)
     int none = 0;
     void *s = zmq_socket(context, type);
     (void)zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof none);
-    if (link_listening(ours)) {
-        int fd = dup(link_listening(ours)[port - 1]); /* a kernel's process has its own */
-        (void)zmq_setsockopt(s, ZMQ_USE_FD, &fd, sizeof fd);
+    if (door) {
+        const int one = 1;
+        (void)zmq_setsockopt(s, ZMQ_PLAIN_SERVER, &one, sizeof one);
+        (void)zmq_setsockopt(s, ZMQ_ZAP_DOMAIN, "test", 4);
     }
-    (void)snprintf(endpoint, sizeof endpoint, "ipc://%s/ch-%d", dir, port);
+    int fd = dup(link_fds(ours)[port - 1]); /* a kernel's process has its own */
+    (void)zmq_setsockopt(s, ZMQ_USE_FD, &fd, sizeof fd);
+    (void)snprintf(endpoint, sizeof endpoint, "ipc://%s-%d", place, port);
     TEST_ASSERT(zmq_bind(s, endpoint) == 0);
     return s;
 }
@@ -72,22 +78,33 @@ static void read_key(void)
     drop_json struct json *tree = json_parse_copy(text, strlen(text), JSON_STRICT, &e);
     TEST_ASSERT(tree && json_need_text(tree, "key", &value, &e) == 0);
     key = jupyter_key_new(value, strlen(value));
+    password[0] = '\0';
+    if (json_need_text(tree, "ipybox_password", &value, NULL) == 0)
+        (void)snprintf(password, sizeof password, "%s", value);
 }
 
-static void open_link_to(bool kernel_listens)
+static void open_door(void)
+{
+    door = zmq_socket(context, ZMQ_REP);
+    TEST_ASSERT(zmq_bind(door, "inproc://zeromq.zap.01") == 0);
+    let_in = kept_out = 0;
+}
+
+static void open_link_as(bool alone)
 {
     static const struct link_events events = {.message = on_message, .heartbeat = on_heartbeat};
     struct err e = ERR_NONE;
     char name[17];
     random_hex(name, 8);
-    (void)snprintf(dir, sizeof dir, "/tmp/link-%s", name);
+    (void)snprintf(place, sizeof place, "/tmp/link-%s", name);
     TEST_ASSERT(loop_new(&loop, &e) == 0 && zctx_new(&zctx, &e) == 0);
     loop_set_clock(loop, fake_clock);
-    const struct link_config config = {
-        .loop = loop, .zctx = zctx, .dir = dir, .listens = !kernel_listens};
+    const struct link_config config = {.loop = loop, .zctx = zctx, .place = place, .alone = alone};
     TEST_ASSERT(link_open(&config, &events, NULL, &ours, &e) == 0);
     read_key();
     context = zmq_ctx_new();
+    if (!alone)
+        open_door();
     shell = bind_at(ZMQ_ROUTER, SHELL);
     iopub = bind_at(ZMQ_XPUB, IOPUB);
     heart = bind_at(ZMQ_REP, HEARTBEAT);
@@ -95,7 +112,7 @@ static void open_link_to(bool kernel_listens)
 
 static void open_link(void)
 {
-    open_link_to(true);
+    open_link_as(true);
 }
 
 static void close_link(void)
@@ -107,8 +124,28 @@ static void close_link(void)
     (void)zmq_close(shell);
     (void)zmq_close(iopub);
     (void)zmq_close(heart);
+    if (door)
+        (void)zmq_close(door);
+    door = NULL;
     (void)zmq_ctx_term(context);
-    TEST_CHECK(access(dir, F_OK) < 0);
+    drop_str char *name = xasprintf("%s-%d", place, SHELL);
+    TEST_CHECK(access(name, F_OK) < 0);
+}
+
+/* Who says what the link has told the kernel is let in (RFC 27). */
+static void mind_door(void)
+{
+    enum { VERSION, REQUEST, USER = 6, PASSWORD, PARTS };
+    char parts[PARTS][64] = {{0}};
+    if (!door || zmq_recv(door, parts[VERSION], sizeof parts[0], ZMQ_DONTWAIT) < 0)
+        return;
+    for (int i = REQUEST; i < PARTS; i++)
+        TEST_ASSERT(zmq_recv(door, parts[i], sizeof parts[i] - 1, 0) >= 0);
+    const bool known = strcmp(parts[USER], "ipybox") == 0 && strcmp(parts[PASSWORD], password) == 0;
+    (void)(known ? let_in++ : kept_out++);
+    const char *answer[6] = {"1.0", parts[REQUEST], known ? "200" : "400", "", "", ""};
+    for (int i = 0; i < 6; i++)
+        (void)zmq_send(door, answer[i], strlen(answer[i]), i < 5 ? ZMQ_SNDMORE : 0);
 }
 
 /* Turns of the link's loop, which stand still in its own time, until the kernel's socket has
@@ -118,6 +155,7 @@ static bool arrives(void *socket)
     for (int ms = 0; ms < WAIT_MS; ms++) {
         zmq_pollitem_t item = {socket, 0, ZMQ_POLLIN, 0};
         loop_turn(loop, 0);
+        mind_door();
         if (zmq_poll(&item, 1, 1) > 0)
             return true;
     }
@@ -233,15 +271,15 @@ static bool may_connect(int port)
     char path[100];
     struct sockaddr_un to;
     struct err e = ERR_NONE;
-    (void)snprintf(path, sizeof path, "%s/ch-%d", dir, port);
+    (void)snprintf(path, sizeof path, "%s-%d", place, port);
     TEST_ASSERT(unixsock_address(path, &to, &e) == 0);
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0;
 }
 
-static void a_kernel_that_can_make_no_sockets_takes_those_that_are_there(void)
+static void a_kernel_takes_the_sockets_that_are_there(void)
 {
-    open_link_to(false);
+    open_link();
     struct err e = ERR_NONE;
     struct slice empty = {(char[]){"{}"}, 2};
     TEST_ASSERT(arrives(iopub));
@@ -250,11 +288,34 @@ static void a_kernel_that_can_make_no_sockets_takes_those_that_are_there(void)
     publish_signed("first");
     TEST_CHECK(link_hears("iopub:status:first;"));
     TEST_CHECK(may_connect(STDIN)); /* nobody has taken this one yet */
-    link_stop_listening(ours);
-    TEST_CHECK(link_listening(ours) == NULL);
+    link_drop_fds(ours);
+    TEST_CHECK(link_fds(ours)[0] == -1);
     TEST_CHECK(!may_connect(STDIN) && may_connect(SHELL));
     publish_signed("second");
     TEST_CHECK(link_hears("iopub:status:second;"));
+    close_link();
+}
+
+static void a_kernel_that_others_reach_too_is_told_a_password_and_hears_it(void)
+{
+    open_link_as(false);
+    TEST_CHECK(strlen(password) == 32 && !strstr(link_connection_text(ours), "ipybox_peer"));
+    char first[sizeof password];
+    (void)snprintf(first, sizeof first, "%s", password);
+    struct err e = ERR_NONE;
+    struct slice empty = {(char[]){"{}"}, 2};
+    TEST_ASSERT(arrives(iopub));
+    TEST_ASSERT(link_send(ours, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST, empty, NULL, &e) == 0);
+    TEST_CHECK(arrives(shell) && arrives(heart));
+    publish_signed("first");
+    TEST_CHECK(link_hears("iopub:status:first;"));
+    TEST_CHECK(let_in == 3 && kept_out == 0);
+    close_link();
+    open_link_as(false);
+    TEST_CHECK(strcmp(password, first) != 0); /* another kernel, another password */
+    close_link();
+    open_link();
+    TEST_CHECK(!*password && strstr(link_connection_text(ours), "ipybox_peer"));
     close_link();
 }
 
@@ -328,8 +389,9 @@ TEST_LIST = {
      forged_unsigned_and_replayed_messages_are_dropped_and_the_channel_goes_on},
     {"what_was_published_cannot_be_replayed_on_another_channel",
      what_was_published_cannot_be_replayed_on_another_channel},
-    {"a_kernel_that_can_make_no_sockets_takes_those_that_are_there",
-     a_kernel_that_can_make_no_sockets_takes_those_that_are_there},
+    {"a_kernel_takes_the_sockets_that_are_there", a_kernel_takes_the_sockets_that_are_there},
+    {"a_kernel_that_others_reach_too_is_told_a_password_and_hears_it",
+     a_kernel_that_others_reach_too_is_told_a_password_and_hears_it},
     {"a_kernel_that_answers_no_ping_is_told_once_and_again_when_it_answers",
      a_kernel_that_answers_no_ping_is_told_once_and_again_when_it_answers},
     {"a_clock_that_jumps_a_day_makes_no_kernel_dead",

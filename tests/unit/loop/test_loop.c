@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "loop/gate.h"
 #include "loop/loop.h"
 
 static int64_t fake_now = 1000;
@@ -312,7 +314,88 @@ static void a_signal_arrives_as_a_call(void)
     (void)loop_free(loop);
 }
 
+static void work(void *ctx)
+{
+    int64_t *ms = ctx, from = clock_of_thread_ns();
+    while (clock_of_thread_ns() - from < *ms * 1000000)
+        ;
+}
+
+static void the_longest_turn_is_known_by_its_processor_time(void)
+{
+    struct loop *loop = new_loop();
+    struct loop_defer defer = {0};
+    int64_t ms = 30;
+    loop_turn(loop, 0);
+    TEST_CHECK(loop_turns(loop)->long_cpu == 0);
+    loop_defer(loop, &defer, work, &ms);
+    loop_turn(loop, 0);
+    loop_turn(loop, 0);
+    const struct loop_turns *t = loop_turns(loop);
+    TEST_CHECK(t->turns == 3 && t->long_cpu == 1 && t->long_wall >= 1);
+    TEST_CHECK(t->max_cpu_ns >= 30 * 1000000 && t->max_wall_ns >= t->max_cpu_ns);
+    (void)loop_free(loop);
+}
+
+static struct gate_loss lost;
+static int64_t gate_now;
+
+static int64_t gate_clock(void)
+{
+    return gate_now;
+}
+
+static void on_lost(void *ctx, const struct gate_loss *loss)
+{
+    (void)ctx;
+    lost = *loss;
+}
+
+static void a_flood_passes_the_gate_in_part_and_the_rest_is_counted(void)
+{
+    struct loop *loop = new_loop();
+    struct gate gate;
+    uint64_t passed = 0;
+    loop_set_clock(loop, gate_clock);
+    gate_init(&gate, loop, on_lost, NULL);
+    for (int i = 0; i < 10000; i++)
+        passed += gate_pass(&gate, 10);
+    TEST_CHECK_(passed == GATE_LINES, "%llu", (unsigned long long)passed);
+    TEST_CHECK(lost.lines == 0);
+    gate_now = GATE_TELL_MS;
+    loop_turn(loop, 0);
+    TEST_CHECK(lost.lines == 10000 - GATE_LINES && lost.bytes == 10 * lost.lines);
+    TEST_CHECK(lost.ms == GATE_TELL_MS);
+    for (passed = 0; gate_pass(&gate, 10);)
+        passed++;
+    TEST_CHECK(passed == GATE_TELL_MS / 1000 * GATE_LINES_PER_S);
+    gate_done(&gate);
+    TEST_CHECK(lost.lines == 1);
+    (void)loop_free(loop);
+}
+
+static void few_long_lines_are_a_flood_too(void)
+{
+    struct loop *loop = new_loop();
+    struct gate gate;
+    int64_t passed = 0;
+    gate_now = 0;
+    loop_set_clock(loop, gate_clock);
+    gate_init(&gate, loop, on_lost, NULL);
+    for (int i = 0; i < 300; i++)
+        passed += gate_pass(&gate, 4000) ? 4000 : 0;
+    TEST_CHECK(passed > GATE_BYTES - 4000 && passed <= GATE_BYTES);
+    gate_done(&gate);
+    TEST_CHECK(lost.lines > 200);
+    (void)loop_free(loop);
+}
+
 TEST_LIST = {
+    {"the_longest_turn_is_known_by_its_processor_time",
+     the_longest_turn_is_known_by_its_processor_time},
+    {"a_flood_passes_the_gate_in_part_and_the_rest_is_counted",
+     a_flood_passes_the_gate_in_part_and_the_rest_is_counted},
+    {"few_long_lines_are_a_flood_too", few_long_lines_are_a_flood_too},
     {"timers_fire_in_the_order_of_their_time", timers_fire_in_the_order_of_their_time},
     {"many_timers_keep_their_order_while_others_are_stopped_and_set_again",
      many_timers_keep_their_order_while_others_are_stopped_and_set_again},

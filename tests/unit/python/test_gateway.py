@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 from ipybox_gateway import manager, provisioner, supervisor
 from ipybox_gateway.manager import KernelOfServer
 from ipybox_gateway.provisioner import Provisioner, own_variables
@@ -45,10 +47,25 @@ class Server:
 
 @asynccontextmanager
 async def server(folder: Path) -> AsyncIterator[Server]:
+    """The gateway's connections come to it by descriptor, each as one end of a pair."""
     playing = Server()
-    supervisor.path = str(folder / "s")
-    async with await asyncio.start_unix_server(playing.serve, supervisor.path):
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
+    loop, serving = asyncio.get_running_loop(), set()
+
+    async def serve(connection: socket.socket) -> None:
+        await playing.serve(*await asyncio.open_unix_connection(sock=connection))
+
+    def on_packet() -> None:
+        what, fds, _, _ = socket.recv_fds(ours, supervisor.MESSAGE_MAX, 1)
+        assert what == supervisor.CONNECTION
+        serving.add(loop.create_task(serve(socket.socket(fileno=fds[0]))))
+
+    loop.add_reader(ours, on_packet)
+    supervisor._control = theirs
+    with ours, theirs:
         yield playing
+        loop.remove_reader(ours)
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -89,7 +106,8 @@ def test_all_kernels_are_listed_and_their_changes_followed(tmp_path: Path) -> No
             playing.more = [{"changed": "a1"}, {"changed": "a2"}]
             assert [change async for change in supervisor.changes()] == ["", "a1", "a2"]
             playing.more = []
-            assert await asyncio.to_thread(supervisor.list_kernels) == kernels
+            (kernel,) = await asyncio.to_thread(supervisor.list_kernels)
+            assert kernel == kernels[0] | {"conn": CONNECTION | {"ip": "/proc/self/fd/6/ch"}}
 
     run(test)
 
@@ -208,5 +226,26 @@ def test_the_gateways_kernels_are_of_this_class() -> None:
         kernels = manager.KernelsOfServer()
         kernel = kernels.kernel_manager_factory(parent=kernels)
         assert isinstance(kernel, KernelOfServer)
+
+    run(test)
+
+
+def test_a_kernels_sockets_are_told_its_own_password(tmp_path: Path) -> None:
+    async def test() -> None:
+        kernels = manager.KernelsOfServer()
+        one, other, open_to_all = (kernels.kernel_manager_factory(parent=kernels) for _ in range(3))
+        one.load_connection_info({**CONNECTION, "ip": f"{tmp_path}/s", "ipybox_password": "first"})
+        other.load_connection_info({**CONNECTION, "ipybox_password": "second"})
+        open_to_all.load_connection_info(CONNECTION)
+        for kernel, expected in ((one, b"first"), (other, b"second"), (open_to_all, b"")):
+            streams = [kernel.connect_shell(), kernel.connect_iopub()]
+            client = kernel.client()
+            sockets = [stream.socket for stream in streams] + [client.connect_shell()]
+            assert [socket.plain_password for socket in sockets] == [expected] * 3
+            streams[0].close(linger=0)
+            streams[1].close(linger=0)
+            sockets[2].close(linger=0)
+            with kernel.context.socket(zmq.DEALER) as socket_of_others:
+                assert socket_of_others.plain_password == b""
 
     run(test)

@@ -43,6 +43,10 @@ with open("progress", "wb", buffering=0) as progress:
 """
 
 
+# The gateway takes what it is given as its descriptors 5 and 6.
+START = 'exec 5<&{} 6<&{}; exec "$0" -m ipybox_gateway'
+
+
 def wait_for(what: str, ready: Callable[[], object]) -> None:
     deadline = time.monotonic() + WAIT
     while not ready():
@@ -56,60 +60,73 @@ class Gateway:
     def __init__(self, kernel: Kernel) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="g"))
         self.kernel = kernel
-        self.server = socket.socket(socket.AF_UNIX)
-        self.server.bind(str(self.home / "s"))
-        self.server.listen()
+        self.server, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        theirs.setblocking(False)  # as src/jupyter/gateway.c makes it
+        self.ready = threading.Event()
         threading.Thread(target=self.serve, daemon=True).start()
-        self.path = str(self.home / "g")
+        channels = os.open(Path(self.info()["ip"]).parent, os.O_PATH)
+        given = [theirs.fileno(), channels]
         self.log = self.home / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "ipybox_gateway", self.path, str(self.home / "s")],
+                ["bash", "-c", START.format(*given), sys.executable],
+                pass_fds=given,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=self.home,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
             )
+        theirs.close()
+        os.close(channels)
 
     def __enter__(self) -> Self:
-        wait_for("the gateway", lambda: self.answers() or self.process.poll() is not None)
+        wait_for("the gateway", lambda: self.ready.is_set() or self.process.poll() is not None)
         assert self.process.poll() is None, self.log.read_text()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
-        self.server.shutdown(socket.SHUT_RDWR)  # which ends accept()
+        self.server.shutdown(socket.SHUT_RDWR)  # which ends serve()
         self.server.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
     def serve(self) -> None:
         """Each in a thread: the gateway may have begun to ask twice, and wait for the second."""
         with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.server.accept()
+            while what := (packet := socket.recv_fds(self.server, 16, 1))[0]:
+                if what == b"r":
+                    self.ready.set()
+                    continue
+                connection = socket.socket(fileno=packet[1][0])
                 threading.Thread(target=self.answer, args=[connection], daemon=True).start()
+
+    def info(self) -> dict[str, Any]:
+        """How to connect to the kernel."""
+        info: dict[str, Any] = json.loads(self.kernel.connection.read_text())
+        return info
 
     def answer(self, connection: socket.socket) -> None:
         """Answer "list"; whoever asks for changes waits for ever."""
-        info = json.loads(self.kernel.connection.read_text())
-        kernel = {"id": ID, "owner": "session", "state": "ready", "conn": info}
+        kernel = {"id": ID, "owner": "session", "state": "ready", "conn": self.info()}
         with contextlib.suppress(OSError), connection, connection.makefile("rb") as lines:
             if json.loads(lines.readline())["op"] == "list":
                 connection.sendall(json.dumps({"kernels": [kernel]}).encode() + b"\n")
             else:
                 lines.read()
 
-    def answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as connection:
-            return connection.connect_ex(self.path) == 0
+    def connect(self) -> socket.socket:
+        """As a client that the server hands over."""
+        client, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.server, [b"h"], [theirs.fileno()])
+        client.settimeout(WAIT)
+        return client
 
     def look(self) -> None:
         """Have the gateway look which kernels there are."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(WAIT)
-            connection.connect(self.path)
+        with self.connect() as connection:
             connection.sendall(b"GET /api/kernels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert connection.makefile("rb").read().startswith(b"HTTP/1.1 200 ")
 
@@ -124,9 +141,7 @@ class Client:
 
     def __init__(self, gateway: Gateway, protocol: str = "") -> None:
         self.protocol = protocol
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(WAIT)
-        self.socket.connect(gateway.path)
+        self.socket = gateway.connect()
         head = (
             f"GET /api/kernels/{ID}/channels?session_id={uuid.uuid4()} HTTP/1.1\r\nHost: x\r\n"
             "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import zmq
-from ipybox_kernel.sockets import Socket
+from ipybox_kernel.sockets import Socket, Visitors
 
 
 @pytest.fixture
@@ -66,3 +67,41 @@ def test_a_message_that_finds_no_room_is_refused_whole(pair: tuple[Any, Any]) ->
     for _ in range(sent):
         assert theirs.recv_multipart() == [b"a", b"b"]
     assert not theirs.poll(50)
+
+
+def listener(context: zmq.Context[Any], at: str, password: bytes | None) -> zmq.Socket[Any]:
+    """A subscriber to everything, that says this password."""
+    socket: zmq.Socket[Any] = context.socket(zmq.SUB)
+    socket.linger = 0
+    if password is not None:
+        socket.plain_username, socket.plain_password = b"ipybox", password
+    socket.subscribe(b"")
+    socket.connect(at)
+    return socket
+
+
+@pytest.fixture
+def kernel() -> Iterator[zmq.Context[Any]]:
+    """Its end is that of the thread at the door; sockets are to be closed before."""
+    context = zmq.Context()
+    yield context
+    context.term()
+
+
+def test_who_says_the_password_is_let_in_and_nobody_else_hears_a_word(
+    kernel: zmq.Context[Any], tmp_path: Path
+) -> None:
+    visitors, at = Visitors(password="known"), f"ipc://{tmp_path}/s"
+    words = (None, b"no", b"knowns", b"know", b"known\0")
+    with zmq.Context() as others, kernel.socket(zmq.XPUB) as iopub, kernel.socket(zmq.PUB) as more:
+        for socket in (iopub, more):  # one door is enough
+            visitors.admit_to(socket)
+        iopub.bind(at)
+        strangers = [listener(others, at, word) for word in words]
+        friend = listener(others, at, b"known")
+        assert iopub.poll(20_000)
+        assert iopub.recv() == b"\1"
+        assert not iopub.poll(300)  # no other subscription came through
+        iopub.send(b"a word")
+        assert friend.recv() == b"a word"
+        assert not any(stranger.poll(0) for stranger in strangers)

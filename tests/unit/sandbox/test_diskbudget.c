@@ -57,9 +57,10 @@ static void run(const char *script)
 
 static void clean(void)
 {
-    char script[200];
+    char script[400];
     TEST_ASSERT(chdir("/") == 0);
-    (void)snprintf(script, sizeof script, "chmod -R u+rwx %s; rm -rf %s", place, place);
+    (void)snprintf(script, sizeof script, "chmod -R u+rwx %s; rm -rf %s %s.away", place, place,
+                   place);
     run(script);
 }
 
@@ -169,6 +170,18 @@ static void link_often(int count)
     }
 }
 
+/* Where a walk that has just been there, or comes later, does not see it; and goes on. */
+static void write_and_move_away(int mib)
+{
+    write_file(mib);
+    char away[80];
+    (void)snprintf(away, sizeof away, "%s.away", place);
+    if (rename("file", away) < 0)
+        _exit(9);
+    for (;;)
+        run_on(1000);
+}
+
 static const struct act {
     char letter;
     void (*act)(int n);
@@ -184,6 +197,7 @@ static const struct act {
     {'t', write_and_truncate},
     {'l', link_often},
     {'x', run_on},
+    {'a', write_and_move_away},
 };
 
 static _Noreturn void obey(int orders, int answers)
@@ -326,6 +340,15 @@ static void what_cannot_be_looked_at_is_bounded_by_the_disk(void)
     check_bound('m');
 }
 
+static void what_is_moved_behind_the_walker_is_found_by_the_disk(void)
+{
+    make_place();
+    struct stage st = open_stage(48 * MIB);
+    tell(&st, 'a', 120);
+    check_over(&st);
+    end(&st);
+}
+
 static void holes_and_names_of_one_file_do_not_count(void)
 {
     make_place();
@@ -397,6 +420,8 @@ TEST_LIST = {
      what_a_child_that_nobody_waits_for_has_written_counts},
     {"what_cannot_be_looked_at_is_bounded_by_the_disk",
      what_cannot_be_looked_at_is_bounded_by_the_disk},
+    {"what_is_moved_behind_the_walker_is_found_by_the_disk",
+     what_is_moved_behind_the_walker_is_found_by_the_disk},
     {"holes_and_names_of_one_file_do_not_count", holes_and_names_of_one_file_do_not_count},
     {"what_is_given_back_does_not_count", what_is_given_back_does_not_count},
     {"what_was_there_before_does_not_count", what_was_there_before_does_not_count},

@@ -707,7 +707,7 @@ static bool has_test(long number)
 {
     static const long by_hand[] = {
         /* also in test_filter_counted.c */
-        SYS_clone, SYS_prctl, SYS_socketpair, SYS_fallocate, SYS_close_range,
+        SYS_clone, SYS_prctl, SYS_socketpair, SYS_fallocate, SYS_close_range, SYS_vmsplice,
 #ifdef __x86_64__
         SYS_fork,  SYS_vfork,
 #endif

@@ -7,6 +7,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 static const struct filter_wants walls_alone = {.open_network = true};
 static const struct filter_wants brokered = {.listener = true, .open_network = true};
@@ -78,6 +79,41 @@ static void where_disk_space_is_counted_none_is_taken_without_writing(void)
     TEST_CHECK(run_behind(reserve, &counted) == EBADF);
 }
 
+static const struct filter_wants memory = {.counted = true, .memory = true, .open_network = true};
+
+static int socket_type;
+
+static int make_socket(void)
+{
+    return call_result(socket(AF_UNIX, socket_type | SOCK_CLOEXEC, 0));
+}
+
+static int make_pair(void)
+{
+    int ends[2];
+    return call_result(socketpair(AF_UNIX, socket_type | SOCK_CLOEXEC, 0, ends));
+}
+
+static int splice_nothing(void)
+{
+    return call_result(syscall(SYS_vmsplice, -1, NULL, 0, 0));
+}
+
+static void where_memory_is_counted_none_is_put_where_nobody_sees_it(void)
+{
+    TEST_CHECK(run_behind(splice_nothing, &memory) == EPERM);
+    TEST_CHECK(run_behind(splice_nothing, &counted) == EBADF);
+    static const int plain[] = {SOCK_STREAM, SOCK_SEQPACKET}, others[] = {SOCK_DGRAM, SOCK_RAW};
+    for (int i = 0; i < 2; i++) {
+        socket_type = plain[i];
+        TEST_CHECK(run_behind(make_socket, &memory) == 0 && run_behind(make_pair, &memory) == 0);
+        socket_type = others[i];
+        TEST_CHECK(run_behind(make_socket, &memory) == EPERM);
+        TEST_CHECK(run_behind(make_pair, &memory) == EPERM);
+        TEST_CHECK(run_behind(make_socket, &counted) == 0);
+    }
+}
+
 TEST_LIST = {
     {"a_process_cannot_hide_its_memory_from_broker_and_budget",
      a_process_cannot_hide_its_memory_from_broker_and_budget},
@@ -86,5 +122,7 @@ TEST_LIST = {
      no_thread_takes_descriptors_of_its_own_by_closing_some},
     {"where_disk_space_is_counted_none_is_taken_without_writing",
      where_disk_space_is_counted_none_is_taken_without_writing},
+    {"where_memory_is_counted_none_is_put_where_nobody_sees_it",
+     where_memory_is_counted_none_is_put_where_nobody_sees_it},
     {NULL, NULL},
 };

@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,18 +292,46 @@ static void parents_and_siblings_are_left_alone(void)
     TEST_CHECK(proctree_end(0) == 0);
 }
 
+/* Deeper than what is remembered of one walk. They share their memory: the system forks slower the
+ * deeper it is. The last ones have lower numbers than their parents, as when numbers have wrapped
+ * round, so that they are met first; who may not choose numbers has them in their order. */
+enum { DEPTH = 1500, LAST = 100, LINK_STACK = 16384 };
+static char (*stacks)[LINK_STACK];
+
+static void number_next(const char *number)
+{
+    int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, number, strlen(number));
+    (void)close(fd);
+}
+
+static int be_link(void *ctx)
+{
+    const int left = (int)(intptr_t)ctx;
+    if (left == LAST)
+        number_next("1000");
+    if (left > 1)
+        (void)clone(be_link, stacks[left - 1], CLONE_VM | SIGCHLD, (void *)(intptr_t)(left - 1));
+    say_ready();
+    for (;;)
+        (void)pause();
+    return 0;
+}
+
 static void a_deep_chain_of_parents_ends(void)
 {
     become_reaper();
-    enum { DEPTH = 64 };
-    if (fork() == 0) {
-        for (int i = 1; i < DEPTH; i++) {
-            if (fork() > 0)
-                live_on();
-        }
-        live_on();
-    }
+    stacks = mmap(NULL, (DEPTH + 1) * sizeof *stacks, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TEST_ASSERT(stacks != MAP_FAILED);
+    number_next("20000");
+    if (fork() == 0)
+        (void)be_link((void *)(intptr_t)DEPTH);
     wait_ready(DEPTH);
+    int n = 0;
+    TEST_CHECK(proctree_each(count_process, &n) == 0 && n == DEPTH);
     TEST_CHECK(proctree_signal(SIGCONT) == DEPTH);
     TEST_CHECK(proctree_end(0) == 0);
     TEST_CHECK(all_gone());

@@ -182,8 +182,8 @@ static void all_output_comes_before_the_end_is_told(void)
 
 static void a_child_has_the_descriptors_that_it_was_given(void)
 {
-    const char *argv[] = {"sh", "-c", "cat /proc/self/fd/[5-9]", NULL};
-    const char *const words[CHILD_FDS_MAX] = {"one ", "two ", "three ", "four ", "five "};
+    const char *argv[] = {"sh", "-c", "cat /proc/self/fd/[5-9] /proc/self/fd/10", NULL};
+    const char *const words[CHILD_FDS_MAX] = {"one ", "two ", "three ", "four ", "five ", "six "};
     int fds[CHILD_FDS_MAX];
     for (int i = CHILD_FDS_MAX - 1; i >= 0;
          i--) { /* some have the numbers of others in the child */
@@ -198,7 +198,7 @@ static void a_child_has_the_descriptors_that_it_was_given(void)
     struct err e = ERR_NONE;
     TEST_ASSERT_(child_start(spawner, &spec, &events, &seen, &child, &e) == 0, "%s", e.msg);
     wait_for_end(&seen);
-    TEST_CHECK(seen.how.code == 0 && strcmp(seen.output, "one two three four five ") == 0);
+    TEST_CHECK(seen.how.code == 0 && strcmp(seen.output, "one two three four five six ") == 0);
     TEST_MSG("%s", seen.output);
     for (int i = 0; i < CHILD_FDS_MAX; i++)
         TEST_CHECK(close(fds[i]) == 0);

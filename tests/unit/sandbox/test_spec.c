@@ -30,6 +30,8 @@ static void what_is_written_is_read(void)
                                       .unix_sockets = sockets,
                                       .ports = ports,
                                       .disk_places = dirs,
+                                      .hidden = sockets,
+                                      .kept = dirs,
                                       .options = "mcp",
                                       .level = SANDBOX_LANDLOCK,
                                       .terminals = true,
@@ -49,7 +51,36 @@ static void what_is_written_is_read(void)
     TEST_CHECK(got->limits.file_size == 1 << 30 && got->limits.memory == 1ULL << 33);
     TEST_CHECK(strcmp(got->options, "mcp") == 0 && got->terminals);
     TEST_CHECK(got->limits.disk == 1ULL << 34 && strcmp(got->disk_places[1], dirs[1]) == 0);
+    TEST_CHECK(strcmp(got->hidden[0], "/s") == 0 && !got->hidden[1]);
+    TEST_CHECK(strcmp(got->kept[1], dirs[1]) == 0 && !got->kept[2]);
     TEST_CHECK(sandbox_spec_free(got) == NULL);
+}
+
+static void the_walls_alone_may_have_places(void)
+{
+    const char *const hidden[] = {"/run/secrets/token", NULL}, *const own[] = {"/run/k1", NULL};
+    struct sandbox_spec spec = sandbox_walls;
+    spec.hidden = hidden;
+    spec.private_dirs = own;
+    struct sandbox_spec *got = there_and_back(&spec);
+    TEST_CHECK(!got->settings && strcmp(got->hidden[0], hidden[0]) == 0 && !got->kept);
+    TEST_CHECK(strcmp(got->private_dirs[0], "/run/k1") == 0);
+    (void)sandbox_spec_free(got);
+}
+
+static void more_places_than_are_read_are_not_written(void)
+{
+    const char *many[SANDBOX_SPEC_LIST_MAX + 2] = {NULL};
+    struct sandbox_spec spec = sandbox_walls;
+    struct err e = ERR_NONE;
+    drop_fd int fd = -1;
+    for (size_t i = 0; i < SANDBOX_SPEC_LIST_MAX; i++)
+        many[i] = "/x";
+    spec.hidden = many;
+    TEST_CHECK(sandbox_spec_write(&spec, &fd, &e) == 0);
+    many[SANDBOX_SPEC_LIST_MAX] = "/x";
+    fd = fd_close(fd);
+    TEST_CHECK(sandbox_spec_write(&spec, &fd, &e) == -E2BIG && *e.msg);
 }
 
 static void the_walls_alone_name_nothing(void)
@@ -107,6 +138,8 @@ static void what_is_not_whole_is_refused(void)
 TEST_LIST = {
     {"what_is_written_is_read", what_is_written_is_read},
     {"the_walls_alone_name_nothing", the_walls_alone_name_nothing},
+    {"the_walls_alone_may_have_places", the_walls_alone_may_have_places},
+    {"more_places_than_are_read_are_not_written", more_places_than_are_read_are_not_written},
     {"a_path_that_json_cannot_carry_is_refused", a_path_that_json_cannot_carry_is_refused},
     {"nobody_changes_it_on_the_way", nobody_changes_it_on_the_way},
     {"what_is_not_whole_is_refused", what_is_not_whole_is_refused},

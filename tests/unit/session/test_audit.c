@@ -3,11 +3,14 @@
  * The audit log in a real file; a disk that is full is played by a limit on the size of files. */
 #include <acutest.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -562,7 +565,150 @@ static void a_servers_own_uid_has_the_log_where_it_may(void)
     as_service(keep_as_service);
 }
 
+static void call_tool(const char *session, const char *tool, const char *outcome)
+{
+    TEST_CHECK(audit_add(audit, &(struct audit_event){.kind = AUDIT_TOOL_CALL,
+                                                      .session = session,
+                                                      .server = "s",
+                                                      .tool = tool,
+                                                      .outcome = outcome}) == 0);
+}
+
+/* How often it stands in the log, and the last place. */
+static size_t count_text(const struct buf *text, const char *what, const char **ret)
+{
+    size_t n = 0;
+    for (const char *at = text->data; (at = strstr(at, what)); at++, n++)
+        *ret = at;
+    return n;
+}
+
+static void a_flood_of_one_session_is_counted_and_hides_no_other(void)
+{
+    drop_buf struct buf text = BUF_INIT(FILE_MAX);
+    struct audit_numbers numbers;
+    const char *at = NULL;
+    make_dir();
+    open_log();
+    for (int i = 0; i < 20000; i++)
+        call_tool("loud", i % 2 ? "a" : "b", i % 4 == 3 ? "refused" : "ok");
+    call_tool("quiet", "a", "ok");
+    TEST_CHECK(add_cell(1) == 0);
+    TEST_CHECK(audit_state(audit, &numbers) == AUDIT_WRITTEN && numbers.left_out >= 17000);
+    TEST_CHECK(audit_add(audit, &(struct audit_event){.kind = AUDIT_SESSION_ENDED,
+                                                      .session = "loud"}) == 0);
+    close_log();
+    read_file(&text);
+    TEST_CHECK_(text.len < 1200000, "%zu bytes", text.len);
+    TEST_CHECK(count_text(&text, "\"session\":\"quiet\"", &at) == 1);
+    TEST_CHECK(count_text(&text, "\"kind\":\"left_out\"", &at) == 3);
+    TEST_CHECK(strstr(at, "\"kind\":\"session_ended\"") != NULL); /* it is told before */
+    uint64_t told = 0;
+    for (const char *count = text.data; (count = strstr(count, "\"count\":")); count++)
+        told += strtoull(count + strlen("\"count\":"), NULL, 10);
+    TEST_CHECK(told == numbers.left_out);
+    TEST_CHECK(count_text(&text, "\"kind\":\"tool_call\"", &at) + told == 20001);
+    is_whole(20001 - told + 3 + 4, 0);
+    remove_dir();
+}
+
+static void many_names_do_not_make_many_counts(void)
+{
+    drop_buf struct buf text = BUF_INIT(FILE_MAX);
+    const char *at = NULL;
+    make_dir();
+    open_log();
+    for (int i = 0; i < 5000; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "tool%d", i);
+        call_tool("loud", name, "refused");
+    }
+    close_log();
+    read_file(&text);
+    size_t n = count_text(&text, "\"kind\":\"left_out\"", &at);
+    TEST_CHECK_(n == 13, "%zu", n);
+    remove_dir();
+}
+
+static void a_name_that_turns_the_line_is_escaped(void)
+{
+    drop_buf struct buf text = BUF_INIT(FILE_MAX);
+    make_dir();
+    open_log();
+    call_tool("s",
+              "a\xe2\x80\xae"
+              "b",
+              "ok");
+    close_log();
+    read_file(&text);
+    TEST_CHECK(strstr(text.data, "\"tool\":\"a\\u202eb\"") != NULL);
+    is_whole(3, 0);
+    remove_dir();
+}
+
+static void fill_disk(bool full)
+{
+    drop_str char *path = xasprintf("%s/filler", dir);
+    char page[4096] = "";
+    if (!full) {
+        TEST_CHECK(unlink(path) == 0);
+        return;
+    }
+    drop_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    while (write(fd, page, sizeof page) > 0)
+        ;
+    TEST_CHECK(errno == ENOSPC);
+}
+
+#define SMALL_DISK "TEST_SMALL_DISK" /* one of 6 MiB, where nothing may be mounted: tests/run */
+
+static void mount_small(void)
+{
+    const char *given = getenv(SMALL_DISK);
+    if (given) {
+        TEST_ASSERT(rmdir(dir) == 0 && strlen(given) < sizeof dir);
+        (void)snprintf(dir, sizeof dir, "%s", given);
+        return;
+    }
+    TEST_ASSERT(unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0);
+    TEST_ASSERT(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    TEST_ASSERT(mount("tmpfs", dir, "tmpfs", 0, "size=6m") == 0);
+}
+
+/* Whoever fills it, nobody else is stopped: what does not fit is in the program's log. */
+static void a_disk_that_is_really_full_stops_nobody(void)
+{
+    struct audit_numbers numbers;
+    make_dir();
+    mount_small();
+    open_log();
+    fill_disk(true);
+    for (uint64_t i = 1; i <= 4000; i++) /* what was kept for it */
+        TEST_CHECK(add_cell(i) == 0 && audit_check(audit, NULL) == 0);
+    TEST_CHECK(audit_state(audit, &numbers) == AUDIT_WRITTEN && numbers.outside == 0);
+    uint64_t n = 4000;
+    while (audit_state(audit, &numbers) == AUDIT_WRITTEN && n < 100000)
+        TEST_CHECK(add_cell(++n) == 0);
+    TEST_CHECK(audit_state(audit, &numbers) == AUDIT_OUTSIDE && numbers.outside == 1);
+    TEST_CHECK(audit_check(audit, NULL) == 0);
+    drop_str char *last = xasprintf("\"cell\":%llu,", (unsigned long long)n);
+    TEST_CHECK_(strstr(logged, last) && strstr(logged, "\"hash\":"), "%s", logged);
+    TEST_CHECK(add_cell(++n) == 0 && strstr(logged, "record: {") != NULL);
+    fill_disk(false);
+    TEST_CHECK(audit_check(audit, NULL) == 0);
+    TEST_CHECK(audit_state(audit, &numbers) == AUDIT_WRITTEN && numbers.outside == 2);
+    close_log();
+    is_whole(n + 2, 0);
+    if (!getenv(SMALL_DISK))
+        TEST_CHECK(umount(dir) == 0 && rmdir(dir) == 0);
+}
+
 TEST_LIST = {
+    {"a flood of one session is counted and hides no other",
+     a_flood_of_one_session_is_counted_and_hides_no_other},
+    {"many names do not make many counts", many_names_do_not_make_many_counts},
+    {"a name that turns the line is escaped", a_name_that_turns_the_line_is_escaped},
+    {"a disk that is really full stops nobody", a_disk_that_is_really_full_stops_nobody},
     {"a package is named without what its URL hides",
      a_package_is_named_without_what_its_url_hides},
     {"a record says what happened and never what the code is",

@@ -198,7 +198,34 @@ static void a_server_spills_where_its_own_uid_may_write(void)
     as_service(spill_as_service);
 }
 
+static void numbers_of_another_life_are_not_known(void)
+{
+    uint64_t last[2];
+    TEST_ASSERT(loop_new(&loop, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        struct logged event;
+        uint64_t missed = 7;
+        log_ = eventlog_open(
+            &(struct eventlog_config){.loop = loop, .memory_max = 4096, .apart = true});
+        TEST_CHECK(eventlog_last(log_) == 0 && eventlog_knows(log_, 0));
+        TEST_CHECK(eventlog_next(log_, 0, &event, &missed) == -EAGAIN);
+        add("a");
+        add("b");
+        last[i] = eventlog_last(log_);
+        TEST_CHECK(last[i] % EVENTLOG_LIFE == 2 && last[i] < (UINT64_C(1) << 53));
+        TEST_CHECK(eventlog_knows(log_, last[i]) && eventlog_knows(log_, last[i] - 2));
+        TEST_CHECK(!eventlog_knows(log_, last[i] + 1) && !eventlog_knows(log_, 1));
+        TEST_CHECK(eventlog_next(log_, 0, &event, &missed) == 0);
+        TEST_CHECK(event.number == last[i] - 1 && missed == 0);
+        if (i == 1)
+            TEST_CHECK(!eventlog_knows(log_, last[0])); /* but once in 67 million times */
+        log_ = eventlog_close(log_);
+    }
+    loop = loop_free(loop);
+}
+
 TEST_LIST = {
+    {"numbers_of_another_life_are_not_known", numbers_of_another_life_are_not_known},
     {"events_are_numbered_and_read_from_any_number", events_are_numbered_and_read_from_any_number},
     {"what_falls_out_of_memory_is_read_from_the_file",
      what_falls_out_of_memory_is_read_from_the_file},

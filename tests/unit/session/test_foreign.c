@@ -46,6 +46,7 @@ static void open_all(void)
                                      .workspace = "/tmp",
                                      .id = "default",
                                      .audit = audit,
+                                     .gateway = true,
                                      .metrics = &metrics,
                                      .log = ignore_log};
     TEST_ASSERT(session_open(&config, &session, NULL) == 0);
@@ -161,7 +162,19 @@ static void a_kernel_of_the_gateway_has_its_own_id(void)
     close_all();
 }
 
+static void without_a_gateway_nothing_of_it_is_believed(void)
+{
+    open_all();
+    config.gateway = false;
+    fake_kernel_foreign(BUSY);
+    fake_kernel_foreign(INPUT);
+    fake_kernel_foreign(IDLE);
+    check_trail("start\n");
+    close_all();
+}
+
 TEST_LIST = {
+    {"without a gateway nothing of it is believed", without_a_gateway_nothing_of_it_is_believed},
     {"code and outcome of a foreign cell are told", code_and_outcome_of_a_foreign_cell_are_told},
     {"foreign cells are counted with their outcome and duration",
      foreign_cells_are_counted_with_their_outcome_and_duration},

@@ -49,7 +49,7 @@ static void on_finished(void *ctx, const struct json *list, const struct err *wh
 }
 
 static const struct package_list_events events = {.finished = on_finished};
-static const struct packages_config config = {.python = "python3"};
+static const struct packages_config config = {.python = "python3", .workspace = "/w"};
 
 static struct package_list *start(void)
 {

@@ -68,7 +68,7 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
 
 static const struct install_events with_steps = {on_text, on_progress, on_finished};
 static const struct install_events without = {.text = on_text, .finished = on_finished};
-static const struct packages_config config = {.python = "python3"};
+static const struct packages_config config = {.python = "python3", .workspace = "/w"};
 
 static struct install *start(const struct install_events *events)
 {

@@ -31,7 +31,7 @@ static void open_all(void)
     open_audit();
     TEST_ASSERT(loop_new(&loop, NULL) == 0 && spawner_new(loop, &spawner, NULL) == 0);
     config = (struct packages_config){
-        .spawner = spawner, .python = "true", .envp = env, .cwd = "/", .audit = audit};
+        .spawner = spawner, .python = "true", .envp = env, .workspace = "/", .audit = audit};
     ends = 0;
 }
 

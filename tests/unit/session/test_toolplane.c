@@ -169,6 +169,69 @@ static void the_human_sees_what_will_run_and_decides(void)
     stop();
 }
 
+static int begin_as(const char *tool, const char *arguments, struct err *e)
+{
+    struct toolplane_call *call;
+    struct toolplane_request request = {.role = TOOLPLANE_KERNEL,
+                                        .session = "default",
+                                        .server = "demo",
+                                        .tool = tool,
+                                        .arguments = arguments};
+    return toolplane_call(t.plane, &request, &events, NULL, &call, e);
+}
+
+/* Rules go by names, and so does whoever is asked. */
+static void a_tool_that_is_not_listed_is_refused_before_anybody_is_asked(void)
+{
+    static const char *const names[] = {"Echo", "echo ", "", "ec\xe2\x80\x8bho", "nope"};
+    open_audit();
+    start(true);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct err e = ERR_NONE;
+        TEST_CASE(names[i]);
+        TEST_CHECK(begin_as(names[i], "{}", &e) == -ENOENT);
+        TEST_CHECK_(strstr(e.msg, "the MCP server demo lists no tool") != NULL, "%s", e.msg);
+        TEST_CHECK(strstr(e.msg, "\xe2\x80\x8b") == NULL);
+        turn();
+    }
+    TEST_CHECK_(t.asked[0] == '\0' && fake_tools.calls == 0, "%s", t.asked);
+    read_trail();
+    TEST_CHECK(strstr(audit_trail, "approval") == NULL);
+    TEST_CHECK(strstr(audit_trail, "tool=nope outcome=refused\n") != NULL);
+    stop();
+    close_audit();
+    audit = NULL;
+}
+
+static void a_name_that_stands_twice_in_arguments_is_refused(void)
+{
+    static const char *const texts[] = {"{\"path\":\"/a\",\"path\":\"/b\"}",
+                                        "{\"x\":[{\"k\":1,\"\\u006b\":2}]}", "[]", "{"};
+    start(true);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct err e = ERR_NONE;
+        TEST_CASE(texts[i]);
+        TEST_CHECK(begin_as("echo", texts[i], &e) == -EINVAL);
+        TEST_CHECK_(strstr(e.msg, "the arguments of a tool: ") != NULL, "%s", e.msg);
+    }
+    turn();
+    TEST_CHECK(t.asked[0] == '\0');
+    stop();
+}
+
+static void what_is_asked_about_is_what_is_sent(void)
+{
+    static const char canonical[] = "{\"path\":\"/etc\\u202e\",\"n\":1.0}";
+    start(true);
+    TEST_CHECK(begin_as("echo", " { \"\\u0070ath\" : \"\\/etc\xe2\x80\xae\" , \"n\":1.0 }", NULL) ==
+               0);
+    turn();
+    TEST_CHECK_(strstr(t.asked, canonical) != NULL, "%s", t.asked);
+    decide(true);
+    TEST_CHECK_(strstr(fake_tools.called, canonical) != NULL, "%s", fake_tools.called);
+    stop();
+}
+
 static void nobody_to_ask_is_a_failure(void)
 {
     struct toolplane_call *call;
@@ -380,6 +443,8 @@ static void registration_writes_the_package(void)
     drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
     TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
     fake_tools_registered(NULL);
+    TEST_CHECK(t.done == 0);
+    turn();
     TEST_CHECK_(strcmp(t.modules, "echo odd_name ") == 0, "%s", t.modules);
     drop_str char *path = xasprintf("%s/demo/odd_name.py", t.dir);
     TEST_CHECK(access(path, R_OK) == 0);
@@ -393,6 +458,10 @@ static void registration_writes_the_package(void)
                -EINVAL);
     TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
     toolplane_job_cancel(job);
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    fake_tools_registered(NULL);
+    toolplane_job_cancel(job); /* its package would be written in the next turn */
+    turn();
     TEST_CHECK(t.done == 2);
     stop();
 }
@@ -539,6 +608,11 @@ static void an_approval_names_the_request_of_the_call_and_that_of_the_decision(v
 }
 
 TEST_LIST = {
+    {"a tool that is not listed is refused before anybody is asked",
+     a_tool_that_is_not_listed_is_refused_before_anybody_is_asked},
+    {"a name that stands twice in arguments is refused",
+     a_name_that_stands_twice_in_arguments_is_refused},
+    {"what is asked about is what is sent", what_is_asked_about_is_what_is_sent},
     {"a kernel's call belongs to the running cell, whatever the kernel says",
      a_kernels_call_belongs_to_the_running_cell_whatever_the_kernel_says},
     {"an approval names the request of the call and that of the decision",

@@ -106,7 +106,31 @@ static void on_failure_the_old_one_stays(void)
     run("rm -rf \"$PWD\"");
 }
 
+/* Code in kernels writes to that folder. */
+static void any_number_of_leftovers_costs_one_registration_little(void)
+{
+    start();
+    run("mkdir mcptools && cd mcptools && seq -f .new-%.0f 5000 | xargs touch");
+    run("mkdir mcptools/.new-deep && cd mcptools/.new-deep && seq 5000 | xargs touch");
+    TEST_CHECK(write_package("a.py", "one", NULL) == 0);
+    run("[ $(find mcptools | wc -l) -gt 9600 ]");
+    struct package_sweep *sweep = package_sweep_open(root);
+    TEST_ASSERT(sweep != NULL);
+    int steps = 1;
+    while (package_sweep_some(sweep))
+        steps++;
+    TEST_CHECK_(steps > 10000 / PACKAGE_SWEEP_NAMES - 5, "%d", steps);
+    sweep = package_sweep_close(sweep);
+    TEST_CHECK(package_sweep_open("/no/such") == NULL);
+    run("[ $(find mcptools -name '.new-*' | wc -l) -eq 0 ]");
+    expect("mcptools/demo/a.py", "one");
+    run("rm -r mcptools");
+    TEST_CHECK(rmdir(dir) == 0);
+}
+
 TEST_LIST = {
+    {"any_number_of_leftovers_costs_one_registration_little",
+     any_number_of_leftovers_costs_one_registration_little},
     {"a_package_is_written_and_replaced_as_a_whole", a_package_is_written_and_replaced_as_a_whole},
     {"links_lead_nowhere", links_lead_nowhere},
     {"what_a_crash_left_is_removed", what_a_crash_left_is_removed},

@@ -1,4 +1,4 @@
-"""The Jupyter Kernel Gateway on kernels that the server runs: ``python3 -m ipybox_gateway``.
+"""The Jupyter Kernel Gateway on kernels that the server runs: ``python3 -I -m ipybox_gateway``.
 
 The application is in ``__main__``: settings, and a Unix socket instead of a port. ``supervisor``
 has what is asked of the server (src/front/supervise.h), ``provisioner`` the kernels that clients of

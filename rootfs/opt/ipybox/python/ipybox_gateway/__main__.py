@@ -1,33 +1,35 @@
-"""``python3 -m ipybox_gateway SOCKET SUPERVISOR``: serve HTTP on SOCKET until killed."""
+"""``python3 -I -m ipybox_gateway``: serve the clients that the server hands over, until killed."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any
 
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_core.application import JupyterApp
+from jupyter_core.paths import jupyter_path
 from kernel_gateway.gatewayapp import KernelGatewayApp
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_unix_socket
+from tornado.ioloop import IOLoop
+from tornado.iostream import IOStream
 from traitlets.config import Config
 
 from ipybox_gateway import supervisor
 from ipybox_gateway.manager import KernelsOfServer
 
 PROVISIONER = "ipybox"
+NOWHERE = "/"  # must be there; nothing is written in it: a key in a file would be every cell's
 PR_SET_DUMPABLE = 4
 WARM_SECONDS = 0.1  # after the start: the first request goes first
 
 
 def configure() -> Config:
-    """The settings that a configuration file may still change."""
+    """The settings that a configuration file of the image may still change."""
     config = Config()
     config.KernelGatewayApp.answer_yes = True
+    config.KernelGatewayApp.cookie_secret = os.urandom(32)  # else it is written to a file
     config.KernelGatewayApp.kernel_manager_class = "ipybox_gateway.manager.KernelsOfServer"
     config.KernelGatewayApp.kernel_websocket_connection_class = (
         "ipybox_gateway.connection.Connection"
@@ -41,20 +43,29 @@ def configure() -> Config:
 class App(KernelGatewayApp):  # type: ignore[misc]
     """The gateway, behind the server's port."""
 
-    socket_path = ""
-
     def init_http_server(self) -> None:
-        """Listen on the Unix socket to which the server hands its connections on."""
+        """Listen nowhere: clients come one by one from the server, by descriptor."""
         self.http_server = HTTPServer(self.web_app, xheaders=self.trust_xheaders)
-        self.http_server.add_socket(bind_unix_socket(self.socket_path, mode=0o600, backlog=256))
+
+    def on_client(self, fd: int, events: int) -> None:
+        """Serve those that have come."""
+        try:
+            while (client := supervisor.next_client()) is not None:
+                client.setblocking(False)
+                self.http_server.handle_stream(IOStream(client), ("",))
+        except EOFError:
+            self.io_loop.remove_handler(fd)
 
     def start_app(self) -> None:
         """Begin to serve."""
         JupyterApp.start(self)
+        self.kernel_spec_manager.kernel_dirs = jupyter_path("kernels")  # not IPython's, of a user
         self.log.info("Jupyter Kernel Gateway %s is available", KernelGatewayApp.version)
         kernels: Any = self.kernel_manager
         assert isinstance(kernels, KernelsOfServer)
         self.io_loop.add_callback(kernels.watch)
+        self.io_loop.add_handler(supervisor.CONTROL_FD, self.on_client, IOLoop.READ)
+        supervisor.ready()
         self.io_loop.call_later(WARM_SECONDS, self.warm)
 
     def warm(self) -> None:
@@ -63,12 +74,12 @@ class App(KernelGatewayApp):  # type: ignore[misc]
         self.kernel_spec_manager.get_kernel_spec("python3")
 
 
-def main(argv: list[str]) -> None:
+def main() -> None:
     """Run the gateway. Code in a kernel has the same uid: it cannot read the token in /proc."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    App.socket_path, supervisor.path = argv
+    supervisor.control()
     os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONER
-    os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(Path(App.socket_path).parent / "jupyter"))
+    os.environ["JUPYTER_RUNTIME_DIR"] = NOWHERE
     KernelProvisionerFactory.provisioners[PROVISIONER] = EntryPoint(
         PROVISIONER,
         "ipybox_gateway.provisioner:Provisioner",
@@ -78,4 +89,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

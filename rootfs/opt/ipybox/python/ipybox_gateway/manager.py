@@ -13,6 +13,7 @@ import signal
 from typing import Any
 
 import zmq
+import zmq.asyncio
 from jupyter_client.connect import port_names
 from jupyter_server._tz import utcnow
 from kernel_gateway.services.kernels.manager import (
@@ -33,12 +34,40 @@ class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
 
     _restart: asyncio.Task[None] | None = None
     _ending = False
+    _password = b""  # which the kernel's sockets want to hear
+
+    def load_connection_info(self, info: Any) -> None:
+        """As ever, and what to say to the kernel's sockets."""
+        super().load_connection_info(info)
+        self._password = info.get("ipybox_password", "").encode()
+
+    def _say_in(self, context: zmq.Context[Any]) -> None:
+        """Have sockets that are made from now on say the password when they connect."""
+        if self._password:
+            context.setsockopt(zmq.PLAIN_USERNAME, b"ipybox")
+            context.setsockopt(zmq.PLAIN_PASSWORD, self._password)
+
+    def _create_connected_socket(self, *args: Any, **kwargs: Any) -> Any:
+        self._say_in(self.context)  # which all kernels' managers have together
+        try:
+            return super()._create_connected_socket(*args, **kwargs)
+        finally:
+            self.context.sockopts.clear()
+
+    def client(self, **kwargs: Any) -> Any:
+        """As ever; it makes its sockets itself."""
+        context = zmq.asyncio.Context(shadow=self.context)
+        self._say_in(context)
+        return super().client(**{"context": context, **kwargs})
 
     def connect_iopub(self, *args: Any, **kwargs: Any) -> Any:
         """A stream of the kernel's output, with a short queue."""
         stream = super().connect_iopub(*args, **kwargs)
         stream.setsockopt(zmq.RCVHWM, IOPUB_QUEUE)
         return stream
+
+    def write_connection_file(self, **kwargs: Any) -> None:
+        """Write none: its key would be that of every process with our uid."""
 
     async def restart_kernel(self, *args: Any, **kwargs: Any) -> None:
         """Restart it, after a restart that has begun before, and never once it is to end."""

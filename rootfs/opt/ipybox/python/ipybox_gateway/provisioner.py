@@ -80,7 +80,7 @@ class Provisioner(KernelProvisionerBase):
         )
         self.running = True
         self.status = None
-        info = answer["conn"]
+        info = supervisor.reachable(answer["conn"])
         info["key"] = info["key"].encode()
         self.connection_info = cast(KernelConnectionInfo, info)
         return self.connection_info

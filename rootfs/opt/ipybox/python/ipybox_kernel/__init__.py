@@ -1,6 +1,7 @@
 """The Python half of a kernel: an ordinary ipykernel, set up for the supervisor that starts it.
 
-    launch       one process, one kernel: what ``python3 -m ipybox_kernel -f FILE`` runs
+    launch       one process, one kernel: what ``python3 -I -m ipybox_kernel -f FILE`` runs
+    stack        the modules that a kernel is made of come from the image
     app          the kernel application: its settings, sockets, standard streams
     kernel       the kernel itself: interrupts, refused input
     publisher    everything that leaves on IOPub, in order and within bounded memory

@@ -1,4 +1,4 @@
-"""``python3 -m ipybox_kernel -f CONNECTION_FILE``: run one kernel until it is shut down."""
+"""``python3 -I -m ipybox_kernel -f CONNECTION_FILE``: run one kernel until it is shut down."""
 
 import sys
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import sys
 import time
@@ -18,12 +19,14 @@ from ipykernel.kernelapp import IPKernelApp
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
-from ipybox_kernel import shell_approval
+from ipybox_kernel import launch, shell_approval
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
-from ipybox_kernel.sockets import Socket, take_given
+from ipybox_kernel.sockets import Socket, Visitors, take_given
 
 SEND_SECONDS = 0.3
+GIVEN_FILE = "/proc/self/fd/"  # a connection file that the server has given us open
+CONNECTION_MAX = 1 << 16
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
 
 # Output is read by programs. ipykernel sets the opposite of most of these for people.
@@ -96,8 +99,10 @@ def flush_before_exit() -> None:
 class Heartbeat(heartbeat.Heartbeat):
     """As its base class, but it takes the socket that it is given."""
 
+    visitors = Visitors()
+
     def _try_bind_socket(self) -> None:
-        take_given(self.socket, f"{self.ip}-{self.port}", self.port)
+        take_given(self.socket, f"{self.ip}-{self.port}", self.port, self.visitors)
         super()._try_bind_socket()
 
 
@@ -112,6 +117,7 @@ class App(IPKernelApp):
         self.crash_report: TextIO | None = None
         self.shell_runner: Runner | None = None
         self._given = False  # sockets: see take_given()
+        self._visitors = Visitors()
 
     def _configure_logging(self) -> None:
         """traitlets lets the logger make every record and the handler drop it: five a cell."""
@@ -152,12 +158,24 @@ class App(IPKernelApp):
     def init_connection_file(self) -> None:
         """Read the connection file. Without one ipykernel would make its own, on TCP ports."""
         try:
-            self.load_connection_file()
+            if self.connection_file.startswith(GIVEN_FILE):
+                self._load_given()
+            else:
+                self.load_connection_file()
         except Exception as error:
             sys.exit(f"connection file {self.connection_file!r}: {error!r}")
 
+    def _load_given(self) -> None:
+        """From a descriptor of ours, which nobody else can read; a path would be asked for."""
+        fd = int(self.connection_file.removeprefix(GIVEN_FILE))
+        os.set_inheritable(fd, False)
+        info = json.loads(os.pread(fd, CONNECTION_MAX, 0))
+        self._visitors = Visitors(info.pop("ipybox_peer", None), info.pop("ipybox_password", None))
+        self.load_connection_info(info)
+
     def _try_bind_socket(self, s: zmq.Socket[Any], port: int) -> int:
-        if self.transport == "ipc" and take_given(s, f"{self.ip}-{port}", port):
+        path = f"{self.ip}-{port}"
+        if self.transport == "ipc" and take_given(s, path, port, self._visitors):
             self._given = True
         bound: int = super()._try_bind_socket(s, port)
         return bound
@@ -165,6 +183,7 @@ class App(IPKernelApp):
     def init_heartbeat(self) -> None:
         """Start the heart beating, in a context of its own as ipykernel has it."""
         self.heartbeat = Heartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.heartbeat.visitors = self._visitors
         self.hb_port = self.heartbeat.port
         self.heartbeat.start()
 
@@ -219,6 +238,11 @@ class App(IPKernelApp):
         if self.control_thread is not None and self.control_thread.is_alive():
             self.control_thread.stop()
             self.control_thread.join()
+
+    def init_path(self) -> None:
+        """Have modules of the workspace found."""
+        if not self.ignore_cwd:
+            launch.add_working_directory()
 
     def init_shell(self) -> None:
         """Take the shell over from the kernel, and correct what it has set up."""

@@ -7,11 +7,15 @@ so depends on their insides; the tests compare its kernels with ordinary ones.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import uuid
 from typing import NoReturn
 
+from IPython.core import interactiveshell
 from IPython.core.application import BaseIPythonApplication
+from IPython.core.profiledir import ProfileDir
+from IPython.paths import get_ipython_dir
 from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel import launch, shell_approval
@@ -19,12 +23,36 @@ from ipybox_kernel.app import App, plain_output
 from ipybox_kernel.confine import confine
 from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel, leave
 
+NOWHERE = "/"  # it is there, and has no profile
+PROFILE = "profile_default"
+SETTINGS = ("ipython_config.py", "ipython_config.json", "ipybox_kernel_config.py")
+
+
+def has_settings(profile: str) -> bool:
+    """Whether this profile may change what the template has built with the image's settings."""
+    return any(os.path.exists(f"{profile}/{name}") for name in SETTINGS)
+
+
+def run_anew(request: Request) -> NoReturn:
+    """Become a kernel that was not forked, in the same place behind the same walls."""
+    await_middle(request)
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    words = [sys.executable, "-I", "-m", "ipybox_kernel", *request.kernel.argv]
+    os.execve(sys.executable, words, request.kernel.env)
+
 
 class ForkedApp(App):
     """build() once in the template; run() in each fork."""
 
     def build(self) -> None:
-        """Settings, kernel and shell, and a cell run once so that its code is warm."""
+        """Settings, kernel and shell, and a cell run once so that its code is warm.
+
+        The settings are the image's: there are no walls here, and a profile is a user's.
+        """
+        self.ipython_dir = NOWHERE
+        self.profile_dir = ProfileDir(parent=self)
+        interactiveshell.get_ipython_dir = lambda: NOWHERE  # type: ignore[attr-defined]
         BaseIPythonApplication.initialize(self, [])
         self.init_pdb()
         self.kernel = self.kernel_class.instance(  # type: ignore[attr-defined]
@@ -34,10 +62,11 @@ class ForkedApp(App):
             profile_dir=self.profile_dir,
             user_ns=self.user_ns,
         )
-        self.init_path()
+        interactiveshell.get_ipython_dir = get_ipython_dir  # type: ignore[attr-defined]
         self.init_shell()
         self.init_gui_pylab()
         self.init_extensions()
+        launch.forget_flags()
         assert self.shell is not None
         self.shell.run_cell("pass", silent=True, store_history=False)
 
@@ -49,7 +78,11 @@ class ForkedApp(App):
             if request.confine is not None:
                 confine(request.confine)
             self._set_environment()
+            home = get_ipython_dir()
+            if has_settings(f"{home}/{PROFILE}"):
+                run_anew(request)
             self.shell_runner = shell_approval.prepare()
+            self._enter_home(home)
             self._connect(request.connection_file)
         except BaseException as error:
             await_middle(request)
@@ -68,6 +101,17 @@ class ForkedApp(App):
         launch.need_home()
         plain_output(os.environ, self.given_environment)
         os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+    def _enter_home(self, home: str) -> None:
+        """Take what is the user's, IPython's folder among it; the walls stand."""
+        launch.enter_user_site()
+        self.init_path()
+        assert self.shell is not None and self.profile_dir is not None
+        try:
+            self.ipython_dir = self.shell.ipython_dir = home
+            self.profile_dir.location = f"{home}/{PROFILE}"
+        except OSError as error:
+            print(f"IPython's profile: {error}", file=sys.stderr)
 
     def _connect(self, connection_file: str) -> None:
         """Open the sockets and start the threads."""

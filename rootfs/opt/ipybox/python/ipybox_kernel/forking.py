@@ -125,9 +125,6 @@ def become_kernel(request: Request, channel: Channel) -> None:
     time.tzset()
     os.chdir(request.cwd)
     launch.set_arguments(request.kernel.argv)
-    for place_in_path in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
-        if place_in_path:
-            sys.path.insert(0, place_in_path)
     new_secrets()
     if "tempfile" in sys.modules:
         import tempfile

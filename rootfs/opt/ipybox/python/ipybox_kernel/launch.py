@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import posix
 import site
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from ipybox_kernel import stack
 
 
 def prepare() -> None:
@@ -14,7 +19,7 @@ def prepare() -> None:
     No debugger: it costs 40 ms and 8 MiB. No polling of a parent: the supervisor uses
     PR_SET_PDEATHSIG.
     """
-    add_user_site()
+    stack.keep()
     sys.modules.setdefault("debugpy", None)  # type: ignore[arg-type]
     os.environ.pop("JPY_PARENT_PID", None)
     need_home()
@@ -27,14 +32,19 @@ def need_home() -> None:
         os.environ["HOME"] = "/"
 
 
-def add_user_site() -> None:
-    """Have the user's site-packages on the path even before anything was installed there.
+def enter_user_site() -> None:
+    """Have what users can write on the path: PYTHONPATH, their site-packages with its .pth files,
+    and usercustomize. Python was started without (-I); call this when the kernel's own modules are
+    imported and its walls stand.
 
-    Python leaves out a directory that does not exist when it starts; a package installed later
-    would only be found by the next process.
+    The directory is made: a package that is installed later is to be found.
     """
-    if not site.ENABLE_USER_SITE:
+    for place in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if place and place not in sys.path:
+            sys.path.insert(0, place)
+    if not sys.flags.isolated or in_venv() or os.environ.get("PYTHONNOUSERSITE"):
         return
+    site.USER_BASE = site.USER_SITE = None  # of another environment
     path = site.getusersitepackages()
     if not os.path.isabs(path):
         return  # no home: it begins with "~"
@@ -42,18 +52,96 @@ def add_user_site() -> None:
         os.makedirs(path, exist_ok=True)
     except OSError:
         return  # pip cannot install there either, and says why
-    if path in sys.path:
+    site.ENABLE_USER_SITE = True
+    with without_exit():
+        _add_user_site(path)
+        stack.give_way(path)
+        try:
+            site.execusercustomize()
+        except SystemExit as error:
+            print(f"usercustomize: {error!r}", file=sys.stderr)
+
+
+class Exit(SystemExit):
+    """In place of an os._exit()."""
+
+    def __repr__(self) -> str:
+        return f"os._exit({self.code})"
+
+
+@contextmanager
+def without_exit() -> Iterator[None]:
+    """Have os._exit() be an exception that names its caller: a package that calls it when it is
+    loaded would end every kernel, and so keep the user from removing it. Forks of this process do
+    exit."""
+    stock, loading, ours = os._exit, True, os.getpid()
+
+    def leave(status: int) -> None:
+        if loading and os.getpid() == ours:
+            raise Exit(status)
+        stock(status)
+
+    os._exit = posix._exit = leave  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        loading = False  # for who has kept it
+        os._exit = posix._exit = stock
+
+
+def in_venv() -> bool:
+    """Whether this Python is one that leaves users' packages out."""
+    return sys.prefix != sys.base_prefix
+
+
+def _add_user_site(path: str) -> None:
+    """As Python does: before what all users share, and what .pth files name behind it."""
+    start = next(
+        (i for i, entry in enumerate(sys.path) if entry.endswith("-packages")), len(sys.path)
+    )
+    shared = sys.path[start:]
+    sys.path[start:] = [path]
+    for name in sorted(os.listdir(path)):
+        if not name.endswith(".pth") or name.startswith("."):
+            continue
+        try:
+            site.addpackage(path, name, None)
+        except (Exception, SystemExit) as error:  # a kernel without it is better than none
+            print(f"{path}/{name}: {error!r}", file=sys.stderr)
+    sys.path += [entry for entry in shared if entry not in sys.path]
+
+
+def add_working_directory() -> None:
+    """Have the working directory on the path where IPython puts it, which does not do so in a
+    Python that was started isolated."""
+    if "" in sys.path or os.environ.get("PYTHONSAFEPATH"):
         return
-    site.addsitedir(path)
-    if path in sys.path:  # where Python would have put it: before what all users share
-        sys.path.remove(path)
-    shared = [i for i, entry in enumerate(sys.path) if entry.endswith("-packages")]
-    sys.path.insert(shared[0] if shared else len(sys.path), path)
+    start = next((i for i, entry in enumerate(sys.path) if entry.endswith("-packages")), 0)
+    sys.path.insert(start, "")
+
+
+def forget_flags() -> None:
+    """Have Pythons that a cell starts (multiprocessing does) not be isolated as this one is."""
+    import multiprocessing.util
+    import subprocess
+
+    stock = subprocess._args_from_interpreter_flags  # type: ignore[attr-defined]
+
+    def flags() -> list[str]:
+        return [word for word in stock() if word not in ("-I", "-E", "-s", "-P")]
+
+    for module in subprocess, multiprocessing.util:
+        module._args_from_interpreter_flags = flags  # type: ignore[attr-defined]
 
 
 def package_directories() -> list[str]:
-    """Where installed packages appear: their times tell that something was installed."""
-    return [path for path in sys.path if path.endswith("-packages")]
+    """Where installed packages appear, the user's first: their times tell that something was
+    installed. The user's is made, which kernels in a sandbox may not do."""
+    user = site.getusersitepackages()
+    if os.path.isabs(user) and sys.flags.isolated and not in_venv():
+        with suppress(OSError):
+            os.makedirs(user, exist_ok=True)
+    return [user, *(path for path in sys.path if path.endswith("-packages") and path != user)]
 
 
 def set_arguments(argv: list[str]) -> None:
@@ -84,6 +172,8 @@ def main(argv: list[str]) -> None:
     from ipybox_kernel.app import App, configure
 
     set_arguments(argv)
+    forget_flags()
+    enter_user_site()
     app = App.instance(config=configure())
     app.shell_runner = runner
     app.initialize(argv)

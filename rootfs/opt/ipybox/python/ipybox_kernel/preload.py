@@ -52,7 +52,7 @@ def modules() -> list[str]:
     with tempfile.TemporaryDirectory() as directory:
         path, _ = write_connection_file(f"{directory}/c.json", transport="ipc", ip=f"{directory}/c")
         process = subprocess.Popen(
-            [sys.executable, "-m", "ipybox_kernel", "-f", path],
+            [sys.executable, "-I", "-m", "ipybox_kernel", "-f", path],
             env=os.environ | {"IPYTHONDIR": directory},
             stdin=subprocess.DEVNULL,
         )

@@ -6,9 +6,12 @@ pyzmq's own work with flags that are enumerations, and look the name of an optio
 
 from __future__ import annotations
 
+import hmac
 import os
 import socket
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import zmq
@@ -20,10 +23,49 @@ _PARTS = (bytes, memoryview, zmq.Frame)
 FIRST_GIVEN_FD = 5  # of the first port; CHILD_FIRST_FD of src/sandbox/spawn.h
 
 
-def take_given(taker: zmq.Socket[Any], path: str, port: int) -> bool:
+class Visitors:
+    """Who may connect to a kernel's sockets: one process, or who says the password."""
+
+    def __init__(self, peer: int | None = None, password: str | None = None) -> None:
+        self._peer = peer
+        self._password = None if password is None else password.encode()
+        self._watched: set[zmq.Context[Any]] = set()
+
+    def admit_to(self, taker: zmq.Socket[Any]) -> None:
+        """Before it is bound. Others of our uid lose their connection before they hear a word."""
+        if self._peer is not None:
+            taker.setsockopt(zmq.IPC_FILTER_PID, self._peer)
+        if self._password is not None:
+            self._watch(taker.context)
+            taker.plain_server = True
+            taker.zap_domain = b"ipybox"
+
+    def _watch(self, context: zmq.Context[Any]) -> None:
+        """ZeroMQ asks in its own context, at this address (RFC 27), before it lets somebody in."""
+        if context in self._watched:
+            return
+        self._watched.add(context)
+        door = context.socket(zmq.REP)
+        door.linger = 0
+        door.bind("inproc://zeromq.zap.01")
+        words = door, cast(bytes, self._password)
+        threading.Thread(target=_answer, args=words, name="visitors", daemon=True).start()
+
+
+def _answer(door: zmq.Socket[Any], expected: bytes) -> None:
+    """Until the context ends: let in who says what is expected."""
+    with suppress(zmq.ContextTerminated), door:
+        while True:
+            version, request, *_, password = door.recv_multipart()
+            known = hmac.compare_digest(password, expected)
+            status = (b"200", b"OK", b"ipybox") if known else (b"400", b"not let in", b"")
+            door.send_multipart([version, request, *status, b""])
+
+
+def take_given(taker: zmq.Socket[Any], path: str, port: int, visitors: Visitors) -> bool:
     """Have `taker`, when it is bound to `path`, listen at the descriptor that this process was
-    started with for that. Returns whether there is one: a sandbox without anybody to ask for a Unix
-    socket refuses all of them, so there the server has bound those of the kernel."""
+    started with for that. Returns whether there is one: the server binds the sockets of its kernels
+    at names that they cannot reach."""
     fd = FIRST_GIVEN_FD + port - 1
     try:
         given = socket.socket(fileno=fd)
@@ -33,6 +75,7 @@ def take_given(taker: zmq.Socket[Any], path: str, port: int) -> bool:
     if ours:
         os.set_inheritable(fd, False)
         taker.setsockopt(zmq.USE_FD, fd)
+        visitors.admit_to(taker)
     given.detach()
     return ours
 

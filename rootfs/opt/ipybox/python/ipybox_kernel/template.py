@@ -1,6 +1,6 @@
 """A process that has imported and built everything, and forks kernels on request.
 
-    python3 -m ipybox_kernel.template --socket FD
+    python3 -I -m ipybox_kernel.template --socket FD
 
 FD is one end of a SOCK_SEQPACKET pair; each packet is one JSON object. The template ends when the
 other end is closed. It has one thread, no ZeroMQ context, no children but those asked for.
@@ -8,7 +8,8 @@ other end is closed. It has one thread, no ZeroMQ context, no children but those
 First packet from here, and the only one before requests are read:
 
     {"ready": true, "pid", "milliseconds", "modules", "threads", "failed": {module: reason},
-     "packages": [directories whose times tell that packages were installed]}
+     "packages": [directories whose times tell that packages were installed; first the user's, of
+                  which nothing is loaded here]}
 
 Request; the file descriptors that it mentions come with it (SCM_RIGHTS), by index:
 

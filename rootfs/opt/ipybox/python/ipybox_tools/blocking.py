@@ -32,6 +32,7 @@ class _Connection:
         _open.add(self)
         try:
             self.socket.connect(path)
+            wire.check(self.socket, path)
             self.socket.sendall(wire.hello(token))
             wire.result(wire.parse(self._receive()))
         except OSError as error:

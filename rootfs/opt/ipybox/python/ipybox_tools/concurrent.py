@@ -138,9 +138,14 @@ async def _connect() -> _Connection:
     place = path, token = wire.address()
     loop = asyncio.get_running_loop()
     try:
-        _, connection = await loop.create_unix_connection(lambda: _Connection(place), path)
+        transport, connection = await loop.create_unix_connection(lambda: _Connection(place), path)
     except OSError as error:
         raise wire.unreachable(path, error) from None
+    try:
+        wire.check(transport.get_extra_info("socket"), path)
+    except ToolRunnerError:
+        transport.abort()
+        raise
     await connection.ask("hello", {"token": token})
     return connection
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 from typing import Any
 
 from ipybox_tools.errors import ToolRunnerError
@@ -21,6 +23,9 @@ from ipybox_tools.jsonable import to_json
 LINE_MAX = 64 << 20  # bytes; the server reads no longer line
 SOCKET = "IPYBOX_TOOL_SOCKET"
 TOKEN = "IPYBOX_TOOL_TOKEN"
+SERVER = "IPYBOX_TOOL_SERVER"  # its process id
+
+CREDENTIALS = struct.Struct("=iII")  # of a peer: its process, uid and gid
 
 LOST = "The connection to the server of ipybox was lost during the call; it may or may not be done"
 
@@ -35,6 +40,19 @@ def address() -> tuple[str, str]:
             "ipybox, or in a process that one has started with its environment."
         )
     return path, token
+
+
+def check(connection: socket.socket, path: str) -> None:
+    """See that the server itself listens there: where it has the uid of code in kernels, other code
+    may have taken the name. Raises ToolRunnerError; to be called before the token is told."""
+    server = os.environ.get(SERVER)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    process, _, _ = CREDENTIALS.unpack(credentials)
+    if server and server != str(process):
+        raise ToolRunnerError(
+            f"Tools cannot be called from here: process {process} listens at {path}, which is not "
+            "the server of ipybox. Restart the container."
+        )
 
 
 def unreachable(path: str, error: OSError) -> ToolRunnerError:

@@ -1,0 +1,66 @@
+"""``python3 -I -m ipybox_pip WORKSPACE install …``: pip, outside the walls of every kernel.
+
+Python runs isolated: without the user's site-packages, their .pth files and modules of theirs. pip
+is told that they are there, so that it installs into them and knows what they hold already; but
+what it imports comes from where Python itself and its packages are.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import site
+import sys
+from importlib.machinery import PathFinder
+from typing import Any
+
+ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tar")
+
+
+class Finder(PathFinder):
+    """Finds modules where Python looked when it started, whatever sys.path is by now."""
+
+    places = tuple(sys.path)
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """As its base class."""
+        return super().find_spec(fullname, cls.places if path is None else path, target)
+
+
+def show_user_site() -> None:
+    """Have pip see what Python leaves out. A virtual environment has nothing of the kind."""
+    if sys.prefix != sys.base_prefix:
+        return
+    path = site.getusersitepackages()
+    if not os.path.isabs(path):
+        return  # no home: it begins with "~"
+    sys.meta_path[:] = [Finder if each is PathFinder else each for each in sys.meta_path]
+    shared = [i for i, entry in enumerate(sys.path) if entry.endswith("-packages")]
+    sys.path.insert(shared[0] if shared else len(sys.path), path)
+    site.ENABLE_USER_SITE = True
+
+
+def resolve(package: str, folder: str) -> str:
+    """A path is one in `folder`, which is not the working directory."""
+    text = package.strip()
+    path = text.partition("[")[0]  # of extras
+    if "://" in text or "@" in path or os.path.isabs(path):
+        return package
+    is_archive = path.endswith(ARCHIVES) and os.path.isfile(f"{folder}/{path}")
+    if path.startswith(".") or os.sep in path or is_archive:
+        return f"{folder}/{text}"
+    return package
+
+
+def main(argv: list[str]) -> None:
+    """Run pip; the last of its arguments is a package."""
+    folder, *words = argv
+    words[-1:] = [resolve(word, folder) for word in words[-1:]]
+    show_user_site()
+    sys.argv[:] = ["pip", *words]
+    runpy.run_module("pip", run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

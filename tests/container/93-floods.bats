@@ -1,0 +1,283 @@
+# Floods: what hostile code, clients and MCP servers can make much of costs others nothing.
+load helpers
+
+tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute)
+
+# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
+talk()
+{
+    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
+    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+}
+
+@test "a cell's forged and refused events, and 100 forgotten MCP sessions, cost little and lock nobody out" {
+    start_box "${tokens[@]}" --tmpfs /logs:size=12m,mode=1777 \
+        -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
+        serve --sandbox --max-sessions 20 --audit-log /logs/log
+    talk <<'PY'
+wait_for("the server", ready)
+equal(call("GET", "/readyz", token=None)["audit"], "written")
+
+# cells of a gateway that nobody has configured, with the kernel's own key
+forged = run("""
+import json
+kernel = get_ipython().kernel
+for i in range(4000):
+    for state in ("busy", "idle"):
+        parent = {"header": {"msg_id": f"r{i}", "msg_type": "execute_request", "session": "x"}}
+        kernel.session.send(kernel.iopub_socket, "status", {"execution_state": state}, parent=parent, ident=kernel._topic("status"))
+print("sent")""", timeout_ms=60000)
+has(forged.text, "sent")
+
+# calls that are refused
+params = {"command": "python3", "args": ["/tools/tool_server.py"]}
+equal(call("POST", "/v1/mcp-servers", {"name": "demo", "params": params}).status, 201)
+flood = run("""
+from ipybox_tools import ToolRunner
+refused = 0
+runner = ToolRunner(server_name="demo")
+for i in range(6000):
+    try:
+        runner.run_sync(tool_name="not\u202elisted", tool_args={})
+    except Exception as e:
+        refused += 1
+        last = str(e)
+print(refused, last)""", timeout_ms=100000)
+has(flood["stdout"], "6000 ")
+has(flood["stdout"], "lists no tool")
+has(flood["stdout"], r"not\u202elisted")
+
+# sessions of MCP that nobody comes back to: none has a kernel
+accept = {"Accept": "application/json, text/event-stream"}
+hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+equal([call("POST", "/mcp", hello, headers=accept).status for _ in range(19)], [200] * 19)
+full = call("POST", "/mcp", hello, headers=accept)
+equal((full.status, 1 <= int(full.headers["Retry-After"]) <= 10), (503, True))
+has(call("GET", "/metrics", token=None).text, "ipybox_kernels 1\n")
+wait_for("room", lambda: call("POST", "/mcp", hello, headers=accept).status == 200)
+wait_for("room for others", lambda: call("POST", "/v1/sessions", {"id": "mine"}).status == 201)
+equal(run("6 * 7", "mine")["status"], "ok")
+PY
+    run_audit=$(timeout 60 docker exec "$id" bash -c '
+        ipybox audit verify /logs/log; stat -c %s /logs/log
+        grep -c "\"door\":\"gateway\"" /logs/log
+        grep -o "\"kind\":\"left_out\",\"of\":\"[a-z_]*\",\"count\":[0-9]*" /logs/log || true' || true)
+    printf '%s\n' "$run_audit"
+    assert_match "$run_audit" "OK, [0-9]+ records"
+    assert_match "$run_audit" $'\n0\n'
+    assert_at_most "$(sed -n 2p <<< "$run_audit")" 1300000 "bytes of the audit log"
+    # a disk that one cell fills: what was kept for the log is used first, then its records are in the container's
+    timeout 60 docker exec "$id" bash -c 'cat /dev/zero > /logs/filler; df /logs' || true
+    talk <<'PY'
+for _ in range(30):
+    equal(run("1")["status"], "ok")
+equal(call("GET", "/readyz", token=None)["audit"], "written")
+has(call("GET", "/metrics", token=None).text, 'ipybox_audit_state{state="written"} 1')
+metrics = call("GET", "/metrics", token=None).text
+print([line for line in metrics.splitlines() if "loop_" in line and line[0] != "#"])
+PY
+    box kill -s TERM "$id"
+    box logs "$id"
+    assert_match "$errors" "which ran nothing and was not used for"
+    end_box
+}
+
+@test "an MCP server that floods the log, and one with leftovers in its folder, cost others little" {
+    local server=$BATS_TEST_TMPDIR/flood.py
+    cat > "$server" <<'PY'
+import json, sys
+line = "x" * 200 + "\n"
+def say(message):
+    print(json.dumps(message), flush=True)
+for text in sys.stdin:
+    request = json.loads(text)
+    method, number = request.get("method"), request.get("id")
+    if method == "initialize":
+        say({"jsonrpc": "2.0", "id": number, "result": {"protocolVersion": "2025-06-18",
+             "capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "1"}}})
+    elif method == "tools/list":
+        say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "\u202e" + line}})
+        say({"jsonrpc": "2.0", "id": number, "result": {"tools": [{"name": "flood", "inputSchema": {"type": "object"}}]}})
+    elif method == "tools/call":
+        for i in range(40000):
+            sys.stderr.write(line)
+            if i % 4 == 0:
+                say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "\u202e" + line}})
+        say({"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "flooded"}]}})
+    elif number is not None:
+        say({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "no"}})
+PY
+    start_box "${tokens[@]}" -v "$server:/tools/flood.py:ro" -- serve
+    talk <<'PY'
+wait_for("the server", ready)
+planted = run("""
+import os
+os.makedirs("mcptools", exist_ok=True)
+for i in range(4000):
+    os.close(os.open(f"mcptools/.new-{i}", os.O_CREAT | os.O_WRONLY))
+print(len(os.listdir("mcptools")))""")
+equal(planted["stdout"], "4000\n")
+equal(call("POST", "/v1/mcp-servers", {"name": "flood", "params": {"command": "python3", "args": ["/tools/flood.py"]}}).status, 201)
+has(run("from mcptools.flood import flood\nprint(flood.run(flood.Params()))")["stdout"], "flooded")
+equal(call("DELETE", "/v1/mcp-servers/flood").status, 204)
+turns = [line for line in call("GET", "/metrics", token=None).text.splitlines() if line.startswith("ipybox_loop_")]
+print(turns)
+longest = next(float(line.split()[1]) for line in turns if line.startswith('ipybox_loop_turn_seconds_max{clock="cpu"}'))
+assert longest < 0.1, turns
+PY
+    box logs "$id"
+    assert_at_most "${#errors}" 600000 "bytes of the log"
+    assert_match "$errors" "flood: [0-9]+ more lines, [0-9]+ KiB, were left out"
+    assert_match "$errors" 'flood: \\u202ex'
+    box kill -s TERM "$id"
+    end_box
+}
+
+@test "the execute token reads no .env and writes no hooks over /v1/files, with --sandbox and without" {
+    local more
+    for more in "" --sandbox; do
+        start_box "${tokens[@]}" -- serve ${more:+"$more"}
+        talk <<'PY'
+import io, tarfile
+wait_for("the server", ready)
+def put(path, body, token):
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection.request("PUT", path, body, {"Authorization": f"Bearer {token}"})
+    return connection.getresponse().status
+def archive(*members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, kind, link in members:
+            one = tarfile.TarInfo(name)
+            one.type, one.linkname, one.size = kind, link, 0
+            tar.addfile(one)
+    return out.getvalue()
+for path in (".env", ".git/hooks/pre-commit", "plain"):
+    equal(put(f"/v1/files/{path}?parents=true", b"SECRET=1", "admin"), 201)
+run("import os; os.symlink('.env', 'link'); os.symlink('.git/hooks', 'hooks')")
+for path in (".env", "link"):
+    equal(call("GET", f"/v1/files/{path}", token="execute").status, 403)
+    equal(call("GET", f"/v1/files/{path}").status, 200)
+equal(call("GET", "/v1/files/plain", token="execute").text, "SECRET=1")
+for path in (".git/hooks/post-commit", "hooks/post-commit", ".git/hooks/new/x", ".mcp.json", ".env"):
+    equal(put(f"/v1/files/{path}?parents=true", b"x", "execute"), 403)
+equal(call("GET", "/v1/files/.git/hooks/new").status, 404)
+equal(put("/v1/files/mine/x?parents=true", b"x", "execute"), 201)
+move = {"action": "move", "to": "seen"}
+equal(call("POST", "/v1/files/.env", move, token="execute").status, 403)
+equal(call("POST", "/v1/files/.git", move, token="execute").status, 403)
+equal(call("POST", "/v1/files/mine/x", {"action": "move", "to": ".git/hooks/x"}, token="execute").status, 403)
+equal(call("POST", "/v1/files/.git/hooks/dir", {"action": "make_folder"}, token="execute").status, 403)
+equal(call("DELETE", "/v1/files/.git?recursive=true", token="execute").status, 403)
+equal(call("DELETE", "/v1/files/.env", token="execute").status, 403)
+for bad in ((".git/hooks/h", tarfile.REGTYPE, ""), ("copy", tarfile.LNKTYPE, ".env")):
+    equal(put("/v1/tar", archive(bad), "execute"), 403)
+equal(put("/v1/tar", archive(("fine", tarfile.REGTYPE, "")), "execute"), 200)
+connection = start("GET", "/v1/tar", token="execute")
+names = tarfile.open(fileobj=io.BytesIO(connection.getresponse().read())).getnames()
+equal((".env" in names, "plain" in names), (False, True))
+PY
+        box kill -s TERM "$id"
+        end_box
+    done
+}
+
+@test "who follows the events of an earlier life is told so at once" {
+    start_box "${tokens[@]}" -- serve
+    talk > "$BATS_TEST_TMPDIR/last" <<'PY'
+wait_for("the server", ready)
+print(run("1")["events"]["last"])
+PY
+    local last
+    last=$(tail -n 1 "$BATS_TEST_TMPDIR/last")
+    box restart "$id"
+    talk <<PY
+wait_for("the server", ready)
+run("print('here')")
+first, *_ = [next(events(start("GET", "/v1/sessions/default/events", headers={"Last-Event-ID": "$last"})))]
+equal((first["event"], first["after"]), ("reset", $last))
+PY
+    box kill -s TERM "$id"
+    end_box
+}
+
+# The longest turn by the server's own account: an upper bound for what one peer costs the others.
+@test "3,000 tools, 100,000 names, 20,000 leftovers and large bodies hold the loop for less than 20 ms" {
+    local server=$BATS_TEST_TMPDIR/many.py
+    cat > "$server" <<'PY'
+import json, sys
+properties = {f"p{i}": {"type": "string", "description": "what it is good for"} for i in range(5)}
+tools = [{"name": f"tool_{i}", "description": f"Does {i}.", "inputSchema": {"type": "object", "properties": properties}}
+         for i in range(3000)]
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for text in sys.stdin:
+    request = json.loads(text)
+    method, number = request.get("method"), request.get("id")
+    if method == "initialize":
+        say({"id": number, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}},
+             "serverInfo": {"name": "m", "version": "1"}}})
+    elif method == "tools/list":
+        at = int((request.get("params") or {}).get("cursor", 0))
+        more = {"nextCursor": str(at + 500)} if at + 500 < len(tools) else {}
+        say({"id": number, "result": {"tools": tools[at:at + 500], **more}})
+    elif method == "tools/call":
+        for _ in range(2000):
+            say({"method": "notifications/tools/list_changed"})
+        say({"id": number, "result": {"content": [{"type": "text", "text": "called"}]}})
+    elif number is not None:
+        say({"id": number, "error": {"code": -32601, "message": "no"}})
+PY
+    start_box "${tokens[@]}" -v "$server:/tools/many.py:ro" -- serve
+    talk <<'PY'
+import time
+wait_for("the server", ready)
+def longest():
+    name = 'ipybox_loop_turn_seconds_max{clock="cpu"}'
+    lines = call("GET", "/metrics", token=None).text.splitlines()
+    return 1000 * next(float(line.split()[1]) for line in lines if line.startswith(name))
+figures = []
+def measured(what):
+    figures.append((what, longest()))
+    print(f"{figures[-1][1]:8.1f} ms  so far, {what}")
+measured("start")
+planted = run("""
+import os
+os.makedirs("mcptools/.new-deep", exist_ok=True)
+os.makedirs("many/folder/deep", exist_ok=True)
+def plant(folder, n, name):
+    for i in range(n):
+        os.close(os.open(f"{folder}/{name}{i}", os.O_CREAT | os.O_WRONLY))
+plant("mcptools", 10000, ".new-")
+plant("mcptools/.new-deep", 10000, "x")
+plant("many", 100000, "n")
+for i in range(2000):
+    os.mkdir(f"many/folder/{i}")
+print("planted")""", timeout_ms=100000)
+has(planted.text, "planted")
+measured("cells that plant")
+params = {"command": "python3", "args": ["/tools/many.py"]}
+for _ in range(2):
+    made = call("POST", "/v1/mcp-servers", {"name": "many", "params": params})
+    equal((made.status, len(made["modules"])), (201, 3000))
+measured("registration of 3,000 tools, twice")
+equal(len(call("GET", "/v1/mcp-servers/many")["tools"]), 3000)
+measured("3,000 tools as JSON")
+has(run("from mcptools.many import tool_2999\nprint(tool_2999.run(tool_2999.Params()))")["stdout"], "called")
+measured("a call, and 2,000 times that the list has changed")
+page = call("GET", "/v1/files/many")
+equal((len(page["entries"]), page["next"] != ""), (1000, True))
+measured("a page of 100,000 names")
+wait_for("the judge", lambda: call("GET", "/v1/files/many/n1", token="execute").status == 200)
+measured("a judge of 102,000 names")
+wait_for("a clean folder", lambda: run("import os; print(os.listdir('mcptools'))")["stdout"] == "['many']\n")
+measured("20,000 leftovers")
+has(run("x = '" + "y" * 900_000 + "'\nprint(len(x))")["stdout"], "900000")
+measured("a body of 0.9 MB")
+has(run("print('z' * 8_000_000)", timeout_ms=60000).text, "zzz")
+measured("a cell that prints 8 MB")
+assert max(ms for _, ms in figures) < 20, figures
+PY
+    box kill -s TERM "$id"
+    end_box
+}
