@@ -33,11 +33,21 @@ enum {
 
 #define NOISE ((uint64_t)1 << 20)
 
+/* So much a process writes in a millisecond at the very most: some four times what is seen. */
+#define WRITES_MS (4 * BUDGET_GROWTH_MS)
+
 struct known { /* processes of the last look, */
     pid_t pids[KNOWN_MAX];
-    uint64_t first[KNOWN_MAX]; /* what each had of its own when it was seen first, */
+    uint64_t first[KNOWN_MAX]; /* the least each had of its own since it began or was seen, */
+    uint64_t peak[KNOWN_MAX];  /* and the most, with files, whatever it has executed since, */
     size_t count;              /* more than fit: too many */
     int64_t used_ns;           /* and their processor time */
+};
+
+struct moment { /* when shared memory was counted, or earlier: */
+    struct known known;
+    int64_t used_ns; /* of these */
+    uint64_t last_pid;
 };
 
 struct budget {
@@ -45,6 +55,7 @@ struct budget {
     bool ran; /* since look_at_ends() looked */
     struct shared shared;
     uint64_t last, charge;  /* of shared memory: what there was, what is theirs */
+    struct moment then;     /* of `last` */
     struct activity before; /* when it was last divided */
     int64_t before_ms;      /* 0: never */
     struct known known;
@@ -119,18 +130,41 @@ struct use { /* of all of them */
     struct known known;
 };
 
-static void add_known(struct use *use, pid_t pid, uint64_t has)
+/* -1: it is none of them. */
+static int index_of(const struct known *known, pid_t pid)
 {
-    uint64_t first = has;
-    for (size_t i = 0; i < use->before->count && i < KNOWN_MAX; i++)
-        if (use->before->pids[i] == pid)
-            first = use->before->first[i];
-    if (use->known.count < KNOWN_MAX) {
-        use->known.pids[use->known.count] = pid;
-        use->known.first[use->known.count] = first;
-        use->grown += has > first ? has - first : 0;
+    for (size_t i = 0; i < known->count && i < KNOWN_MAX; i++)
+        if (known->pids[i] == pid)
+            return (int)i;
+    return -1;
+}
+
+/* A new process has its parent's pages, at most as many as that one ever had. What is more has come
+ * since. UINT64_MAX: nobody knows its parent. */
+static uint64_t most_of_parent(const struct known *before, const char *status)
+{
+    char text[FILE_TEXT_MAX];
+    const int i = index_of(before, (pid_t)procfile_behind(status, "\nPPid:"));
+    if (i < 0 || !read_file(before->pids[i], "status", text))
+        return UINT64_MAX;
+    const uint64_t peak = procfile_behind(text, "\nVmHWM:") * KIB;
+    return peak > before->peak[i] ? peak : before->peak[i];
+}
+
+static void add_known(struct use *use, pid_t pid, const char *status, uint64_t has)
+{
+    struct known *known = &use->known;
+    const int i = index_of(use->before, pid);
+    const uint64_t first = i < 0 ? most_of_parent(use->before, status) : use->before->first[i];
+    const uint64_t peak = procfile_behind(status, "\nVmHWM:") * KIB;
+    if (known->count < KNOWN_MAX) {
+        const size_t at = known->count;
+        known->pids[at] = pid;
+        known->first[at] = first < has ? first : has;
+        known->peak[at] = i >= 0 && use->before->peak[i] > peak ? use->before->peak[i] : peak;
+        use->grown += has - known->first[at];
     }
-    use->known.count++;
+    known->count++;
 }
 
 static void add_status(void *ctx, pid_t pid)
@@ -142,7 +176,7 @@ static void add_status(void *ctx, pid_t pid)
     (void)read_file(pid, "status", text);
     const char *rss = strstr(text, "\nRssAnon:");
     const uint64_t has = rss ? procfile_behind(rss, "\nRssAnon:") * KIB : 0;
-    add_known(use, pid, has);
+    add_known(use, pid, text, has);
     if (!rss) {
         use->own += resident(pid);
         return;
@@ -286,31 +320,66 @@ static uint64_t part_of(const struct activity *before, const struct activity *no
     return ours > rest ? ours : rest;
 }
 
-static void divide_anew(struct budget *b, uint64_t now)
+/* The number of the process or thread of this container that was started last, whoever did it; 0:
+ * it is not told. */
+static uint64_t last_pid(void)
+{
+    char text[FILE_TEXT_MAX];
+    (void)procfile_read(AT_FDCWD, "/proc/loadavg", text, sizeof text);
+    const char *at = strrchr(text, ' ');
+    return at ? procfile_number(at, NULL) : 0;
+}
+
+static bool are_same(const struct known *a, const struct known *b)
+{
+    return a->count == b->count && a->count <= KNOWN_MAX &&
+           memcmp(a->pids, b->pids, a->count * sizeof a->pids[0]) == 0;
+}
+
+struct look {
+    struct moment moment; /* its beginning, */
+    uint64_t shared;      /* then this, and then the processes of the budget */
+};
+
+/* What they can have written since then, who has counted it before these processes were looked at.
+ * Nobody can tell where one may have begun and ended in between. */
+static uint64_t most_written(const struct moment *then, const struct known *now)
+{
+    if (then->last_pid == 0 || then->last_pid != last_pid() || !are_same(&then->known, now))
+        return UINT64_MAX;
+    const int64_t used_ns = now->used_ns - then->used_ns;
+    return used_ns > 0 ? (uint64_t)used_ns * (WRITES_MS / 1000000) : 0;
+}
+
+static uint64_t part_by_activity(struct budget *b, uint64_t grown)
 {
     struct activity activity;
     activity_take(&activity);
-    b->charge += b->before_ms > 0 ? part_of(&b->before, &activity, now - b->last) : now - b->last;
-    b->last = now;
+    const uint64_t part = b->before_ms > 0 ? part_of(&b->before, &activity, grown) : grown;
     b->before = activity;
     b->before_ms = clock_ms();
+    return part;
 }
 
 /* What comes or goes while they do not run is not theirs. */
-static void divide(struct budget *b, bool has_run)
+static void divide(struct budget *b, const struct look *look)
 {
-    const uint64_t now = shared_bytes(&b->shared), grown = above(now, b->last);
+    const uint64_t grown = above(look->shared, b->last);
     const bool others = b->before.other_count > 0;
     const bool fresh = b->before_ms > 0 && clock_ms() < b->before_ms + OTHERS_MS;
-    if (!has_run || now < b->last) {
-        b->charge = above(b->charge, has_run ? b->last - now : 0);
-        b->last = now;
+    const bool ran = !are_same(&b->then.known, &b->known) || b->known.used_ns != b->then.used_ns;
+    if (!ran || look->shared < b->last) {
+        b->charge = above(b->charge, ran ? b->last - look->shared : 0);
     } else if (!fresh || grown >= NOISE) {
-        divide_anew(b, now);
+        const uint64_t part = part_by_activity(b, grown), most = most_written(&b->then, &b->known);
+        b->charge += part < most ? part : most;
     } else if (!others) {
         b->charge += grown;
-        b->last = now;
-    } /* else it is too little to divide, until more has come */
+    } else {
+        return; /* it is too little to divide, until more has come */
+    }
+    b->last = look->shared;
+    b->then = look->moment;
 }
 
 /* --- the budget ------------------------------------------------------------------------------- */
@@ -340,12 +409,17 @@ struct budget *budget_free(struct budget *b)
     return NULL;
 }
 
-/* A process that nobody has seen yet was forked by one that has run. */
-static bool has_run(const struct known *known)
+static int64_t used_by(const struct known *known)
 {
     int64_t used_ns = 0;
     for (size_t i = 0; i < known->count && i < KNOWN_MAX; i++)
         used_ns += clock_of_process_ns(known->pids[i]);
+    return used_ns;
+}
+
+/* A process that nobody has seen yet was forked by one that has run. */
+static bool has_run(const struct known *known, int64_t used_ns)
+{
     return known->count == 0 || known->count > KNOWN_MAX || used_ns != known->used_ns;
 }
 
@@ -383,20 +457,28 @@ static void look_at_ends(struct budget *b)
     b->ends = in_ends(&holdings);
 }
 
+static struct look look_begin(const struct budget *b, int64_t used_ns)
+{
+    const struct moment moment = {b->known, used_ns, last_pid()};
+    return (struct look){moment, shared_bytes(&b->shared)};
+}
+
 bool budget_exceeded(struct budget *b)
 {
     const int64_t from = clock_of_thread_ns();
-    const bool ran = has_run(&b->known), whole = clock_ms() >= b->whole_ms;
+    const int64_t used_ns = used_by(&b->known);
+    const bool ran = has_run(&b->known, used_ns), whole = clock_ms() >= b->whole_ms;
     b->took_ms = 0;
     b->ran = b->ran || ran;
     if (!ran && !whole)
         return false;
+    const struct look look = look_begin(b, used_ns);
     struct use use = {.before = &b->known};
     (void)proctree_each(add_status, &use);
     b->known = use.known;
     if (whole)
         look_at_ends(b);
-    divide(b, ran);
+    divide(b, &look);
     const uint64_t seen = use.shared + b->held, beside = use.kernel + b->ends;
     b->took_ms = (clock_of_thread_ns() - from) / 1000000;
     b->total = use.own + beside + (seen > b->charge ? seen : b->charge);

@@ -203,9 +203,14 @@ PY
             runs(f"{way}(64); time.sleep(0.6)")
             fails(f"{way}(400); time.sleep(60)", over)
             runs(clean)
-        runs("import os, time; os.sync(); time.sleep(0.5)")  # what others leave there is not its own
-        inside("sh", "-c", "head -c 400M /dev/zero > /dev/shm/others")
-        runs("import time; time.sleep(1)")
+        # What others leave there is not its own, though it wakes up now and then while they write. The one that
+        # writes has begun before: where processes begin, nobody knows whose has written and ended in between.
+        other = "import os, time\nopen('/tmp/ready', 'w').close()\nwhile not os.path.exists('/tmp/go'): time.sleep(0.01)\n" \
+            "file = open('/dev/shm/others', 'wb')\nfor _ in range(400): file.write(bytes(1 << 20))\n" \
+            "open('/tmp/wrote', 'w').close()"
+        inside("sh", "-c", f'python3 -I -c "{other}" > /dev/null 2>&1 &')
+        runs("import os, time\nwhile not os.path.exists('/tmp/ready'): time.sleep(0.02)")
+        runs("open('/tmp/go', 'w').close()\nwhile not os.path.exists('/tmp/wrote'): time.sleep(0.02)\ntime.sleep(1)")
         prints("print('there')", "there")
 PY
 }
