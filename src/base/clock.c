@@ -35,3 +35,10 @@ int64_t clock_ms(void)
 {
     return clock_ns() / 1000000;
 }
+
+int64_t clock_real_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return in_ns(&t) / 1000000;
+}

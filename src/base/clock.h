@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * base/clock.h - monotonic milliseconds and nanoseconds (CLOCK_MONOTONIC: stands still while the
- * machine sleeps, never jumps), and the processor time of a process and of the calling thread. */
+ * machine sleeps, never jumps), the wall clock, and the processor time of a process and of the
+ * calling thread. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -10,6 +11,9 @@
 
 int64_t clock_ms(void);
 int64_t clock_ns(void);
+
+/* Of the wall clock, since 1970: it may jump. */
+int64_t clock_real_ms(void);
 
 /* Of all its threads, also those that have ended, in nanoseconds; -1: there is no such process. */
 int64_t clock_of_process_ns(pid_t pid);

@@ -15,17 +15,12 @@ static void pump(void *ctx);
 
 static void free_stream(struct stream *s)
 {
-    struct eventlog *log = session_events(s->desk->session);
-    struct loop *loop = s->desk->api->loop;
     *(s->prev ? &s->prev->next : &s->desk->streams) = s->next;
     if (s->next)
         s->next->prev = s->prev;
-    if (log)
-        eventlog_unwatch(log, &s->watcher);
-    loop_defer_stop(loop, &s->again);
+    reader_close(&s->reader);
+    loop_defer_stop(s->desk->api->loop, &s->again);
     follow_drop(&s->follow);
-    if (s->execution)
-        s->execution->refs--;
     xfree(s);
 }
 
@@ -38,11 +33,11 @@ static void end_stream(struct stream *s, enum follow_why why, const char *reason
 static void on_gone(void *ctx)
 {
     struct stream *s = ctx;
-    struct execution *x = s->execution;
-    bool first = s->first;
+    struct execution *x = s->reader.execution;
+    const bool first = s->first;
     free_stream(s);
-    if (x)
-        execution_gone(x, first);
+    if (x && first)
+        execution_left(x);
 }
 
 /* --- one event -------------------------------------------------------------------------------- */
@@ -71,38 +66,38 @@ static void put_logged(const struct stream *s, struct buf *out, const struct log
     }
 }
 
-static bool is_wanted(const struct stream *s, const struct logged *event)
-{
-    return !s->execution || event->cell == s->execution->number;
-}
-
-static int send_gap(struct stream *s, uint64_t missed)
+/* Of an item that is not an event: a JSON object with one number. */
+static int send_number(struct stream *s, const char *type, const char *member, uint64_t number)
 {
     drop_buf struct buf text = BUF_INIT(4096);
-    follow_put(&s->follow, &text, 0, "gap");
-    (void)buf_addf(&text, "{\"missed\":%llu}", (unsigned long long)missed);
+    follow_put(&s->follow, &text, 0, type);
+    (void)buf_addf(&text, "{\"%s\":%llu}", member, (unsigned long long)number);
     return follow_send(&s->follow, &text);
-}
-
-/* It asks for what came after an event of an earlier life of the server, or of another session that
- * had this name: all that is kept follows. */
-static void send_reset(struct stream *s)
-{
-    drop_buf struct buf text = BUF_INIT(4096);
-    follow_put(&s->follow, &text, 0, "reset");
-    (void)buf_addf(&text, "{\"after\":%llu}", (unsigned long long)s->after);
-    s->after = 0;
-    (void)!follow_send(&s->follow, &text);
 }
 
 static int send_logged(struct stream *s, const struct logged *event)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
     put_logged(s, &text, event);
-    int r = follow_send(&s->follow, &text);
-    if (r == 0)
-        s->told_end = event->kind == LOGGED_END;
-    return r;
+    return follow_send(&s->follow, &text);
+}
+
+static int send_item(struct stream *s, const struct reader_item *item)
+{
+    switch (item->kind) {
+    case READER_RESET:
+        return send_number(s, "reset", "after", item->after);
+    case READER_GAP:
+        return send_number(s, "gap", "missed", item->missed);
+    case READER_EVENT:
+        return send_logged(s, &item->event);
+    case READER_PASSED:
+        return 0;
+    case READER_NOTHING:
+    case READER_OVER:
+        break;
+    }
+    return -EAGAIN;
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
@@ -114,45 +109,36 @@ static void on_more(void *ctx)
         loop_defer(s->desk->api->loop, &s->again, pump, s);
 }
 
-/* All that an execution has brought was sent, or is no longer there. True: the stream is gone. */
-static bool is_over(struct stream *s)
+/* All that an execution has brought was sent, or is no longer there. */
+static void finish_stream(struct stream *s)
 {
-    const struct execution *x = s->execution;
-    if (!x || x->cell || s->after < x->last_event)
-        return false;
-    if (!s->told_end) /* it never ran, or the log has dropped it */
-        follow_last(&s->follow, "end", "status", cell_status_names[x->status]);
+    if (!s->reader.has_end) /* it never ran, or the log has dropped it */
+        follow_last(&s->follow, "end", "status", execution_status(s->reader.execution));
     end_stream(s, FOLLOW_DONE, "the execution has ended");
-    return true;
 }
 
-/* 0: go on; else nothing is to be done at present. */
-static int send_next(struct stream *s)
+enum step { STEP_SENT, STEP_STANDS, STEP_OVER };
+
+/* STEP_OVER: the stream is gone. STEP_STANDS: nothing more can be sent at present. */
+static enum step send_next(struct stream *s)
 {
-    struct eventlog *log = session_events(s->desk->session);
-    struct logged event;
-    uint64_t missed = 0;
-    if (s->execution && s->execution->number == 0)
-        return -EAGAIN; /* it waits in the queue */
-    int r = log ? eventlog_next(log, s->after, &event, &missed) : -EAGAIN;
-    if (r == 0 && missed > 0)
-        r = send_gap(s, missed);
-    if (r == 0)
-        s->after = event.number - 1; /* it is told once what is missing */
-    if (r == 0 && is_wanted(s, &event))
-        r = send_logged(s, &event);
-    if (r == 0)
-        s->after = event.number;
-    return r;
+    const struct reader_item item = reader_next(&s->reader);
+    if (item.kind == READER_OVER) {
+        finish_stream(s);
+        return STEP_OVER;
+    }
+    if (send_item(s, &item) < 0)
+        return STEP_STANDS;
+    reader_took(&s->reader, &item);
+    return STEP_SENT;
 }
 
 static void pump(void *ctx)
 {
     struct stream *s = ctx;
-    for (int i = 0; i < EVENTS_PER_TURN; i++) {
-        if (is_over(s) || send_next(s) < 0)
+    for (int i = 0; i < EVENTS_PER_TURN; i++)
+        if (send_next(s) != STEP_SENT)
             return;
-    }
     loop_defer(s->desk->api->loop, &s->again, pump, s);
 }
 
@@ -176,10 +162,9 @@ static bool read_after(struct http_request *r, uint64_t *ret)
 }
 
 /* The answer has begun. False: with an error, and the stream is not to be. */
-static bool begin(struct stream *s, struct http_request *r)
+static bool begin_stream(struct stream *s, const struct execution *x, struct http_request *r)
 {
     static const struct follow_events events = {.writable = on_more, .gone = on_gone};
-    const struct execution *x = s->execution;
     drop_str char *location =
         x ? xasprintf("/v1/sessions/%s/executions/%s", s->desk->id, x->id) : NULL;
     if (!follow_begin(&s->follow, s->desk->api->loop, r, location, &events, s))
@@ -203,13 +188,12 @@ bool stream_may_open(const struct desk *desk, struct http_request *r, uint64_t *
 
 void stream_open(struct desk *desk, struct execution *x, struct http_request *r, bool first)
 {
-    struct eventlog *log = session_events(desk->session);
     uint64_t after = 0;
     if (!stream_may_open(desk, r, &after))
         return;
     struct stream *s = NEW(struct stream);
-    *s = (struct stream){.desk = desk, .execution = x, .after = after, .first = first};
-    if (!begin(s, r)) {
+    *s = (struct stream){.desk = desk, .first = first};
+    if (!begin_stream(s, x, r)) {
         xfree(s);
         return;
     }
@@ -217,15 +201,7 @@ void stream_open(struct desk *desk, struct execution *x, struct http_request *r,
     if (s->next)
         s->next->prev = s;
     desk->streams = s;
-    if (log && !eventlog_knows(log, after))
-        send_reset(s);
-    if (x) {
-        x->refs++;
-        if (x->number > 0 && s->after < x->first_event)
-            s->after = x->first_event - 1;
-    }
-    if (log)
-        eventlog_watch(log, &s->watcher, on_more, s);
+    reader_open(&s->reader, desk->session, x, after, on_more, s);
     on_more(s);
 }
 
@@ -236,28 +212,17 @@ void events_get(void *ctx, struct http_request *r)
         stream_open(desk, NULL, r, false);
 }
 
-void streams_wake(struct desk *desk, const struct execution *x)
-{
-    for (struct stream *s = desk->streams; s; s = s->next) {
-        if (s->execution != x)
-            continue;
-        if (s->after + 1 < x->first_event) /* what came before it began is not its own */
-            s->after = x->first_event - 1;
-        on_more(s);
-    }
-}
-
 /* What is still in the log goes out first, as far as the client takes it at once. */
 void streams_end(struct desk *desk, enum follow_why why, const char *reason)
 {
     while (desk->streams) {
         struct stream *s = desk->streams;
-        while (!is_over(s)) {
-            if (send_next(s) == 0)
-                continue;
-            follow_last(&s->follow, "closed", "reason", reason);
-            end_stream(s, why, reason);
-            break;
-        }
+        enum step step = STEP_SENT;
+        while (step == STEP_SENT)
+            step = send_next(s);
+        if (step == STEP_OVER)
+            continue;
+        follow_last(&s->follow, "closed", "reason", reason);
+        end_stream(s, why, reason);
     }
 }

@@ -42,9 +42,8 @@ struct api {
     struct api_packages *packages;
     const struct api_config *config;
     struct api_core *core;
-    bool stopping;  /* no new work is taken */
-    bool drains;    /* nor are streams opened: those that were have had their last event */
-    size_t pending; /* bytes of code that waits or runs */
+    bool stopping; /* no new work is taken */
+    bool drains;   /* nor are streams opened: those that were have had their last event */
 };
 
 #define API_STOPPING "the server is stopping"

@@ -35,7 +35,10 @@ static struct desk *open_desk(struct api_sessions *all, const struct sessions_vi
     if (desk)
         return desk;
     desk = NEW(struct desk);
-    *desk = (struct desk){.next = all->desks, .api = all->api, .session = view->session};
+    *desk = (struct desk){.next = all->desks,
+                          .api = all->api,
+                          .session = view->session,
+                          .executions = view->executions};
     (void)snprintf(desk->id, sizeof desk->id, "%s", view->id);
     all->desks = desk;
     return desk;
@@ -74,7 +77,7 @@ static void free_desk(struct api_sessions *all, struct desk *desk)
         at = &(*at)->next;
     *at = desk->next;
     streams_end(desk, FOLLOW_DONE, "the session has ended");
-    executions_free(desk);
+    waiters_free(desk);
     xfree(desk);
 }
 
@@ -274,9 +277,9 @@ static const struct http_route routes[] = {
     {"GET", "/v1/sessions/{id}/executions/{eid}", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
      execution_get},
     {"DELETE", "/v1/sessions/{id}/executions/{eid}", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
-     execution_cancel},
+     execution_delete},
     {"POST", "/v1/sessions/{id}/executions/{eid}/interrupt", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
-     execution_cancel},
+     execution_delete},
     {"GET", "/v1/sessions/{id}/executions/{eid}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE,
      execution_events},
 };

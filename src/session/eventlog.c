@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/service.h"
 
@@ -203,13 +203,6 @@ static void drop_oldest(struct eventlog *log)
     xfree(kept);
 }
 
-static int64_t real_time_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void tell_watchers(void *ctx)
 {
     struct eventlog *log = ctx;
@@ -224,7 +217,7 @@ static void keep(struct eventlog *log, const struct logged *event)
     struct kept *kept = xcalloc(1, sizeof *kept + event->n);
     kept->record = (struct record){.number = ++log->last,
                                    .cell = event->cell,
-                                   .time_ms = real_time_ms(),
+                                   .time_ms = clock_real_ms(),
                                    .n = event->n,
                                    .kind = event->kind,
                                    .late = event->late};

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/random.h"
+#include "session/executions/executions.h"
 #include "session/setup.h"
 #include "session/walls.h"
 
@@ -23,6 +24,7 @@ struct entry {
     struct session_config config;
     struct walls walls;
     struct session *session;
+    struct executions *executions;
     int64_t timeout_ms, idle_ms, used_ms, created_ms;
     struct loop_timer idle;
     bool ending, closed;
@@ -34,6 +36,7 @@ struct sessions {
     struct loop *loop;
     struct entry *first;
     size_t count;
+    size_t pending; /* bytes of code, see executions.h */
     struct sessions_watcher *watchers;
     bool stopping;
     loop_fn stopped;
@@ -58,7 +61,8 @@ static void describe(const struct entry *entry, struct sessions_view *ret)
                                   .timeout_ms = entry->timeout_ms,
                                   .idle_ms = entry->idle_ms,
                                   .created_ms = entry->created_ms,
-                                  .session = entry->session};
+                                  .session = entry->session,
+                                  .executions = entry->executions};
     ret->sandbox = walls_settings(&entry->walls, &ret->own_sandbox);
     ret->limits = walls_limits(&entry->walls);
 }
@@ -107,6 +111,7 @@ static void free_entry(struct entry *entry)
     all->count--;
     loop_timer_stop(all->loop, &entry->idle);
     loop_defer_stop(all->loop, &entry->gone);
+    entry->executions = executions_close(entry->executions);
     entry->session = session_free(entry->session);
     walls_close(&entry->walls);
     xfree(entry->cwd);
@@ -312,11 +317,10 @@ static int check(const struct sessions *all, const struct sessions_spec *spec, s
     return 0;
 }
 
-static int64_t real_time_ms(void)
+static void on_used(void *ctx)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    struct entry *entry = ctx;
+    entry->used_ms = loop_now(entry->owner->loop);
 }
 
 static int start(struct entry *entry, const struct sessions_spec *spec, struct err *e)
@@ -332,7 +336,17 @@ static int start(struct entry *entry, const struct sessions_spec *spec, struct e
     entry->config.lazy = spec->lazy;
     if (r == 0)
         r = walls_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
-    return r < 0 ? r : session_open(&entry->config, &entry->session, e);
+    if (r == 0)
+        r = session_open(&entry->config, &entry->session, e);
+    if (r < 0)
+        return r;
+    const struct executions_config executions = {.loop = entry->owner->loop,
+                                                 .session = entry->session,
+                                                 .pending = &entry->owner->pending,
+                                                 .used = on_used,
+                                                 .ctx = entry};
+    entry->executions = executions_open(&executions);
+    return 0;
 }
 
 int sessions_create(struct sessions *all, const struct sessions_spec *spec,
@@ -345,7 +359,7 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
     *entry = (struct entry){.owner = all,
                             .timeout_ms = spec->timeout_ms ? spec->timeout_ms : SESSIONS_TIMEOUT_MS,
                             .idle_ms = spec->idle_ms,
-                            .created_ms = real_time_ms(),
+                            .created_ms = clock_real_ms(),
                             .used_ms = loop_now(all->loop)};
     if (spec->id)
         (void)snprintf(entry->id, sizeof entry->id, "%s", spec->id);

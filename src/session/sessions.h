@@ -48,6 +48,7 @@ struct sessions_view { /* borrowed until the next turn of the loop */
     bool own_sandbox;                    /* they are not the server's */
     const struct sandbox_limits *limits; /* NULL: none */
     struct session *session;
+    struct executions *executions; /* executions/executions.h; gone behind `ended` */
 };
 
 struct sessions;
