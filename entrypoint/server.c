@@ -563,6 +563,8 @@ static int open_tools(struct server *s, struct err *e)
                                  .audit = s->audit,
                                  .sandbox = s->sandbox.pip,
                                  .walls = &s->sandbox.pip_place,
+                                 .settings = sessions_settings,
+                                 .sessions = s->sessions,
                                  .installed = on_installed,
                                  .ctx = s};
     server_sandbox_place_pip(&s->sandbox, o, s->env.user_base, s->packages.envp);

@@ -95,7 +95,7 @@ static bool is_held(const struct server_sandbox *sandbox, const char *path)
     const char *const list[] = {path, NULL};
     const char *not_held = NULL;
     struct sandbox_spec spec = sandbox->spec;
-    spec.kept = list;
+    spec.kept = list; /* hiding takes the same */
     spec.hidden = NULL;
     return sandbox->kernels && places_can_be_held(&spec, &not_held);
 }
@@ -105,8 +105,15 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
     if (!place->keep)
         return 0;
     bool cheap = !places_need_broker(place->keep, NULL, NULL);
-    unsigned of = OF_KERNELS | OF_PIP | (cheap ? OF_SERVERS : 0);
-    int r = server_sandbox_keep(sandbox, of, place->keep, e);
+    const unsigned cells = OF_KERNELS | OF_PIP;
+    /* What servers keep there (logins that npx and uvx have fetched) is theirs. Hiding takes a
+     * broker, which kernels with settings have, and those whose uid the server has; where they have
+     * none it would keep them from sandboxes of their own. */
+    const bool hides = sandbox->settings || (cheap && !service_there());
+    int r = hides ? server_sandbox_hide(sandbox, cells, place->keep, e)
+                  : server_sandbox_keep(sandbox, cells, place->keep, e);
+    if (r == 0 && cheap)
+        r = server_sandbox_keep(sandbox, OF_SERVERS, place->keep, e);
     if (r < 0)
         return r;
     place->place.kept = (cheap || geteuid() == 0) && is_held(sandbox, place->keep);

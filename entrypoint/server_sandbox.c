@@ -214,6 +214,7 @@ void server_sandbox_place_pip(struct server_sandbox *s, const struct options *o,
     if (s->settings)
         (void)mkdir(cache, 0777); /* pip may make its own in it, and no more */
     s->pip_spec.cwd = s->workspace;
+    s->pip_spec.distrusts_cwd = true; /* the user base may be in it */
     s->pip_spec.home = sandbox_home();
     s->pip_place =
         (struct pip_place){.settings = s->pip_spec.level == SANDBOX_FULL ? s->settings : NULL,

@@ -64,11 +64,18 @@ static struct told **find_told(struct looker *l, const char *id)
     return at;
 }
 
+enum { TOLD_ASKED, TOLD_LISTED, TOLD_SETTLED, TOLD_CLOSED, TOLD__COUNT };
+const char *const api_approval_event_names[] = {[TOLD_ASKED] = "asked",
+                                                [TOLD_LISTED] = "listed",
+                                                [TOLD_SETTLED] = "settled",
+                                                [TOLD_CLOSED] = "closed",
+                                                [TOLD__COUNT] = NULL};
+
 static int send_settled(struct looker *l, const struct told *t)
 {
     drop_buf struct buf text = BUF_INIT(4096);
     struct jsonw w = JSONW(&text);
-    follow_put(&l->follow, &text, 0, "settled");
+    follow_put(&l->follow, &text, 0, api_approval_event_names[TOLD_SETTLED]);
     jsonw_object(&w);
     jsonw_set_text(&w, "id", t->id);
     jsonw_set_text(&w, "outcome", t->outcome);
@@ -97,7 +104,7 @@ static int send_asked(struct looker *l, const struct approval_view *view)
 {
     drop_buf struct buf text = BUF_INIT(2 * APPROVALS_BYTES_MAX);
     struct jsonw w = JSONW(&text);
-    follow_put(&l->follow, &text, 0, "asked");
+    follow_put(&l->follow, &text, 0, api_approval_event_names[TOLD_ASKED]);
     approvals_put(&w, l->all, view);
     return follow_send(&l->follow, &text);
 }
@@ -128,7 +135,7 @@ static int send_waiting(struct looker *l)
 static void send_listed(struct looker *l)
 {
     drop_buf struct buf text = BUF_INIT(4096);
-    follow_put(&l->follow, &text, 0, "listed");
+    follow_put(&l->follow, &text, 0, api_approval_event_names[TOLD_LISTED]);
     (void)buf_adds(&text, "{}");
     l->listed = follow_send(&l->follow, &text) == 0;
 }
@@ -204,7 +211,7 @@ void lookers_end(struct api_approvals *all, enum follow_why why, const char *rea
     while (all->lookers) {
         struct looker *l = all->lookers;
         pump(l);
-        follow_last(&l->follow, "closed", "reason", reason);
+        follow_last(&l->follow, api_approval_event_names[TOLD_CLOSED], "reason", reason);
         follow_end(&l->follow, why, reason);
         free_looker(l);
     }

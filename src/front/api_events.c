@@ -40,6 +40,13 @@ static void on_gone(void *ctx)
         execution_left(x);
 }
 
+enum { TOLD_EXECUTION, TOLD_GAP, TOLD_RESET, TOLD_CLOSED, TOLD__COUNT };
+const char *const api_event_names[] = {[TOLD_EXECUTION] = "execution",
+                                       [TOLD_GAP] = "gap",
+                                       [TOLD_RESET] = "reset",
+                                       [TOLD_CLOSED] = "closed",
+                                       [TOLD__COUNT] = NULL};
+
 /* --- one event -------------------------------------------------------------------------------- */
 
 static bool is_text(enum logged_kind kind)
@@ -86,9 +93,9 @@ static int send_item(struct stream *s, const struct reader_item *item)
 {
     switch (item->kind) {
     case READER_RESET:
-        return send_number(s, "reset", "after", item->after);
+        return send_number(s, api_event_names[TOLD_RESET], "after", item->after);
     case READER_GAP:
-        return send_number(s, "gap", "missed", item->missed);
+        return send_number(s, api_event_names[TOLD_GAP], "missed", item->missed);
     case READER_EVENT:
         return send_logged(s, &item->event);
     case READER_PASSED:
@@ -113,7 +120,8 @@ static void on_more(void *ctx)
 static void finish_stream(struct stream *s)
 {
     if (!s->reader.has_end) /* it never ran, or the log has dropped it */
-        follow_last(&s->follow, "end", "status", execution_status(s->reader.execution));
+        follow_last(&s->follow, logged_names[LOGGED_END], "status",
+                    execution_status(s->reader.execution));
     end_stream(s, FOLLOW_DONE, "the execution has ended");
 }
 
@@ -170,7 +178,7 @@ static bool begin_stream(struct stream *s, const struct execution *x, struct htt
     if (!follow_begin(&s->follow, s->desk->api->loop, r, location, &events, s))
         return false;
     drop_buf struct buf text = BUF_INIT(4096);
-    follow_put(&s->follow, &text, 0, "execution");
+    follow_put(&s->follow, &text, 0, api_event_names[TOLD_EXECUTION]);
     if (x)
         (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\"}", x->id, s->desk->id);
     if (x)
@@ -222,7 +230,7 @@ void streams_end(struct desk *desk, enum follow_why why, const char *reason)
             step = send_next(s);
         if (step == STEP_OVER)
             continue;
-        follow_last(&s->follow, "closed", "reason", reason);
+        follow_last(&s->follow, api_event_names[TOLD_CLOSED], "reason", reason);
         end_stream(s, why, reason);
     }
 }

@@ -13,6 +13,10 @@
 
 enum { INSTALLS_MAX = 4 };
 
+enum told { TOLD_TEXT, TOLD_PROGRESS, TOLD_END, TOLD__COUNT };
+const char *const api_package_event_names[] = {
+    [TOLD_TEXT] = "text", [TOLD_PROGRESS] = "progress", [TOLD_END] = "end", [TOLD__COUNT] = NULL};
+
 struct job { /* one run of pip, or of what lists packages, and the request that waits for it */
     struct job *prev, *next;
     struct api_packages *owner;
@@ -46,10 +50,10 @@ static void on_gone(void *ctx)
 }
 
 /* What a client does not take in time is left out: the end has all of it, and is always taken. */
-static void send_event(struct job *job, const char *type, const struct buf *data, bool last)
+static void send_event(struct job *job, enum told type, const struct buf *data, bool last)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
-    (void)buf_addf(&text, "event: %s\ndata: ", type);
+    (void)buf_addf(&text, "event: %s\ndata: ", api_package_event_names[type]);
     (void)buf_add(&text, data->data, data->len);
     (void)buf_adds(&text, "\n\n");
     if (text.failed || data->failed)
@@ -71,7 +75,7 @@ static void on_text(void *ctx, const char *text, size_t n)
     jsonw_name(&w, "text");
     jsonw_text_n(&w, text, n);
     jsonw_end(&w);
-    send_event(job, "text", &data, false);
+    send_event(job, TOLD_TEXT, &data, false);
 }
 
 static void on_progress(void *ctx, double progress, double total, const char *what)
@@ -91,7 +95,7 @@ static void on_progress(void *ctx, double progress, double total, const char *wh
     if (*what)
         jsonw_set_text(&w, "message", what);
     jsonw_end(&w);
-    send_event(job, "progress", &data, false);
+    send_event(job, TOLD_PROGRESS, &data, false);
 }
 
 static void on_finished(void *ctx, const char *output, const struct err *why)
@@ -106,7 +110,7 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
     jsonw_set_text(&w, "output", output);
     jsonw_end(&w);
     if (job->streams) {
-        send_event(job, "end", &body, true);
+        send_event(job, TOLD_END, &body, true);
         http_stream_end(job->r);
     } else {
         http_answer_json(job->r, 200, &body);

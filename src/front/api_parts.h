@@ -53,6 +53,12 @@ struct api_routes {
     size_t n;
 };
 
+/* The events of streams, as openapi.json has them; NULL is the end of each. Those of sessions come
+ * beside logged_names. */
+extern const char *const api_event_names[], *const api_approval_event_names[],
+                                                *const api_package_event_names[],
+                                                    *const api_watch_event_names[];
+
 extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
     api_approval_routes, api_console_routes, api_package_routes, api_server_routes,
     api_sandbox_routes;

@@ -48,17 +48,20 @@ static void on_gone(void *ctx)
     free_watcher(ctx);
 }
 
+enum { TOLD_CLOSED = WATCH__COUNT, TOLD__COUNT };
+const char *const api_watch_event_names[] = {
+    [WATCH_READY] = "ready",       [WATCH_CREATED] = "created",
+    [WATCH_WRITTEN] = "written",   [WATCH_ATTRIBUTES] = "attributes",
+    [WATCH_DELETED] = "deleted",   [WATCH_MOVED_FROM] = "moved_from",
+    [WATCH_MOVED_TO] = "moved_to", [WATCH_OVERFLOW] = "overflow",
+    [WATCH_LIMIT] = "limit",       [WATCH_GONE] = "gone",
+    [TOLD_CLOSED] = "closed",      [TOLD__COUNT] = NULL,
+};
+
 static void put_event(const struct watcher *w, struct buf *out, const struct watch_event *event)
 {
-    static const char *const names[WATCH__COUNT] = {
-        [WATCH_READY] = "ready",       [WATCH_CREATED] = "created",
-        [WATCH_WRITTEN] = "written",   [WATCH_ATTRIBUTES] = "attributes",
-        [WATCH_DELETED] = "deleted",   [WATCH_MOVED_FROM] = "moved_from",
-        [WATCH_MOVED_TO] = "moved_to", [WATCH_OVERFLOW] = "overflow",
-        [WATCH_LIMIT] = "limit",       [WATCH_GONE] = "gone",
-    };
     struct jsonw json = JSONW(out);
-    (void)buf_addf(out, "event: %s\ndata: ", names[event->kind]);
+    (void)buf_addf(out, "event: %s\ndata: ", api_watch_event_names[event->kind]);
     jsonw_object(&json);
     jsonw_set_text(&json, "path", event->path);
     jsonw_set_text(&json, "type", event->folder ? "folder" : "file");

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "jupyter/link.h"
+#include "jupyter/loading.h"
 #include "jupyter/oom.h"
 
 enum {
@@ -113,10 +114,15 @@ static void end_with(struct kernel *kernel, const struct err *why)
     void *ctx = kernel->ctx;
     drop_buf struct buf words = kernel->last_words;
     kernel->last_words = BUF_INIT(0);
-    bool told = kernel->state != RETIRING;
+    const bool told = kernel->state != RETIRING, starting = kernel->state == STARTING;
+    struct err named = *why;
+    char path[LOADING_PATH_MAX + 1];
+    loading_take(&words, path);
+    if (starting && *path)
+        (void)err_set(&named, why->code, "%s while it loaded %s; remove that file", why->msg, path);
     (void)free_kernel(kernel);
     if (told)
-        events->ended(ctx, why, buf_text(&words));
+        events->ended(ctx, &named, buf_text(&words));
 }
 
 static void describe_end(const struct kernel *kernel, const struct child_exit *how, struct err *ret)

@@ -35,6 +35,7 @@ int guard_policy_of(const struct sandbox_spec *spec, struct policy **ret, struct
     const struct policy_place place = {.cwd = spec->cwd,
                                        .home = spec->home,
                                        .private_dirs = spec->private_dirs,
+                                       .distrusts_cwd = spec->distrusts_cwd,
                                        .unix_sockets = spec->unix_sockets,
                                        .loopback_ports = spec->ports,
                                        .hidden = spec->hidden,

@@ -90,7 +90,8 @@ static bool exists(const char *path)
 /* Could sandboxed code have made this link? Where it may write, and the machine lets it. */
 static bool is_doubtful(const struct policy *policy, const char *link)
 {
-    if (!rules_match(&policy->named, link))
+    if (!rules_match(&policy->named, link) &&
+        !(policy->distrusts_cwd && path_is_under(link, policy->cwd)))
         return false;
     char parent[PATH_MAX];
     size_t n = (size_t)(strrchr(link, '/') - link);
@@ -329,6 +330,7 @@ static int add_place(struct policy *policy, const struct policy_place *place, st
     if (r < 0)
         return err_set(e, r, "%s: %s", place->cwd, strerror(-r));
     policy->cwd = xstrdup(path);
+    policy->distrusts_cwd = place->distrusts_cwd;
     pin(policy, path);
     if (!place->home || *place->home != '/')
         return 0;

@@ -28,6 +28,7 @@ struct policy_place { /* where the settings apply; borrowed for the call */
      * to, kept ones not changed; nor what is below, nor the links that lead there. Private
      * directories and sockets of the above inside of them are as they would be elsewhere. */
     const char *const *hidden, *const *kept;
+    bool distrusts_cwd; /* links in cwd are anybody's: no entry that allows goes through one */
 };
 
 struct policy;

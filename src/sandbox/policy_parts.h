@@ -31,6 +31,7 @@ struct policy_object {
 
 struct policy {
     bool walls; /* there are no settings */
+    bool distrusts_cwd;
     struct rules lists[LIST__COUNT];
     struct rules mandatory; /* no setting allows it to be written; in any case */
     struct rules own;       /* private directories */

@@ -60,6 +60,7 @@ static int print_spec(const struct sandbox_spec *spec, struct buf *out)
     put_texts(&w, "hidden", spec->hidden);
     put_texts(&w, "kept", spec->kept);
     jsonw_set_text(&w, "level", sandbox_level_name(spec->level));
+    jsonw_set_bool(&w, "distrusts_cwd", spec->distrusts_cwd);
     jsonw_set_bool(&w, "terminals", spec->terminals);
     jsonw_set_text(&w, "options", spec->options ? spec->options : "kernel");
     jsonw_set_object(&w, "limits");
@@ -188,6 +189,7 @@ static int take_level(struct read_spec *s, struct err *e)
     const struct json *limits = json_get(s->json, "limits");
     const char *name = json_get_text(s->json, "level");
     s->spec.options = json_get_text(s->json, "options");
+    s->spec.distrusts_cwd = json_true(json_get(s->json, "distrusts_cwd"));
     s->spec.terminals = json_true(json_get(s->json, "terminals"));
     int level = name ? sandbox_level_of(name) : -EINVAL;
     if (level < 0)

@@ -38,6 +38,7 @@ struct sandbox_spec {     /* borrowed, but for one that was read */
     const char *const *disk_places; /* of diskuse.h; NULL: none */
     enum sandbox_level level;       /* what must be reached; of the walls, what the machine has */
     struct sandbox_limits limits;
+    bool distrusts_cwd;  /* as in struct policy_place */
     bool terminals;      /* of the walls: only the child's own are opened; needs SANDBOX_FULL */
     const char *options; /* whose names begin with "--" and this: "kernel", "mcp"; NULL: kernel */
 };

@@ -43,10 +43,8 @@ struct judge *judge_free(struct judge *judge)
 
 static const char *settings_now(const struct judge *judge)
 {
-    struct sessions_view view;
-    if (sessions_find(judge->sessions, SESSIONS_DEFAULT, &view) && view.sandbox)
-        return view.sandbox;
-    return sandbox_settings_default;
+    const char *settings = sessions_settings(judge->sessions);
+    return settings ? settings : sandbox_settings_default;
 }
 
 static int begin(struct judge *judge)

@@ -217,7 +217,7 @@ static const char **environment_of(const char *const *envp, const char *tmp)
     return all;
 }
 
-/* With settings of its own where kernels have some. */
+/* With settings of its own where kernels have some: those in force now. */
 static int make_walls(struct install *install, struct sandbox_spec *ret, char **ret_settings,
                       const char ***ret_envp, struct err *e)
 {
@@ -228,7 +228,11 @@ static int make_walls(struct install *install, struct sandbox_spec *ret, char **
     if (!config->walls || !config->walls->settings)
         return 0;
     words_done(&install->hosts);
-    int r = pip_settings(config->walls, install->package, ret_settings, &install->hosts, e);
+    struct pip_place place = *config->walls;
+    const char *now = config->settings ? config->settings(config->sessions) : NULL;
+    if (now)
+        place.settings = now;
+    int r = pip_settings(&place, install->package, ret_settings, &install->hosts, e);
     ret->settings = *ret_settings;
     if (r == 0)
         *ret_envp = environment_of(config->envp, config->walls->tmp);

@@ -15,6 +15,8 @@
 #include "session/audit.h"
 #include "session/pip_settings.h"
 
+struct sessions;
+
 struct packages_config { /* borrowed, until the end of what it installs */
     struct spawner *spawner;
     const char *python;
@@ -22,7 +24,10 @@ struct packages_config { /* borrowed, until the end of what it installs */
     const char *workspace;              /* what a relative path of a package is below */
     const struct sandbox_spec *sandbox; /* what pip is put behind; NULL: nothing */
     const struct pip_place *walls; /* whose `settings` it gets settings of its own from; or NULL */
-    struct audit *audit;           /* NULL: there is none; without its yes nothing is installed */
+    /* Those that are in force in their place, of `sessions`; either NULL: there are no others. */
+    const char *(*settings)(const struct sessions *sessions);
+    const struct sessions *sessions;
+    struct audit *audit; /* NULL: there is none; without its yes nothing is installed */
     void (*installed)(void *ctx, const char *package); /* was asked for and is there; may be NULL */
     void *ctx;
 };

@@ -76,6 +76,12 @@ bool sessions_find(const struct sessions *all, const char *id, struct sessions_v
     return true;
 }
 
+const char *sessions_settings(const struct sessions *all)
+{
+    struct sessions_view view;
+    return sessions_find(all, SESSIONS_DEFAULT, &view) ? view.sandbox : NULL;
+}
+
 bool sessions_next(const struct sessions *all, size_t *at, struct sessions_view *ret)
 {
     size_t n = 0;

@@ -67,6 +67,9 @@ const struct session_config *sessions_base(const struct sessions *sessions);
 
 /* Those that are ending are not among them. */
 bool sessions_find(const struct sessions *sessions, const char *id, struct sessions_view *ret);
+/* The settings in force for code of the default one: what is not a session's own goes by them.
+ * Borrowed as a view is; NULL: there is no sandbox. */
+const char *sessions_settings(const struct sessions *sessions);
 bool sessions_next(const struct sessions *sessions, size_t *at, struct sessions_view *ret);
 size_t sessions_count(const struct sessions *sessions);
 

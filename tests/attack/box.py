@@ -39,6 +39,15 @@ POLICY = {
 }
 
 
+# Of attacks on processes: what SECURITY.md says of the modes below gVisor.
+GVISOR_SEES_ALL = {
+    "runsc *": (
+        "SECURITY.md",
+        "code of one uid there signals and looks into all processes of that uid",
+    )
+}
+
+
 class CannotTry(Exception):
     """An attack could not be carried out: that is no proof that it was held."""
 

@@ -130,6 +130,40 @@ PY
 PY
 }
 
+@test "a file of the user's that ends every kernel at its start is named, and without it kernels start" {
+    local how
+    for how in IPYBOX_LOG_LEVEL=INFO IPYBOX_NO_KERNEL_TEMPLATE=1; do
+        drive -e "$how" <<'PY'
+place = runs("import site, os; p = site.getusersitepackages(); os.makedirs(p, exist_ok=True); print(p)").text.strip()
+for name, line, says in (
+    ("end.pth", "import os; os.kill(os.getpid(), 9)", "killed by signal 9"),
+    ("end.pth", "import os; os.execv('/bin/false', ['false'])", "exited with status 1"),
+    ("usercustomize.py", "import os; os.abort()", "killed by signal 6"),
+):
+    runs(f"open('{place}/{name}', 'w').write({line + chr(10)!r})")
+    died = str(tool("reset").texts)
+    matches(died, says + ".* while it loaded " + f"{place}/{name}".replace(".", "\\.") + "; remove that file")
+    matches(str(tool("execute_ipython_cell", code="1").texts), "while it loaded")
+    inside("rm", f"{place}/{name}")
+    tool("reset")
+    prints("6 * 7", 42)
+PY
+    done
+}
+
+@test "what users have is loaded without the template's socket" {
+    drive <<'PY'
+runs("""import os, site
+place = site.getusersitepackages()
+os.makedirs(place, exist_ok=True)
+code = "import os, socket, stat, sys; sys.held = [n for n in range(1024) if os.path.exists(f'/proc/self/fd/{n}')" \\
+       " and stat.S_ISSOCK(os.stat(n).st_mode) and socket.socket(fileno=os.dup(n)).type == socket.SOCK_SEQPACKET]"
+open(f"{place}/look.pth", "w").write(code + "\\n")""")
+tool("reset")
+prints("import sys; sys.held", [])
+PY
+}
+
 @test "os._exit in what is loaded at a kernel's start costs that file and no kernel" {
     local how
     for how in IPYBOX_LOG_LEVEL=INFO IPYBOX_NO_KERNEL_TEMPLATE=1; do

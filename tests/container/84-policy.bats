@@ -158,6 +158,46 @@ PY
     box rm -f "$id"
 }
 
+@test "what follows a session's settings follows their change: files over HTTP, and set-up code of packages" {
+    workspace 1000 0755
+    echo SECRET | as_root tee "$workspace/plain.txt" > /dev/null
+    as_root chmod 0644 "$workspace/plain.txt"
+    as_root mkdir "$workspace/looks"
+    as_root tee "$workspace/looks/pyproject.toml" > /dev/null <<< '[build-system]
+requires = []
+build-backend = "looks"
+backend-path = ["."]'
+    as_root tee "$workspace/looks/looks.py" > /dev/null <<'PY'
+try:
+    raise SystemExit("IT READ " + open("/app/workspace/plain.txt").read())
+except OSError as error:
+    raise SystemExit(f"IT IS KEPT OUT: {error}")
+PY
+    serve -v "$workspace:/app/workspace"
+    talk <<'PY'
+def install():
+    return call("POST", "/v1/packages", {"package": "/app/workspace/looks"}, "execute").text
+
+
+def file(method, status, body=None):
+    equal(call(method, "/v1/files/plain.txt", body, "execute").status, status)
+
+
+has(install(), "IT READ SECRET")
+file("GET", 200)
+changed(deny_read=[".env", "plain.txt"], reset=True)
+has(install(), "IT IS KEPT OUT")
+file("GET", 403)
+file("DELETE", 403)
+changed(reset=True)
+has(install(), "IT READ SECRET")
+file("GET", 200)
+changed(write=["out"], reset=True)
+file("PUT", 403, "x")
+PY
+    box rm -f "$id"
+}
+
 @test "only an administrator: no other token, no code in a cell; bad settings leave all as it was" {
     serve --user 1000:1000
     talk <<'PY'

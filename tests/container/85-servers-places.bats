@@ -187,6 +187,21 @@ PY
 PY
 }
 
+@test "cells do not read in the folders of servers: with --user, and with --sandbox" {
+    local how
+    workspace 1234:1234
+    for how in '--user 1234:1234 --' '-- --sandbox'; do
+        # shellcheck disable=SC2086  # words
+        drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -v "$workspace:/app/workspace" $how <<'PY'
+        registers("demo")
+        inside("sh", "-c", "cd /var/lib/ipybox/servers/demo/home && echo login > token && chmod 0644 token && ls")
+        for path in "", "/servers", "/servers/demo", "/servers/demo/home":
+            fails(f"import os; os.listdir('/var/lib/ipybox{path}')", "Operation not permitted|Permission denied")
+        fails("open('/var/lib/ipybox/servers/demo/home/token')", "Operation not permitted|Permission denied")
+PY
+    done
+}
+
 @test "--mcp-cwd and --servers-dir: where servers work and live; the workspace is no place for them" {
     workspace 1234:1234
     drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -e S=s3cr3t -v "$workspace:/app/workspace" \

@@ -199,6 +199,29 @@ def test_the_progress_of_a_tool_is_one_line(page: Page) -> None:
     assert page.run("document.querySelectorAll('#output .progress').length") == 1
 
 
+HIDING = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "string", "title": "ti\u202etle", "description": "de\u200bscribed"},
+        "c": {"type": "string", "oneOf": [{"const": "a", "title": "o\u2066n\u2800e"}]},
+    },
+}
+
+
+def test_what_hides_or_turns_a_text_is_shown_as_an_escape(page: Page) -> None:
+    page.cell(f"print('said', ask.run(ask.Params(form={json.dumps(HIDING)!r})))")
+    page.wait_text("#approvals", "ti\\u202etle")
+    page.wait_text("#approvals", "de\\u200bscribed")
+    options = "[...document.querySelectorAll('#approvals option')].map((o) => o.textContent)"
+    assert page.run(options) == ["", "o\\u2066n\\u2800e"]
+    page.press("Decline to answer demo")
+    page.wait("document.querySelectorAll('#approvals li').length === 0")
+    page.cell("open('a\\u202egnp.exe', 'w').close(); print('is made')")
+    page.wait_text("#output", "is made")
+    page.do("choose", selector="#upload", files={"other.bin": 1})
+    page.wait_text("#files", "a\\u202egnp.exe 0 bytes")
+
+
 SOCKET = """new Promise((done) => {
   const token = btoa(%s).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
   const place = 'ws://localhost:8080/v1/sessions/default/events';

@@ -35,8 +35,13 @@ function button(text, label, act) {
   return element;
 }
 
+// What hides or turns a text, escaped: an approver reads what is sent (src/base/visible.h).
+const hiding = /[^\P{C}\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0000}-\u{e0fff}]/gu;
+const visible = (text) => String(text).replace(hiding, (c) =>
+  c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
 function say(text, bad = false) {
-  $("status").textContent = text;
+  $("status").textContent = visible(text);
   $("status").className = bad ? "bad" : "";
 }
 
@@ -119,7 +124,7 @@ async function refresh() {
   asked.forEach(([, id], i) => {
     const why = results[i].reason;
     if (why) refused.add(id);
-    if (why && id === "approvals-part") $("approvals-note").textContent = why.message;
+    if (why && id === "approvals-part") $("approvals-note").textContent = visible(why.message);
     if (id === "work") $(id).hidden = Boolean(why);
   });
 }
@@ -233,7 +238,7 @@ function put_bundle(data) {
 // One line for each call, with its newest state.
 function put_progress(data) {
   const part = data.total > 0 ? `${data.progress} of ${data.total}` : String(data.progress);
-  const text = plain(`${data.server}.${data.tool}: ${part} ${data.message ?? ""}`).slice(0, 1000);
+  const text = visible(plain(`${data.server}.${data.tool}: ${part} ${data.message ?? ""}`)).slice(0, 1000);
   const id = `${session}-${data.call}`;
   const last = [...$("output").querySelectorAll("p.progress")].findLast((line) => line.dataset.call === id);
   if (last) {
@@ -253,10 +258,11 @@ const shows = {
   update: (data) => put_bundle(data.data ?? {}),
   result: (data) => put_bundle(data.data ?? {}),
   error: (data) => put(make("pre", plain([].concat(data.traceback ?? []).join("\n") || `${data.ename}: ${data.evalue}`), "bad")),
-  kernel: (data) => put(make("p", `kernel: ${data.state} ${data.reason ?? ""}`, "mark")),
-  end: (data) => put(make("p", `cell ${data.cell}: ${data.status} ${data.reason ?? ""}`, "mark")),
+  kernel: (data) => put(make("p", visible(`kernel: ${data.state} ${data.reason ?? ""}`), "mark")),
+  end: (data) => put(make("p", visible(`cell ${data.cell}: ${data.status} ${data.reason ?? ""}`), "mark")),
   gap: (data) => put(make("p", `${data.missed} events are no longer kept`, "mark bad")),
-  closed: (data) => put(make("p", `the end: ${data.reason ?? ""}`, "mark")),
+  closed: (data) => put(make("p", visible(`the end: ${data.reason ?? ""}`), "mark")),
+  reset: () => put(make("p", "The session began anew; all that is kept of it follows", "mark")),
   progress: (data) => put_progress(data),
   approval: () => { if (!refused.has("approvals-part")) show_approvals().catch(() => {}); },
 };
@@ -273,11 +279,6 @@ const settle = (item, id, body, done) => attempt(async () => {
   item.remove();
   say(done);
 });
-
-// What hides or turns a text, escaped: an approver reads what is sent (src/base/visible.h).
-const hiding = /[^\P{C}\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0000}-\u{e0fff}]/gu;
-const visible = (text) => String(text).replace(hiding, (c) =>
-  c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
 
 function describe_approval(a) {
   const item = make("li");
@@ -314,7 +315,7 @@ function make_input(schema) {
   if (options) {
     input.multiple = schema.type === "array";
     if (!input.multiple) input.append(new Option("", ""));
-    for (const [value, text] of options) input.append(new Option(text, value, false, preset.includes(value)));
+    for (const [value, text] of options) input.append(new Option(visible(text), value, false, preset.includes(value)));
     return input;
   }
   input.type = INPUTS[schema.format] ?? INPUTS[schema.type] ?? "text";
@@ -340,10 +341,10 @@ function describe_form(item, a) {
     const input = make_input(schema);
     input.id = `field-${a.id}-${i}`;
     input.required = required.includes(name) && schema.type === "string" && (schema.minLength ?? 1) > 0;
-    const label = make("label", `${schema.title ?? name}${required.includes(name) ? "" : " (may be empty)"}`);
+    const label = make("label", visible(schema.title ?? name) + (required.includes(name) ? "" : " (may be empty)"));
     label.htmlFor = input.id;
     form.append(label, input);
-    if (schema.description) form.append(make("p", String(schema.description)));
+    if (schema.description) form.append(make("p", visible(schema.description)));
     return [name, schema, input];
   });
   form.addEventListener("submit", (event) => {
@@ -352,8 +353,8 @@ function describe_form(item, a) {
     settle(item, a.id, { action: "accept", content: Object.fromEntries(given) }, `${a.server}: answered`);
   });
   const send = make("button", "Send");
-  send.setAttribute("aria-label", `Send the answer to ${a.server}`);
-  form.append(send, " ", button("Decline", `Decline to answer ${a.server}`,
+  send.setAttribute("aria-label", `Send the answer to ${visible(a.server)}`);
+  form.append(send, " ", button("Decline", `Decline to answer ${visible(a.server)}`,
                                 () => settle(item, a.id, { action: "decline" }, `${a.server}: declined`)));
   return form;
 }
@@ -380,16 +381,17 @@ async function show_approvals() {
 
 async function show_files() {
   const { entries, next } = await get(`/v1/files?list=true&limit=200&path=${encodeURIComponent(folder)}`.replace(/&path=$/, ""));
-  $("folder").textContent = `/${folder}`;
+  $("folder").textContent = visible(`/${folder}`);
   $("up").disabled = folder === "";
   $("files").replaceChildren(...entries.map((entry) => {
     const item = make("li");
+    const name = visible(entry.name);
     if (entry.type === "folder" && !entry.encoded)
-      item.append(button(`${entry.name}/`, `Folder ${entry.name}`, () => enter(path_of(entry.name))));
+      item.append(button(`${name}/`, `Folder ${name}`, () => enter(path_of(entry.name))));
     else if (entry.type === "file" && !entry.encoded)
-      item.append(button(entry.name, `Download ${entry.name}`, () => download(entry.name, entry.size)), ` ${entry.size} bytes`);
+      item.append(button(name, `Download ${name}`, () => download(entry.name, entry.size)), ` ${entry.size} bytes`);
     else
-      item.textContent = entry.name;
+      item.textContent = name;
     return item;
   }));
   if (next) $("files").append(make("li", "and more"));
@@ -418,7 +420,7 @@ async function transfer(what) {
 
 function progress(text, done, all) {
   $("transfer").hidden = false;
-  $("transfer-text").textContent = `${text}: ${done} of ${all} bytes`;
+  $("transfer-text").textContent = visible(`${text}: ${done} of ${all} bytes`);
   $("progress").value = all > 0 ? done / all : 1;
 }
 

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell writes what the machine's kernel keeps of other processes, and reads their environments."""
 
-from box import Box
+from box import GVISOR_SEES_ALL, Box
 
 BREAKS = (
     "SECURITY.md",
     "cannot signal, trace or look into the server, pip, MCP servers and other kernels",
 )
-OPEN = {
-    "runsc *": (
-        "SECURITY.md",
-        "code of one uid there signals and looks into all processes of that uid",
-    )
-}
+OPEN = GVISOR_SEES_ALL
 
 CODE = """
 import signal

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One session against another: signals, traces, memory, terminals, abstract sockets, locks of others"""
 
-from box import Box
+from box import GVISOR_SEES_ALL, Box
 
 BREAKS = (
     "SECURITY.md",
     "cannot signal, trace or look into the server, pip, MCP servers and other kernels",
 )
-OPEN = {
-    "runsc *": (
-        "SECURITY.md",
-        "code of one uid there signals and looks into all processes of that uid",
-    )
-}
+OPEN = GVISOR_SEES_ALL
 
 VICTIM = """
 import socket, pty, subprocess, threading

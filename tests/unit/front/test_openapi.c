@@ -100,8 +100,55 @@ static void every_reference_leads_somewhere(void)
     document = json_free(document);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+static const struct json *events_of(const struct json *operation)
+{
+    const struct json *content =
+        json_get(json_get(json_get(operation, "responses"), "200"), "content");
+    return json_get(json_get(json_get(content, "text/event-stream"), "schema"), "x-events");
+}
+
+static bool has(const struct json *list, const char *name)
+{
+    for (const struct json *one = json_first(list); one; one = json_next(one))
+        if (strcmp(json_text(one), name) == 0)
+            return true;
+    return false;
+}
+
+/* `more`: names of which the last is NULL; `logged`: those of the log, too. */
+static void check_events(const char *path, const char *method, const char *const *more, bool logged)
+{
+    const struct json *operation = json_get(json_get(json_get(document, "paths"), path), method);
+    const struct json *listed = events_of(operation);
+    size_t n = 0;
+    for (; more[n]; n++)
+        TEST_CHECK_(has(listed, more[n]), "%s: %s", path, more[n]);
+    for (size_t i = 0; logged && i < LOGGED__COUNT; i++, n++)
+        TEST_CHECK_(has(listed, logged_names[i]), "%s: %s", path, logged_names[i]);
+    TEST_CHECK_(json_count(listed) == n, "%s lists %zu events, and sends %zu", path,
+                json_count(listed), n);
+}
+
+static void every_event_of_a_stream_is_listed_and_no_other(void)
+{
+    parse();
+    check_events("/v1/sessions/{id}/events", "get", api_event_names, true);
+    check_events("/v1/sessions/{id}/executions", "post", api_event_names, true);
+    check_events("/v1/sessions/{id}/executions/{eid}", "get", api_event_names, true);
+    check_events("/v1/sessions/{id}/executions/{eid}/events", "get", api_event_names, true);
+    check_events("/v1/approvals", "get", api_approval_event_names, false);
+    check_events("/v1/packages", "post", api_package_event_names, false);
+    check_events("/v1/watch", "get", api_watch_event_names, false);
+    check_events("/v1/watch/{path}", "get", api_watch_event_names, false);
+    document = json_free(document);
+}
+
 TEST_LIST = {
     {"every_route_is_described_and_nothing_else", every_route_is_described_and_nothing_else},
+    {"every_event_of_a_stream_is_listed_and_no_other",
+     every_event_of_a_stream_is_listed_and_no_other},
     {"every_reference_leads_somewhere", every_reference_leads_somewhere},
     {NULL, NULL},
 };

@@ -246,6 +246,24 @@ static void devices_and_the_directories_of_srt_are_always_written(void)
     (void)policy_free(policy);
 }
 
+static void where_the_working_directory_is_distrusted_its_links_lead_no_entry_elsewhere(void)
+{
+    make_place();
+    make_dir("@/outside");
+    make_dir("@w/way");
+    make_link("@w/way/python", "@/outside");
+    make_link("@w/base", "@w/way");
+    const struct lists lists = {.allow_write = "[\"base/python\"]"};
+    struct policy *trusts = policy_of_place(&lists, &(struct policy_place){0});
+    struct policy *distrusts =
+        policy_of_place(&lists, &(struct policy_place){.distrusts_cwd = true});
+    WRITES(trusts, "@/outside/x");
+    WRITES_NOT(distrusts, "@/outside/x");
+    WRITES_NOT(distrusts, "@w/way/x");
+    (void)policy_free(trusts);
+    (void)policy_free(distrusts);
+}
+
 static void private_directories_are_open_whatever_the_rules_say(void)
 {
     make_place();
@@ -548,6 +566,7 @@ TEST_LIST = {
     T(a_link_that_sandboxed_code_could_make_allows_nothing_behind_it),
     T(devices_and_the_directories_of_srt_are_always_written),
     T(private_directories_are_open_whatever_the_rules_say),
+    T(where_the_working_directory_is_distrusted_its_links_lead_no_entry_elsewhere),
     T(what_lies_in_a_working_directory_and_runs_code_is_never_written),
     T(mandatory_names_are_looked_for_down_to_a_depth),
     T(a_working_directory_with_too_many_names_is_an_error),

@@ -34,6 +34,7 @@ static void what_is_written_is_read(void)
                                       .kept = dirs,
                                       .options = "mcp",
                                       .level = SANDBOX_LANDLOCK,
+                                      .distrusts_cwd = true,
                                       .terminals = true,
                                       .limits = {.tasks = 7,
                                                  .files = 9,
@@ -43,6 +44,7 @@ static void what_is_written_is_read(void)
                                                  .cpu = 3}};
     struct sandbox_spec *got = there_and_back(&spec);
     TEST_CHECK(strcmp(got->settings, spec.settings) == 0 && strcmp(got->cwd, "/work") == 0);
+    TEST_CHECK(got->distrusts_cwd && got->terminals);
     TEST_CHECK(strcmp(got->home, "/home/x") == 0 && got->level == SANDBOX_LANDLOCK);
     TEST_CHECK(strcmp(got->private_dirs[1], dirs[1]) == 0 && !got->private_dirs[2]);
     TEST_CHECK(strcmp(got->unix_sockets[0], "/s") == 0 && !got->unix_sockets[1]);

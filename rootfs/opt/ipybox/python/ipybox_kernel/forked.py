@@ -82,15 +82,15 @@ class ForkedApp(App):
             if has_settings(f"{home}/{PROFILE}"):
                 run_anew(request)
             self.shell_runner = shell_approval.prepare()
-            self._enter_home(home)
-            self._connect(request.connection_file)
         except BaseException as error:
             await_middle(request)
             channel.send(id=request.id, error=f"kernel: {error!r}")
             raise
         await_middle(request)
         channel.send(id=request.id, ready=True)
-        channel.close()
+        channel.close()  # what users have must not take the requests for other kernels from it
+        self._enter_home(home)
+        self._connect(request.connection_file)
         self.start()
         leave()
 

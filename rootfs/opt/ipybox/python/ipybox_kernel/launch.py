@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import posix
 import site
@@ -56,10 +57,21 @@ def enter_user_site() -> None:
     with without_exit():
         _add_user_site(path)
         stack.give_way(path)
+        if found := importlib.util.find_spec("usercustomize"):
+            tell_loading(str(found.origin))
         try:
             site.execusercustomize()
         except SystemExit as error:
             print(f"usercustomize: {error!r}", file=sys.stderr)
+    tell_loading()
+
+
+def tell_loading(path: str = "") -> None:
+    """Tell the server what of the user's is loaded next, "" when all is: should this process end by
+    it, or never come up, the server names it. src/jupyter/loading.h has the form."""
+    line = f"\x1e{path}".replace("\n", "?") + "\n"
+    with suppress(OSError):
+        os.write(2, line.encode(errors="surrogateescape"))
 
 
 class Exit(SystemExit):
@@ -104,6 +116,7 @@ def _add_user_site(path: str) -> None:
     for name in sorted(os.listdir(path)):
         if not name.endswith(".pth") or name.startswith("."):
             continue
+        tell_loading(f"{path}/{name}")
         try:
             site.addpackage(path, name, None)
         except (Exception, SystemExit) as error:  # a kernel without it is better than none

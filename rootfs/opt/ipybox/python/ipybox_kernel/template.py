@@ -32,7 +32,8 @@ Answers, in this order; "id" tells them apart:
 
     {"id": 1, "pid": P}        the template's child: the middle process, or else the kernel
     {"id": 1, "kernel": K}     only with "middle": the kernel's process id
-    {"id": 1, "ready": true}   the kernel's sockets are bound
+    {"id": 1, "ready": true}   the kernel is behind its walls and lets go of this socket; what users
+                               have is loaded now. It says the rest on its standard error
     {"id": 1, "error": "..."}  instead of any of these, the last; nothing of this request goes on
     {"exited": P, "id": 1, "status": N}  a child of the template ended; N as from waitpid()
 """
