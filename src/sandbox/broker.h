@@ -17,10 +17,12 @@
 #include <sys/types.h>
 
 #include "sandbox/floor.h"
-#include "sandbox/net.h"
 
 #define BROKER_THREADS 2
 #define BROKER_BLOCKED_MAX 256
+
+struct net_proxies; /* net/net.h */
+struct policy;      /* policy/policy.h */
 
 struct refusal { /* borrowed for the call */
     pid_t pid;

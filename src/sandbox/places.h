@@ -16,10 +16,6 @@
 #include "sandbox/settings.h"
 #include "sandbox/spec.h"
 
-/* Other names of what this canonical path names: where the same file or directory is mounted once
- * more. Names of the same file in one mount (hard links) are not found. */
-void places_other_names(const char *path, struct words *ret);
-
 /* Does it take a broker to hold this one, for this process's effective user? `closed` are places
  * that nobody writes anyway. */
 bool places_need_broker(const char *path, const char *const *hidden, const char *const *kept);

@@ -10,8 +10,8 @@
 #include "base/alloc.h"
 #include "sandbox/glob.h"
 #include "sandbox/mandatory.h"
+#include "sandbox/mount_names.h"
 #include "sandbox/pathname.h"
-#include "sandbox/places.h"
 #include "sandbox/policy_parts.h"
 
 /* What every program may write: devices without a memory of their own, and srt's directories. */
@@ -272,7 +272,7 @@ static int add_closed(struct policy *policy, struct rules *closed, const char *c
         }
         rules_add(closed, path);
         keep_links(policy, &links);
-        places_other_names(path, &others);
+        mount_names(path, &others);
         for (size_t i = 0; i < others.count; i++)
             rules_add(closed, others.items[i]);
         if (closed == &policy->hidden)

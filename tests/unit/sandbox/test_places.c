@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "sandbox/mount_names.h"
 #include "sandbox/places.h"
 #include "sandbox/shim.h"
 #include "sandbox/spec.h"
@@ -357,14 +358,14 @@ static void what_is_mounted_once_more_has_other_names(void)
         TEST_CHECK(errno == EPERM); /* then nobody has mounted it here */
         return;
     }
-    places_other_names(full("@/top2/hidden/token"), &names);
+    mount_names(full("@/top2/hidden/token"), &names);
     TEST_CHECK(names.count == 1 && strcmp(names.items[0], full("@/there/hidden/token")) == 0);
     words_done(&names);
-    places_other_names(full("@/there/hidden"), &names);
+    mount_names(full("@/there/hidden"), &names);
     TEST_CHECK(names.count == 1 && strcmp(names.items[0], full("@/top2/hidden")) == 0);
     words_done(&names);
     TEST_CHECK(umount2(full("@/there"), MNT_DETACH) == 0);
-    places_other_names(full("@/top2/hidden/token"), &names);
+    mount_names(full("@/top2/hidden/token"), &names);
     TEST_CHECK(names.count == 0);
     words_done(&names);
 }
