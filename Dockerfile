@@ -96,7 +96,7 @@ COPY --from=python / /
 ARG UID=1000
 ARG GID=1000
 # No HOME, and a PATH of folders that no cell can write to: both are root's, too, in `docker exec`. Init sets those of the
-# identity (entrypoint/environment.h).
+# identity (entrypoint/identity/environment.h).
 ENV IPYBOX_WORKSPACE=/app/workspace \
     LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "entrypoint/options.h"
-#include "sandbox/proctree.h"
+#include "sandbox/proc/proctree.h"
 
 #define ROOM "init"
 #define SELF "/proc/self/exe"

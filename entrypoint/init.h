@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "entrypoint/identity.h"
+#include "entrypoint/identity/identity.h"
 
 #define INIT_STATUS_NOT_RUNNABLE 126
 #define INIT_STATUS_NOT_FOUND 127

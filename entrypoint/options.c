@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sandbox/level.h"
+#include "sandbox/confine/level.h"
 
 #ifndef IPYBOX_VERSION
 #include "entrypoint/version.h" /* made by the build */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "apigen/emit.h"
-#include "apigen/imports.h"
-#include "apigen/model.h"
-#include "apigen/names.h"
+#include "apigen/emit/emit.h"
+#include "apigen/emit/imports.h"
+#include "apigen/model/model.h"
+#include "apigen/model/names.h"
 #include "base/alloc.h"
 
 enum { MODULE_BYTES_MAX = 4 << 20, MODULE_NAME_MAX = 200 };

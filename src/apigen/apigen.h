@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define APIGEN_DEPTH_MAX 64
 #define APIGEN_BYTES_MAX ((size_t)64 << 20)

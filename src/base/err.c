@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 /* vsnprintf may cut a UTF-8 character in two: drop the half that is left. */
 static void trim_partial_character(char *text, size_t size, int wanted)

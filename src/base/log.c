@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
-#include "base/visible.h"
+#include "base/text/utf8.h"
+#include "base/text/visible.h"
 
 static enum log_level threshold = LOG_INFO;
 static bool as_json;

@@ -13,12 +13,12 @@
 #ifndef FRONT_API_H
 #define FRONT_API_H
 
+#include "approval/approvals.h"
+#include "approval/toolplane.h"
 #include "loop/loop.h"
-#include "session/approvals.h"
-#include "session/metrics.h"
-#include "session/packages.h"
-#include "session/sessions.h"
-#include "session/toolplane.h"
+#include "session/events/metrics.h"
+#include "session/kernels/sessions.h"
+#include "session/packages/packages.h"
 
 struct api_config { /* copied; what it points to is borrowed */
     struct loop *loop;

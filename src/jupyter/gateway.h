@@ -5,15 +5,15 @@
  * Sockets: none of it has a name. It is started with one end of a pair of SOCK_SEQPACKET: there it
  *          says "r" when it serves, gets each of its clients as "h" with a descriptor, and sends
  *          "s" with a descriptor for each connection on which it has its kernels run
- *          (front/supervise.h); and with the directory of the kernels' sockets, which it could not
- *          enter by its name.
+ *          (front/gateway/supervise.h); and with the directory of the kernels' sockets, which it
+ *          could not enter by its name.
  * Log:     every line that it writes is handed to `log`, as far as `gate` lets it pass. */
 #ifndef JUPYTER_GATEWAY_H
 #define JUPYTER_GATEWAY_H
 
 #include "base/log.h"
 #include "loop/gate.h"
-#include "sandbox/spawn.h"
+#include "sandbox/shim/spawn.h"
 
 struct gateway_config { /* borrowed */
     struct loop *loop;

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "jupyter/link.h"
 #include "jupyter/loading.h"
 #include "jupyter/oom.h"

@@ -20,7 +20,7 @@
 #include "jupyter/tokens.h"
 #include "jupyter/zsock.h"
 #include "loop/loop.h"
-#include "sandbox/spawn.h"
+#include "sandbox/shim/spawn.h"
 #include "wire/jupyter_msg.h"
 
 /* For handlers at exit and open files; ipykernel itself can take 29 s. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
+#include "base/json/jsonw.h"
 #include "base/random.h"
 #include "base/unixsock.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "base/jsonw.h"
+#include "base/json/json.h"
+#include "base/json/jsonw.h"
 #include "base/unixsock.h"
 #include "jupyter/link.h"
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "base/log.h"
-#include "sandbox/spawn.h"
+#include "sandbox/shim/spawn.h"
 
 #define TEMPLATE_START_MS 30000
 #define TEMPLATE_GROWTH_MAX ((size_t)64 << 20)

@@ -5,10 +5,10 @@
 
 #include "base/alloc.h"
 #include "loop/gate.h"
-#include "tools/client.h"
-#include "tools/http_client.h"
-#include "tools/launch.h"
-#include "tools/params.h"
+#include "tools/client/client.h"
+#include "tools/launch/launch.h"
+#include "tools/transport/http_client.h"
+#include "tools/transport/params.h"
 
 struct server {
     struct server *next; /* in `others` */

@@ -22,10 +22,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "loop/loop.h"
-#include "sandbox/spawn.h"
+#include "sandbox/shim/spawn.h"
 #include "wire/traceparent.h"
 
 #define TOOLS_SERVERS_MAX 256

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 enum { SLOTS = 2 * DOTENV_NAMES_MAX };
 

@@ -7,9 +7,9 @@
 #define WIRE_JSONRPC_H
 
 #include "base/buf.h"
-#include "base/json.h"
-#include "base/jsonscan.h"
-#include "base/jsonw.h"
+#include "base/json/json.h"
+#include "base/json/jsonscan.h"
+#include "base/json/jsonw.h"
 
 enum rpc_code {
     RPC_PARSE_ERROR = -32700,

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hmac.h"
-#include "base/jsonw.h"
+#include "base/json/jsonw.h"
 
 enum { HEADER, PARENT, METADATA, CONTENT, JSON_FRAMES };
 

@@ -9,7 +9,7 @@
  *           and content as below. A message whose header is right always arrives: metadata and
  *           content that cannot be kept (too large, too deep, not JSON) are NULL and content_error
  *           tells why, so that no reply is waited for in vain.
- * Texts:    bytes that are not UTF-8 become '?', U+0000 is C0 80 (base/json.h).
+ * Texts:    bytes that are not UTF-8 become '?', U+0000 is C0 80 (base/json/json.h).
  * Not here: sockets (jupyter/zsock.h); what messages mean (jupyter/link.h). */
 #ifndef WIRE_JUPYTER_MSG_H
 #define WIRE_JUPYTER_MSG_H
@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/slice.h"
 
 #define JUPYTER_VERSION "5.4"

@@ -6,7 +6,7 @@
 #define FAKES_FAKE_CLIENT_H
 
 #include "fakes/fake_session.h"
-#include "front/mcp.h"
+#include "front/mcp/mcp.h"
 
 #define META_WITH(capabilities)                                                                    \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_packages.h - stands in for session/packages.c and session/package_list.c at link
- * time: a test plays pip, and what lists. */
+ * tests/fakes/fake_packages.h - stands in for session/packages/packages.c and
+ * session/packages/package_list.c at link time: a test plays pip, and what lists. */
 #ifndef FAKES_FAKE_PACKAGES_H
 #define FAKES_FAKE_PACKAGES_H
 
-#include "session/package_list.h"
+#include "session/packages/package_list.h"
 
 struct fake_packages {
     int starts, lists, cancels; /* so far */

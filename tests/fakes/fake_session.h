@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_session.h - stands in for session/session.c and session/packages.c at link time:
- * a test plays the session under a front door. */
+ * tests/fakes/fake_session.h - stands in for session/queue/session.c and
+ * session/packages/packages.c at link time: a test plays the session under a front door. */
 #ifndef FAKES_FAKE_SESSION_H
 #define FAKES_FAKE_SESSION_H
 
-#include "session/packages.h"
-#include "session/session.h"
+#include "session/packages/packages.h"
+#include "session/queue/session.h"
 
 struct fake_session {
     int executes, resets, installs, cancels, forgotten, abandoned; /* calls so far */

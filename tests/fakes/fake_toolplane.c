@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
+#include "base/json/jsonw.h"
 
 struct toolplane_call {
     struct toolplane_call *next;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_toolplane.h - stands in for session/toolplane.c at link time: a test plays the
+ * tests/fakes/fake_toolplane.h - stands in for approval/toolplane.c at link time: a test plays the
  * tools under a front door. */
 #ifndef FAKES_FAKE_TOOLPLANE_H
 #define FAKES_FAKE_TOOLPLANE_H
 
-#include "session/toolplane.h"
+#include "approval/toolplane.h"
 
 struct fake_toolplane {
     void (*say)(void *ctx, const char *text, size_t n); /* of a registration */

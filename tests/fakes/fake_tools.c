@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/jsonw.h"
+#include "base/json/jsonw.h"
 
 struct fake_tools fake_tools;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/http_client.h"
-#include "tools/transport.h"
+#include "tools/transport/http_client.h"
+#include "tools/transport/transport.h"
 
 enum { SENT_MAX = 16 << 20, QUEUE = 256 };
 

@@ -6,7 +6,7 @@
 #define FAKES_FAKE_TRANSPORT_H
 
 #include "base/buf.h"
-#include "tools/params.h"
+#include "tools/transport/params.h"
 
 #define FAKE_TRANSPORTS_MAX 32
 

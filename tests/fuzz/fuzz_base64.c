@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

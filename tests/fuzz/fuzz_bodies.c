@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "front/api_bodies.h"
-#include "front/form.h"
+#include "front/api/api_bodies.h"
+#include "front/mcp/form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "wire/dotenv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/utf8.h"
-#include "front/http.h"
-#include "front/http_auth.h"
+#include "base/text/utf8.h"
+#include "front/http/http.h"
+#include "front/http/http_auth.h"
 
 enum { TURNS_MAX = 1000, WAIT_MS = 10 };
 

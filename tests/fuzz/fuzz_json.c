@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "base/jsonw.h"
-#include "base/utf8.h"
+#include "base/json/json.h"
+#include "base/json/jsonw.h"
+#include "base/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "base/jsonscan.h"
+#include "base/json/json.h"
+#include "base/json/jsonscan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "base/jsonspan.h"
+#include "base/json/json.h"
+#include "base/json/jsonspan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sandbox/lexical.h"
-#include "sandbox/pathname.h"
+#include "sandbox/paths/lexical.h"
+#include "sandbox/policy/pathname.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

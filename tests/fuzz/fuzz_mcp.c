@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "fakes/fake_session.h"
-#include "front/mcp.h"
+#include "front/mcp/mcp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

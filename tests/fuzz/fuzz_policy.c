@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "approval/approvals.h"
 #include "base/alloc.h"
-#include "session/approvals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

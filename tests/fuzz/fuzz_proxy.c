@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sandbox/proxy_request.h"
+#include "sandbox/net/proxy_request.h"
 
 enum { HEAD_MAX = PROXY_HEAD_MAX + 512 };
 

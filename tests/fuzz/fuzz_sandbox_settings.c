@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sandbox/pathname.h"
-#include "sandbox/policy.h"
+#include "sandbox/policy/pathname.h"
+#include "sandbox/policy/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

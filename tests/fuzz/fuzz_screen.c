@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "session/screen.h"
+#include "base/text/utf8.h"
+#include "output/screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

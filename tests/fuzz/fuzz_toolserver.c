@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "front/toolserver_wire.h"
+#include "front/toolserver/toolserver_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "fakes/fake_toolplane.h"
-#include "front/toolsock.h"
+#include "front/toolserver/toolsock.h"
 
 #define HELLO "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hello\",\"params\":{\"token\":\"a\"}}\n"
 

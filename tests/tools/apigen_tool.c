@@ -9,7 +9,7 @@
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/jsonw.h"
+#include "base/json/jsonw.h"
 
 enum { INPUT_MAX = 256 << 20 };
 

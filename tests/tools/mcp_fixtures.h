@@ -5,7 +5,7 @@
 #ifndef TOOLS_MCP_FIXTURES_H
 #define TOOLS_MCP_FIXTURES_H
 
-#include "front/mcp_call.h"
+#include "front/mcp/mcp_call.h"
 
 extern const struct mcp_extension mcp_fixtures;
 

@@ -12,14 +12,14 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "entrypoint/environment.h"
-#include "entrypoint/identity.h"
-#include "entrypoint/server_tools.h"
+#include "entrypoint/identity/environment.h"
+#include "entrypoint/identity/identity.h"
+#include "entrypoint/server/server_tools.h"
 #include "entrypoint/version.h"
 #include "front/api.h"
 #include "mcp_fixtures.h"
-#include "sandbox/shim.h"
-#include "session/sessions.h"
+#include "sandbox/shim/shim.h"
+#include "session/kernels/sessions.h"
 
 enum { KILL_WAIT_MS = 2000 };
 

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/audit.h"
 #include "base/alloc.h"
-#include "base/json.h"
-#include "session/audit.h"
+#include "base/json/json.h"
 
 static struct audit *audit;
 static char audit_dir[64], audit_file[128];

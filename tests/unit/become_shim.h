@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/shim.h"
+#include "sandbox/shim/shim.h"
 
 enum { SHIM_WORDS_MAX = 32 };
 

@@ -35,7 +35,7 @@ function button(text, label, act) {
   return element;
 }
 
-// What hides or turns a text, escaped: an approver reads what is sent (src/base/visible.h).
+// What hides or turns a text, escaped: an approver reads what is sent (src/base/text/visible.h).
 const hiding = /[^\P{C}\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0000}-\u{e0fff}]/gu;
 const visible = (text) => String(text).replace(hiding, (c) =>
   c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));

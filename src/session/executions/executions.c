@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "session/eventlog.h"
+#include "session/events/eventlog.h"
 #include "session/executions/result.h"
 
 struct expired_key { /* of an execution that was dropped */

@@ -3,8 +3,9 @@
  * session/executions/executions.h - the executions of one session: cells whose results outlive the
  * request that brought them. Every wire (HTTP API, CLI, others) is a view of them: nothing here
  * knows a transport.
- * Owner:     session/sessions.c opens one store for each session and closes it behind the session.
- *            The store owns its executions; views borrow them, and keep one by watching it.
+ * Owner:     session/kernels/sessions.c opens one store for each session and closes it behind the
+ *            session. The store owns its executions; views borrow them, and keep one by watching
+ *            it.
  * Caller:    the loop's thread. Watchers are called from the loop, never from inside their own
  *            execution_watch(). They may unwatch themselves and others, and cancel.
  * Events:    of one execution at most two: it has begun (once, or never if it was refused or
@@ -23,7 +24,7 @@
 
 #include "base/buf.h"
 #include "base/hmac.h"
-#include "session/session.h"
+#include "session/queue/session.h"
 
 #define EXECUTIONS_KEPT 256
 #define EXECUTIONS_BYTES_MAX ((size_t)8 << 20)

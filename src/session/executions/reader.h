@@ -15,7 +15,7 @@
 #ifndef SESSION_EXECUTIONS_READER_H
 #define SESSION_EXECUTIONS_READER_H
 
-#include "session/eventlog.h"
+#include "session/events/eventlog.h"
 #include "session/executions/executions.h"
 
 enum reader_kind {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apigen/names.h"
+#include "apigen/model/names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apigen/regex.h"
+#include "apigen/model/regex.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 #define BYTES(literal) literal, sizeof(literal) - 1
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "base/bytes8.h"
+#include "base/text/bytes8.h"
 
 static void check_word(const unsigned char text[static 8])
 {

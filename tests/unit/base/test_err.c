@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static void an_error_is_its_code_and_its_sentence(void)
 {

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/json/json.h"
+#include "base/text/utf8.h"
 
 /* A text that may hold NULs, with its length. */
 #define BYTES(literal) literal, sizeof(literal) - 1

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/json.h"
-#include "base/jsoncanon.h"
+#include "base/json/json.h"
+#include "base/json/jsoncanon.h"
 
 static void a_text_has_one_spelling(void)
 {

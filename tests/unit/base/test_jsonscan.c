@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/jsonscan.h"
+#include "base/json/jsonscan.h"
 
 #define DIGITS_64 "1234567890123456789012345678901234567890123456789012345678901234"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/jsonspan.h"
+#include "base/json/jsonspan.h"
 
 static const struct {
     const char *text, *name, *value; /* NULL: none */

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/json.h"
-#include "base/jsonstr.h"
+#include "base/json/json.h"
+#include "base/json/jsonstr.h"
 
 static void simple_strings_are_taken(void)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/jsonw.h"
-#include "base/utf8.h"
+#include "base/json/json.h"
+#include "base/json/jsonw.h"
+#include "base/text/utf8.h"
 
 static void commas_and_brackets_come_by_themselves(void)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static char line[8000];
 

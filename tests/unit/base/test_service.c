@@ -8,7 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 
-#include "../as_service.h"
+#include "unit/as_service.h"
 
 static uid_t owner_of_new(const char *dir)
 {

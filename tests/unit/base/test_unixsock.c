@@ -8,7 +8,7 @@
 
 #include <acutest.h>
 
-#include "../as_service.h"
+#include "unit/as_service.h"
 
 static void pair(int *ends)
 {

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #define BYTES(literal) literal, sizeof(literal) - 1
 

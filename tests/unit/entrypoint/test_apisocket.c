@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "entrypoint/apisocket.h"
-#include "entrypoint/find.h"
+#include "entrypoint/cli/find.h"
+#include "entrypoint/identity/apisocket.h"
 
 static char dir[64], path[96];
 

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "entrypoint/apisocket.h"
-#include "entrypoint/cli.h"
-#include "entrypoint/cli_held.h"
+#include "entrypoint/cli/cli.h"
+#include "entrypoint/cli/cli_held.h"
+#include "entrypoint/identity/apisocket.h"
 
 #define OK "HTTP/1.0 200 OK\r\n\r\n"
 #define STREAM OK "event: execution\ndata: {\"id\":\"x1\",\"session\":\"default\"}\n\n"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "entrypoint/cli_fill.h"
-#include "entrypoint/cli_form.h"
+#include "entrypoint/cli/cli_fill.h"
+#include "entrypoint/cli/cli_form.h"
 
 #define PROPERTIES                                                                                 \
     "{\"name\":{\"type\":\"string\",\"title\":\"Your name\",\"minLength\":2},"                     \

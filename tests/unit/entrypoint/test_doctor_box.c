@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "entrypoint/doctor_box.h"
+#include "entrypoint/diagnose/doctor_box.h"
 
 static void folders_of_the_system_are_roots(void)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "entrypoint/environment.h"
+#include "entrypoint/identity/environment.h"
 
 /* What a workspace may say, and what nobody outside of kernels may hear of it. */
 static const char planted[] = "PYTHONPATH=/evil\nPYTHONSTARTUP=/evil\nPYTHONUSERBASE=/evil\n"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "entrypoint/find.h"
-#include "entrypoint/health.h"
+#include "entrypoint/cli/find.h"
+#include "entrypoint/diagnose/health.h"
 
 static char dir[64], path[96], out[512];
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "entrypoint/identity.h"
+#include "entrypoint/identity/identity.h"
 
 #define ALL (~(uint64_t)0)
 #define HOST "         0          0 4294967295\n"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "entrypoint/identity.h"
+#include "entrypoint/identity/identity.h"
 
 static bool root(void)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "entrypoint/user_base.h"
+#include "entrypoint/identity/user_base.h"
 
 static char space[64], outside[80];
 

@@ -5,7 +5,7 @@
 #ifndef UNIT_FRONT_APITEST_H
 #define UNIT_FRONT_APITEST_H
 
-#include "httptest.h"
+#include "unit/front/httptest.h"
 
 #include "fakes/fake_kernel.h"
 #include "front/api.h"

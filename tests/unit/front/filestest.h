@@ -4,12 +4,12 @@
 #ifndef UNIT_FRONT_FILESTEST_H
 #define UNIT_FRONT_FILESTEST_H
 
-#include "httptest.h"
+#include "unit/front/httptest.h"
 
-#include "../files/place.h"
-#include "../files/tarmake.h"
-#include "front/api_files.h"
-#include "front/api_parts.h"
+#include "front/api/api_parts.h"
+#include "front/workspace/api_files.h"
+#include "unit/files/place.h"
+#include "unit/files/tarmake.h"
 
 static struct api api;
 static struct buf request = {.cap = (size_t)16 << 20};

@@ -5,12 +5,12 @@
 #ifndef UNIT_FRONT_MCPHTTPTEST_H
 #define UNIT_FRONT_MCPHTTPTEST_H
 
-#include "httptest.h"
+#include "unit/front/httptest.h"
 
 #include "fakes/fake_session.h"
-#include "front/api_mcp.h"
-#include "front/api_parts.h"
-#include "front/mcp_stream.h"
+#include "front/api/api_parts.h"
+#include "front/mcp/mcp_stream.h"
+#include "front/mcp_http/api_mcp.h"
 
 enum { IDLE_MS = 60000, SESSIONS_MAX = 3 };
 

@@ -1,4 +1,4 @@
-"""A stand-in for the server's end of the tool socket (src/front/toolsock.h)."""
+"""A stand-in for the server's end of the tool socket (src/front/toolserver/toolsock.h)."""
 
 from __future__ import annotations
 

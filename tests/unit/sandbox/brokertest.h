@@ -6,7 +6,7 @@
 #ifndef BROKERTEST_H
 #define BROKERTEST_H
 
-#include "policytest.h"
+#include "unit/sandbox/policytest.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "sandbox/broker.h"
-#include "sandbox/confine.h"
-#include "sandbox/filter.h"
+#include "sandbox/broker/broker.h"
+#include "sandbox/confine/confine.h"
+#include "sandbox/seccomp/filter.h"
 
 enum { COMPLAINTS_MAX = 16, REFUSALS_MAX = 32, ANSWER_MS = 20000 };
 

@@ -6,12 +6,12 @@
 #ifndef NETTEST_H
 #define NETTEST_H
 
-#include "brokertest.h"
+#include "unit/sandbox/brokertest.h"
 
 #include <netdb.h>
 
-#include "sandbox/loopback.h"
-#include "sandbox/net_parts.h"
+#include "sandbox/net/loopback.h"
+#include "sandbox/net/net_parts.h"
 
 enum { QUICK_MS = 4500 /* a resolver's own wait is 5 s */, TEXT = 4096 };
 

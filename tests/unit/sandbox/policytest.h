@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/policy.h"
+#include "sandbox/policy/policy.h"
 
 static char top[PATH_MAX]; /* canonical; cwd and home are in it */
 static char full_names[8][2 * PATH_MAX];

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/filter.h"
-#include "sandbox/landlock_abi.h"
+#include "sandbox/landlock/landlock_abi.h"
+#include "sandbox/seccomp/filter.h"
 
 typedef int (*act_fn)(void);
 

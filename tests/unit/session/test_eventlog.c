@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/eventlog.h"
+#include "session/events/eventlog.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../as_service.h"
+#include "unit/as_service.h"
 
 static struct loop *loop;
 static struct eventlog *log_;

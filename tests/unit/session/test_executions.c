@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 #include "fakes/fake_kernel.h"
-#include "session/eventlog.h"
+#include "session/events/eventlog.h"
 #include "session/executions/executions.h"
 #include "session/executions/reader.h"
-#include "session/sessions.h"
+#include "session/kernels/sessions.h"
 
 #define OK_REPLY "{\"status\":\"ok\"}"
 #define DIGEST "d1"

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "../audittest.h"
 #include "fakes/fake_kernel.h"
-#include "session/kernels.h"
+#include "session/kernels/kernels.h"
+#include "unit/audittest.h"
 
 #define BUSY JUPYTER_STATUS, "r1", "{\"execution_state\":\"busy\"}"
 #define IDLE JUPYTER_STATUS, "r1", "{\"execution_state\":\"idle\"}"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The judge over a real workspace; the table of sessions is played here. */
-#include "session/judge.h"
+#include "session/kernels/judge.h"
 
 #include <acutest.h>
 

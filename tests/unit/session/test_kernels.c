@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fakes/fake_kernel.h"
-#include "session/kernels.h"
+#include "session/kernels/kernels.h"
 
 static struct loop *loop;
 static struct session_config config;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "session/late.h"
+#include "base/json/json.h"
+#include "session/queue/late.h"
 
 #define DROPPED "[more output followed and was dropped]"
 #define PNG "\"image/png\":\"aGk=\""

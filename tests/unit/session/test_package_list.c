@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "session/package_list.h"
+#include "session/packages/package_list.h"
 
 static struct {
     const struct child_events *events;

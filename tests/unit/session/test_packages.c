@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "session/packages.h"
+#include "session/packages/packages.h"
 
 static struct {
     const struct child_events *events;

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "../audittest.h"
-#include "../become_shim.h"
 #include "base/clock.h"
-#include "session/packages.h"
+#include "session/packages/packages.h"
+#include "unit/audittest.h"
+#include "unit/become_shim.h"
 
 enum { WAIT_MS = 20000 };
 

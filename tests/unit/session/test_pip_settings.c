@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "session/pip_settings.h"
+#include "session/packages/pip_settings.h"
 
 static const char kernels[] =
     "{\"network\": {\"allowedDomains\": [\"inner.example\"], \"deniedDomains\": []},"

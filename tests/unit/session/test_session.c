@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fakes/fake_kernel.h"
-#include "session/session.h"
+#include "session/queue/session.h"
 
 static int64_t now = 1000;
 

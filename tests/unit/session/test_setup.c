@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "session/setup.h"
+#include "session/kernels/setup.h"
 
 #define UPDATE "__import__('os').environ.update("
 #define ZONE "__import__('time').tzset()\n"

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "fakes/fake_http.h"
-#include "tools/http_client.h"
+#include "tools/transport/http_client.h"
 
 enum { WAIT_MS = 30000 };
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "tools/launch.h"
-#include "tools/surroundings.h"
+#include "tools/launch/launch.h"
+#include "tools/launch/surroundings.h"
 
 static char root[64], place_dir[80], cells[80], space[80];
 static struct tools_place place;

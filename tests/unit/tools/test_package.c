@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/package.h"
+#include "tools/client/package.h"
 
 #include <fcntl.h>
 #include <stdio.h>

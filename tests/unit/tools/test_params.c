@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/params.h"
+#include "tools/transport/params.h"
 
 static struct json *parse(const char *text)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "tools/program.h"
+#include "tools/launch/program.h"
 
 static char *words[12];
 

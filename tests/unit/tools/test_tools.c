@@ -2,7 +2,7 @@
 #include "unit/tools/play.h"
 
 #include "base/hmac.h"
-#include "tools/client.h"
+#include "tools/client/client.h"
 
 #define RULES(...)                                                                                 \
     struct fake_rule rules[] = {__VA_ARGS__, {NULL, NULL, 0, 0}};                                  \

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "fakes/fake_http.h"
-#include "tools/http_client.h"
-#include "tools/transport.h"
+#include "tools/transport/http_client.h"
+#include "tools/transport/transport.h"
 
 enum { WAIT_MS = 30000, STEPS_MAX = 8 };
 

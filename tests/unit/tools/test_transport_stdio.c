@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The servers are shell scripts; this program is their shim, as in sandbox/test_spawn.c. */
+ * The servers are shell scripts; this program is their shim, as in sandbox/shim/test_spawn.c. */
 #include <acutest.h>
 
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../become_shim.h"
+#include "unit/become_shim.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "tools/transport.h"
+#include "tools/transport/transport.h"
 
 enum { WAIT_MS = 30000, TEXT_MAX = 65536 };
 

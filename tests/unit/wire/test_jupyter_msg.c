@@ -19,7 +19,7 @@ struct golden {
     struct frame frames[10];
 };
 
-#include "../../golden/jupyter_msg/session.inc"
+#include "golden/jupyter_msg/session.inc"
 
 #define GOLDEN_COUNT (sizeof golden_messages / sizeof *golden_messages)
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../files/tarmake.h"
+#include "unit/files/tarmake.h"
 
 static struct buf archive = {.cap = (size_t)16 << 20}, said = {.cap = (size_t)16 << 20};
 

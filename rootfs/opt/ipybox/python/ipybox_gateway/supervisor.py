@@ -17,7 +17,7 @@ from typing import Any
 ANSWER_MAX = 8 << 20
 LIST_SECONDS = 5.0
 
-CONTROL_FD, CHANNELS_FD = 5, 6  # CHILD_FIRST_FD of src/sandbox/spawn.h
+CONTROL_FD, CHANNELS_FD = 5, 6  # CHILD_FIRST_FD of src/sandbox/shim/spawn.h
 MESSAGE_MAX = 16
 CLIENT, CONNECTION, READY = b"h", b"s", b"r"
 

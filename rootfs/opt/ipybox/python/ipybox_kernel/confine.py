@@ -1,8 +1,8 @@
 """Put this process behind the walls that the broker of its sandbox offers, for good.
 
-The child's half of src/sandbox/confine.h. There must be one thread: Landlock binds the one that
-calls and what it forks. From the seccomp filter on, calls that the broker decides wait for it, so
-nothing may be opened or imported before the byte that ends this. Sources: seccomp(2),
+The child's half of src/sandbox/confine/confine.h. There must be one thread: Landlock binds the one
+that calls and what it forks. From the seccomp filter on, calls that the broker decides wait for it,
+so nothing may be opened or imported before the byte that ends this. Sources: seccomp(2),
 landlock_restrict_self(2), capset(2), <linux/seccomp.h>.
 """
 

@@ -20,7 +20,7 @@ _EVENTS = int(zmq.EVENTS)
 _SNDMORE = int(zmq.SNDMORE)
 _PARTS = (bytes, memoryview, zmq.Frame)
 
-FIRST_GIVEN_FD = 5  # of the first port; CHILD_FIRST_FD of src/sandbox/spawn.h
+FIRST_GIVEN_FD = 5  # of the first port; CHILD_FIRST_FD of src/sandbox/shim/spawn.h
 
 
 class Visitors:

@@ -6,7 +6,7 @@
 
 ``approve`` takes the same and answers ``{"approved":true}`` or ``{"approved":false,"error",…}``;
 ``reset`` takes nothing; the notification ``cancel`` takes ``{"id":1}``. Answers come in any order.
-The server's end is src/front/toolsock.h.
+The server's end is src/front/toolserver/toolsock.h.
 """
 
 from __future__ import annotations

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/diagnose/health.h - `ipybox health`: asks the running server how it is.
+ * How:     the server writes one line of JSON to whoever connects to <runtime dir>/control.sock.
+ *          IPYBOX_RUNTIME_DIR says where, or every place where identity.h may have made it.
+ * Status:  0 when the line says "status":"ok"; 1 otherwise, with the reason on standard error.
+ * Limits:  2 seconds for everything, 64 KiB for the line. */
+#ifndef ENTRYPOINT_DIAGNOSE_HEALTH_H
+#define ENTRYPOINT_DIAGNOSE_HEALTH_H
+
+int health_main(void);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * entrypoint/server/server_tools.h - opens the tool plane of the server: the MCP servers' registry,
+ * the approvals, and the doors for those who call tools and who approve calls.
+ * Doors:   the socket for code in kernels always; the tool server's port when it was asked for. */
+#ifndef ENTRYPOINT_SERVER_SERVER_TOOLS_H
+#define ENTRYPOINT_SERVER_SERVER_TOOLS_H
+
+#include "approval/toolplane.h"
+#include "entrypoint/options.h"
+#include "jupyter/tokens.h"
+#include "session/kernels/sessions.h"
+
+struct server_tools_config { /* borrowed */
+    struct loop *loop;
+    struct spawner *spawner;
+    const struct options *options;
+    const char *workspace, *runtime_dir;
+    const char *const *envp;            /* of MCP servers */
+    const struct sandbox_spec *sandbox; /* what they are put behind; NULL: nothing */
+    const struct tools_place *place;    /* where they live; NULL: nowhere */
+    struct tokens *tokens;              /* told here when one is worth nothing any more */
+    struct sessions *sessions;
+    struct metrics *metrics;
+    struct audit *audit;
+};
+
+/* The session of standard input and output, of the kernel gateway and of applications. */
+#define SERVER_SESSION SESSIONS_DEFAULT
+
+/* Where the socket is; the caller frees it with xfree(). */
+char *server_tools_socket(const char *runtime_dir);
+
+struct server_tools;
+MUST_CHECK int server_tools_open(const struct server_tools_config *config,
+                                 struct server_tools **ret, struct err *e);
+struct server_tools *server_tools_close(struct server_tools *tools); /* NULL in, NULL out */
+
+/* install_package has installed this. */
+void server_tools_note_package(struct server_tools *tools, const char *package);
+
+struct toolplane *server_tools_plane(const struct server_tools *tools);
+struct approvals *server_tools_approvals(const struct server_tools *tools);
+
+#endif

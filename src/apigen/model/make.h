@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * apigen/model/make.h - what the parts that make types of a schema have of each other. */
+#ifndef APIGEN_MODEL_MAKE_H
+#define APIGEN_MODEL_MAKE_H
+
+#include "apigen/model/model.h"
+
+/* What a class made at this place is to be called. */
+struct hint {
+    const char *wire; /* after this property or reference */
+    bool item;        /* an item of an array: the singular */
+    bool reference;   /* taken names get …Model */
+    const char *name; /* this and nothing else */
+};
+
+/* The type of all that the view says; of one schema. */
+struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint);
+struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint);
+
+/* A class without contents, its name taken. */
+struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
+                        const struct hint *hint);
+
+#endif

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "approval/toolplane.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json/jsoncanon.h"
+#include "base/json/jsonw.h"
+#include "base/text/utf8.h"
+#include "base/text/visible.h"
+#include "session/queue/generation.h"
+
+enum {
+    ESCAPE_MAX = 6, /* bytes of a character in a string, at most */
+    TOOL_SHOWN_MAX = 4096,
+};
+
+struct toolplane_job {
+    struct toolplane *plane;
+    struct toolplane_job *prev, *next;
+    struct tools_job *job;         /* NULL: it is registered … */
+    struct generation *generation; /* … and its package is being written */
+    char *name;
+    char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
+    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
+    void (*text)(void *ctx, const char *text, size_t n);
+    void *ctx;
+};
+
+struct toolplane_call {
+    struct toolplane *plane;
+    struct toolplane_call *prev, *next;
+    bool approve_only;
+    struct origin origin;
+    char *session, *server, *tool, *arguments;
+    char *digest;        /* of the tool that the human was asked about; NULL: none was known */
+    struct json *params; /* of a server that is not registered yet, else NULL */
+    struct approval *approval;
+    struct toolplane_job *registration;
+    struct tools_call *call;
+    struct approval *question; /* the server asks something */
+    uint64_t question_key;
+    uint64_t number;
+    double progress, total; /* the newest */
+    char *message;
+    bool untold; /* it was too early for it */
+    struct loop_timer pace;
+    struct loop_defer late; /* an end that was found inside the caller's call */
+    enum toolplane_failure failure;
+    char *why;
+    int64_t begun_ms;
+    const struct toolplane_events *events;
+    void *ctx;
+};
+
+struct toolplane {
+    struct toolplane_config config;
+    struct generations *generations;
+    struct toolplane_job *jobs;
+    struct toolplane_call *calls;
+    uint64_t numbers;
+    void (*watch)(void *ctx, const struct toolplane_progress *p);
+    void *watch_ctx;
+};
+
+struct toolplane *toolplane_open(const struct toolplane_config *config)
+{
+    struct toolplane *plane = NEW(struct toolplane);
+    plane->config = *config;
+    plane->generations = generations_open(config->loop, config->tools, config->packages_dir);
+    return plane;
+}
+
+struct toolplane *toolplane_close(struct toolplane *plane)
+{
+    if (!plane)
+        return NULL;
+    while (plane->calls)
+        toolplane_call_cancel(plane->calls);
+    while (plane->jobs)
+        toolplane_job_cancel(plane->jobs);
+    plane->generations = generations_close(plane->generations);
+    xfree(plane);
+    return NULL;
+}
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+static void free_job(struct toolplane_job *job)
+{
+    *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    xfree(job->name);
+    xfree(job);
+}
+
+static void tell_registered(const struct toolplane_job *job, bool well)
+{
+    (void)audit_add(job->plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
+                                          .request_id = job->request_id,
+                                          .server = job->name,
+                                          .outcome = well ? "ok" : "error"});
+}
+
+static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct toolplane_job *job = ctx;
+    tell_registered(job, why == NULL);
+    struct toolplane_job copy = *job;
+    free_job(job);
+    copy.done(copy.ctx, modules, n, why);
+}
+
+static void on_registered(void *ctx, const struct tools_server *server, const struct err *why)
+{
+    struct toolplane_job *job = ctx;
+    job->job = NULL;
+    if (server)
+        job->generation = generation_start(job->plane->generations, job->name, on_generated, job);
+    else
+        on_generated(job, NULL, 0, why);
+}
+
+int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                       void (*done)(void *ctx, char *const *modules, size_t n,
+                                    const struct err *why),
+                       void *ctx, struct toolplane_job **ret, struct err *e)
+{
+    if (strcmp(name, TOOLPLANE_OWN) == 0)
+        return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
+    struct toolplane_job *job = NEW(struct toolplane_job);
+    *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};
+    (void)snprintf(job->request_id, sizeof job->request_id, "%s",
+                   log_request() ? log_request() : "");
+    int r = tools_register(plane->config.tools, name, params, on_registered, job, &job->job, e);
+    if (r < 0) {
+        xfree(job);
+        return r;
+    }
+    job->name = xstrdup(name);
+    if (plane->jobs)
+        plane->jobs->prev = job;
+    plane->jobs = job;
+    *ret = job;
+    return 0;
+}
+
+static void on_text(void *ctx, const char *text, size_t n)
+{
+    struct toolplane_job *job = ctx;
+    job->text(job->ctx, text, n);
+}
+
+void toolplane_job_listen(struct toolplane_job *job,
+                          void (*text)(void *ctx, const char *text, size_t n))
+{
+    job->text = text;
+    tools_job_listen(job->job, on_text);
+}
+
+void toolplane_job_cancel(struct toolplane_job *job)
+{
+    if (job->job)
+        tools_job_cancel(job->job);
+    job->generation = generation_cancel(job->generation);
+    free_job(job);
+}
+
+void toolplane_reset(struct toolplane *plane)
+{
+    tools_reset(plane->config.tools);
+}
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
+{
+    return tools_find(plane->config.tools, name, ret);
+}
+
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    return tools_next(plane->config.tools, at, ret);
+}
+
+void toolplane_remove(struct toolplane *plane, const char *name)
+{
+    tools_remove(plane->config.tools, name);
+    (void)audit_add(plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = name});
+}
+
+/* --- the end of a call ----------------------------------------------------------------------- */
+
+static void drop_work(struct toolplane_call *call)
+{
+    if (call->approval)
+        approval_withdraw(call->approval);
+    if (call->question)
+        approval_withdraw(call->question);
+    if (call->registration)
+        toolplane_job_cancel(call->registration);
+    if (call->call)
+        tools_call_cancel(call->call);
+    loop_defer_stop(call->plane->config.loop, &call->late);
+    loop_timer_stop(call->plane->config.loop, &call->pace);
+}
+
+static void tell_called(const struct toolplane_call *call, const char *outcome)
+{
+    const struct toolplane_config *c = &call->plane->config;
+    struct audit_event event = {.kind = AUDIT_TOOL_CALL,
+                                .request_id = call->origin.request_id,
+                                .trace_id = call->origin.trace.id,
+                                .session = call->session,
+                                .server = call->server,
+                                .tool = call->tool,
+                                .outcome = outcome,
+                                .timed = true,
+                                .ms = loop_now(c->loop) - call->begun_ms};
+    if (!call->approve_only) /* the approval was told itself */
+        (void)audit_add(c->audit, &event);
+}
+
+void toolplane_call_cancel(struct toolplane_call *call)
+{
+    if (call->events)
+        tell_called(call, "cancelled");
+    drop_work(call);
+    *(call->prev ? &call->prev->next : &call->plane->calls) = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    (void)json_free(call->params);
+    xfree(call->session);
+    xfree(call->server);
+    xfree(call->tool);
+    xfree(call->arguments);
+    xfree(call->digest);
+    xfree(call->why);
+    xfree(call->message);
+    xfree(call);
+}
+
+static void tell_progress(struct toolplane_call *call)
+{
+    const struct toolplane_progress p = {.session = call->session,
+                                         .server = call->server,
+                                         .tool = call->tool,
+                                         .call = call->number,
+                                         .progress = call->progress,
+                                         .total = call->total,
+                                         .message = call->message};
+    call->untold = false;
+    if (call->plane->watch)
+        call->plane->watch(call->plane->watch_ctx, &p);
+}
+
+static void end(struct toolplane_call *call, enum toolplane_failure failure,
+                const struct tools_result *result, const char *why)
+{
+    const struct toolplane_events *events = call->events;
+    void *ctx = call->ctx;
+    drop_str char *text = xstrdup(why);
+    static const char *const outcomes[] = {[TOOLPLANE_OK] = "ok",
+                                           [TOOLPLANE_ERROR] = "error",
+                                           [TOOLPLANE_REJECTED] = "rejected",
+                                           [TOOLPLANE_TIMEOUT] = "expired"};
+    if (call->untold)
+        tell_progress(call);
+    tell_called(call, outcomes[failure]);
+    if (call->plane->config.metrics && !call->approve_only)
+        call->plane->config.metrics->calls[failure]++;
+    call->call = NULL; /* its own end led here, or it never was */
+    call->events = NULL;
+    toolplane_call_cancel(call);
+    events->done(ctx, failure, result, text);
+}
+
+static void end_deferred(void *ctx)
+{
+    struct toolplane_call *call = ctx;
+    drop_str char *why = str_take(&call->why);
+    end(call, call->failure, NULL, why);
+}
+
+static void end_later(struct toolplane_call *call, enum toolplane_failure failure, const char *why)
+{
+    call->failure = failure;
+    call->why = xstrdup(why);
+    loop_defer(call->plane->config.loop, &call->late, end_deferred, call);
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+static void on_answered(void *ctx, const char *answer)
+{
+    struct toolplane_call *call = ctx;
+    call->question = NULL;
+    tools_call_answer(call->call, call->question_key, answer);
+}
+
+/* The server wants to know something of the human at the other end. */
+static void on_input(void *ctx, uint64_t key, const struct json *params)
+{
+    struct toolplane_call *call = ctx;
+    struct tools_server server = {.shown = ""};
+    drop_str char *form = json_print(params);
+    (void)tools_find(call->plane->config.tools, call->server, &server);
+    struct approval_question question = {
+        .session = call->session, .server = call->server, .shown = server.shown, .form = form};
+    call->question_key = key;
+    if (!form || approvals_elicit(call->plane->config.approvals, &question, on_answered, call,
+                                  &call->question, NULL) < 0)
+        tools_call_answer(call->call, key, "{\"action\":\"decline\"}");
+}
+
+static void on_pace(void *ctx)
+{
+    struct toolplane_call *call = ctx;
+    if (!call->untold)
+        return;
+    tell_progress(call);
+    loop_timer_set(call->plane->config.loop, &call->pace, TOOLPLANE_PROGRESS_MS, on_pace, call);
+}
+
+/* A server may say much more than anybody reads. */
+static void on_progress(void *ctx, double progress, double total, const char *message)
+{
+    struct toolplane_call *call = ctx;
+    call->progress = progress;
+    call->total = total;
+    xfree(call->message);
+    call->message =
+        xstrndup(message, utf8_offset(message, strlen(message), TOOLPLANE_PROGRESS_CHARS));
+    call->untold = true;
+    if (!call->pace.armed)
+        on_pace(call);
+}
+
+void toolplane_watch(struct toolplane *plane,
+                     void (*fn)(void *ctx, const struct toolplane_progress *p), void *ctx)
+{
+    plane->watch = fn;
+    plane->watch_ctx = ctx;
+}
+
+static void on_called(void *ctx, const struct tools_result *result, const struct err *why)
+{
+    struct toolplane_call *call = ctx;
+    if (!result)
+        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+    else if (!result->is_error)
+        end(call, TOOLPLANE_OK, result, "");
+    else {
+        drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
+        toolplane_join_texts(&text, result);
+        end(call, TOOLPLANE_ERROR, NULL, text.failed ? "the tool failed" : buf_text(&text));
+    }
+}
+
+static void start_call(struct toolplane_call *call)
+{
+    const struct tools_call_events events = {
+        .progress = call->plane->watch ? on_progress : NULL, .input = on_input, .done = on_called};
+    struct err e = ERR_NONE;
+    if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
+                         &call->origin.trace, &events, call, &call->call, &e) < 0)
+        end_later(call, TOOLPLANE_ERROR, e.msg);
+}
+
+static bool is_listed(const struct tools_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n_tools; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return true;
+    return false;
+}
+
+/* Before any rule is looked at and anybody is asked: a name is what these go by. */
+static int need_listed(const struct toolplane_call *call, const struct tools_server *server,
+                       struct err *e)
+{
+    drop_buf struct buf shown = BUF_INIT(TOOL_SHOWN_MAX);
+    if (is_listed(server, call->tool))
+        return 0;
+    visible_put_text(&shown, call->tool);
+    return err_set(e, -ENOENT, "the MCP server %s lists no tool \"%.100s\"", call->server,
+                   buf_text(&shown));
+}
+
+/* An application brought the server along. */
+static void on_brought(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct toolplane_call *call = ctx;
+    struct tools_server server;
+    struct err e = ERR_NONE;
+    (void)modules, (void)n;
+    call->registration = NULL;
+    if (!why && tools_find(call->plane->config.tools, call->server, &server) &&
+        need_listed(call, &server, &e) < 0)
+        why = &e;
+    if (why)
+        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+    else
+        start_call(call);
+}
+
+static const char *digest_of(const struct tools_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n_tools; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return server->tools[i].digest;
+    return "";
+}
+
+static int ask_about(struct toolplane_call *call, const struct tools_server *server, struct err *e);
+
+static void go_on(struct toolplane_call *call)
+{
+    struct err e = ERR_NONE;
+    struct tools_server server;
+    bool found = tools_find(call->plane->config.tools, call->server, &server);
+    if (found && need_listed(call, &server, &e) < 0) {
+        end_later(call, TOOLPLANE_ERROR, e.msg);
+        return;
+    }
+    if (found && call->digest && strcmp(call->digest, digest_of(&server, call->tool)) != 0) {
+        if (ask_about(call, &server, &e) < 0) /* it is another tool by now */
+            end_later(call, TOOLPLANE_ERROR, e.msg);
+        return;
+    }
+    if (call->approve_only) {
+        end_later(call, TOOLPLANE_OK, "");
+    } else if (!call->params || found) {
+        start_call(call); /* two calls may have brought it, one after the other */
+    } else {
+        const char *before = log_set_request(call->origin.request_id); /* not the approver's */
+        if (toolplane_register(call->plane, call->server, call->params, on_brought, call,
+                               &call->registration, &e) < 0)
+            end_later(call, TOOLPLANE_ERROR, e.msg);
+        (void)log_set_request(before);
+    }
+}
+
+static void on_decided(void *ctx, enum approval_verdict verdict, const char *why)
+{
+    struct toolplane_call *call = ctx;
+    call->approval = NULL;
+    if (verdict == APPROVAL_ACCEPTED) {
+        go_on(call);
+        return;
+    }
+    static const enum toolplane_failure failures[] = {[APPROVAL_REJECTED] = TOOLPLANE_REJECTED,
+                                                      [APPROVAL_EXPIRED] = TOOLPLANE_TIMEOUT,
+                                                      [APPROVAL_FAILED] = TOOLPLANE_ERROR};
+    static const char *const words[] = {[APPROVAL_REJECTED] = "rejected",
+                                        [APPROVAL_EXPIRED] = "expired",
+                                        [APPROVAL_FAILED] = "failed: "};
+    drop_str char *text = xasprintf("Approval request for %s.%s %s%s", call->server, call->tool,
+                                    words[verdict], verdict == APPROVAL_FAILED ? why : "");
+    end(call, failures[verdict], NULL, text);
+}
+
+static int ask(struct toolplane_call *call, const char *shown, const char *digest, struct err *e)
+{
+    struct approval_subject subject = {.session = call->session,
+                                       .server = call->server,
+                                       .shown = shown,
+                                       .tool = call->tool,
+                                       .arguments = call->arguments,
+                                       .digest = digest,
+                                       .request_id = call->origin.request_id};
+    return approvals_ask(call->plane->config.approvals, &subject, on_decided, call, &call->approval,
+                         e);
+}
+
+static int ask_about(struct toolplane_call *call, const struct tools_server *server, struct err *e)
+{
+    xfree(call->digest);
+    call->digest = xstrdup(digest_of(server, call->tool));
+    return ask(call, server->shown, call->digest, e);
+}
+
+/* A kernel is believed in nothing: its calls belong to the cell that runs in its session. */
+static void find_origin(struct toolplane_call *call, const struct toolplane_request *request)
+{
+    const struct toolplane_config *c = &call->plane->config;
+    const struct origin *origin = request->origin;
+    if (request->role == TOOLPLANE_KERNEL)
+        origin = c->origin ? c->origin(c->ctx, request->session) : NULL;
+    if (origin)
+        call->origin = *origin;
+}
+
+static struct toolplane_call *new_call(struct toolplane *plane,
+                                       const struct toolplane_request *request,
+                                       const struct toolplane_events *events, void *ctx)
+{
+    struct toolplane_call *call = NEW(struct toolplane_call);
+    *call = (struct toolplane_call){.plane = plane,
+                                    .next = plane->calls,
+                                    .session = xstrdup(request->session),
+                                    .server = xstrdup(request->server),
+                                    .tool = xstrdup(request->tool),
+                                    .arguments = xstrdup(request->arguments),
+                                    .number = ++plane->numbers,
+                                    .begun_ms = loop_now(plane->config.loop),
+                                    .events = events,
+                                    .ctx = ctx};
+    find_origin(call, request);
+    if (plane->calls)
+        plane->calls->prev = call;
+    plane->calls = call;
+    return call;
+}
+
+/* A server that is not registered: only an application may bring it, and only in full view. */
+static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_request *request,
+                           struct err *e)
+{
+    if (request->role == TOOLPLANE_KERNEL)
+        return err_set(e, -ENOENT,
+                       "the MCP server %s is not registered: register it with register_mcp_server "
+                       "or --mcp-servers",
+                       call->server);
+    if (!request->params)
+        return err_set(e, -ENOENT,
+                       "the MCP server %s is not registered, and server_params are "
+                       "missing",
+                       call->server);
+    int r = tools_check_params(call->server, request->params, e);
+    if (r < 0)
+        return r;
+    drop_str char *shown = tools_shown(request->params);
+    drop_str char *params = json_print(request->params);
+    call->params = params ? json_parse_copy(params, strlen(params), JSON_STRICT, e) : NULL;
+    return call->params ? ask(call, shown, "", e) : -ENOMEM;
+}
+
+/* Approval alone, of what no server does: shell commands. Code may not make up other names. */
+static int ask_for_own(struct toolplane_call *call, const struct toolplane_request *request,
+                       struct err *e)
+{
+    bool shell = strcmp(call->server, TOOLPLANE_OWN) == 0;
+    if (request->role == TOOLPLANE_KERNEL && !shell)
+        return err_set(e, -ENOENT, "the MCP server %s is not registered", call->server);
+    return ask(call, shell ? "the code itself" : "not registered", "", e);
+}
+
+/* What a human is shown is what is sent, in one spelling. */
+static int spell_arguments(struct toolplane_call *call, struct err *e)
+{
+    size_t n = strlen(call->arguments);
+    drop_buf struct buf text = BUF_INIT(ESCAPE_MAX * n + 1);
+    int r = jsoncanon(call->arguments, n, &text, e);
+    if (r == -ENOMEM || r == -EMSGSIZE)
+        return r;
+    if (r < 0 || *buf_text(&text) != '{')
+        return err_set(e, -EINVAL, "the arguments of a tool: %s", r < 0 ? e->msg : "no object");
+    xfree(call->arguments);
+    call->arguments = buf_take(&text);
+    return 0;
+}
+
+static int begin(struct toolplane_call *call, const struct toolplane_request *request,
+                 struct err *e)
+{
+    struct tools *tools = call->plane->config.tools;
+    struct tools_server server;
+    bool found = tools_find(tools, call->server, &server);
+    int r = spell_arguments(call, e);
+    if (r < 0)
+        return r;
+    if (call->approve_only && !found)
+        return ask_for_own(call, request, e);
+    if (!found)
+        return ask_for_unknown(call, request, e);
+    if (request->params && !tools_same_params(tools, call->server, request->params))
+        return err_set(e, -EPERM,
+                       "the MCP server %s is registered with other parameters; only a registration "
+                       "can replace them",
+                       call->server);
+    r = need_listed(call, &server, e);
+    return r < 0 ? r : ask_about(call, &server, e);
+}
+
+static int open_call(struct toolplane *plane, const struct toolplane_request *request,
+                     bool approve_only, const struct toolplane_events *events, void *ctx,
+                     struct toolplane_call **ret, struct err *e)
+{
+    int r = audit_check(plane->config.audit, e);
+    if (r < 0)
+        return r;
+    struct toolplane_call *call = new_call(plane, request, events, ctx);
+    call->approve_only = approve_only;
+    r = begin(call, request, e);
+    if (r == 0) {
+        *ret = call;
+        return 0;
+    }
+    tell_called(call, "refused");
+    call->events = NULL;
+    toolplane_call_cancel(call);
+    return r;
+}
+
+int toolplane_call(struct toolplane *plane, const struct toolplane_request *request,
+                   const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                   struct err *e)
+{
+    return open_call(plane, request, false, events, ctx, ret, e);
+}
+
+int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
+                      const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                      struct err *e)
+{
+    return open_call(plane, request, true, events, ctx, ret, e);
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+void toolplane_join_texts(struct buf *out, const struct tools_result *result)
+{
+    bool more = false;
+    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
+        const char *type = json_get_text(block, "type");
+        const char *text = json_get_text(block, "text");
+        if (!type || strcmp(type, "text") != 0 || !text)
+            continue;
+        if (more)
+            (void)buf_addc(out, '\n');
+        (void)buf_adds(out, text);
+        more = true;
+    }
+}
+
+/* As a program would see it: an empty object, list or text is as good as none. */
+static bool says_something(const struct json *value)
+{
+    const char *text = json_text(value);
+    if (json_is_object(value) || json_is_array(value))
+        return json_count(value) > 0;
+    if (json_is_number(value))
+        return json_number(value) < 0 || json_number(value) > 0;
+    return text ? *text != '\0' : json_true(value);
+}
+
+void toolplane_put_result(struct jsonw *w, const struct tools_result *result)
+{
+    drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
+    if (says_something(result->structured)) {
+        jsonw_raw(w, result->structured_text);
+        return;
+    }
+    toolplane_join_texts(&text, result);
+    if (text.len > 0)
+        jsonw_text_n(w, text.data, text.len);
+    else
+        jsonw_null(w);
+}
+
+void toolplane_put_content(struct jsonw *w, const struct tools_result *result)
+{
+    bool all_text = true;
+    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
+        const char *type = json_get_text(block, "type");
+        all_text = all_text && type && strcmp(type, "text") == 0;
+    }
+    drop_str char *content = all_text ? NULL : json_print(result->content);
+    if (content)
+        jsonw_set_raw(w, "content", content);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * approval/toolplane.h - tools for code: registration, generated packages, and calls that are
+ * approved before they are made.
+ * Trust:   a caller is known by what it holds (`toolplane_who`): a kernel names a registered server
+ *          and a tool, never a command; the operator's application may bring parameters of its own
+ *          for a name that is still free. Nobody replaces the parameters of a server but the MCP
+ *          client and the operator, by registration.
+ * Order:   policy and approval first, then the server is started when it is not running.
+ * Calls:   loop thread only; nothing blocks. Events come from the loop, never inside a call. */
+#ifndef APPROVAL_TOOLPLANE_H
+#define APPROVAL_TOOLPLANE_H
+
+#include "approval/approvals.h"
+#include "base/json/jsonw.h"
+#include "session/queue/origin.h"
+#include "tools/tools.h"
+
+#define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
+#define TOOLPLANE_TEXT_MAX ((size_t)64 << 20)
+
+struct toolplane_config { /* copied; what it points to is borrowed */
+    struct loop *loop;
+    struct tools *tools;
+    struct approvals *approvals;
+    const char *packages_dir; /* absolute: where generated packages go */
+    struct metrics *metrics;  /* NULL: nobody counts */
+    struct audit *audit;      /* NULL: there is none; without its yes no call is begun */
+    /* What the cell that runs in this session came with, NULL: none runs. Code is not asked: calls
+     * of a kernel belong to it. May be NULL. */
+    const struct origin *(*origin)(void *ctx, const char *session);
+    void *ctx;
+};
+
+struct toolplane;
+struct toolplane *toolplane_open(const struct toolplane_config *config);
+struct toolplane *toolplane_close(struct toolplane *plane); /* NULL in, NULL out */
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+struct toolplane_job;
+/* Registers and writes the package. done: the n names to import, or (modules == NULL) why not. */
+MUST_CHECK int
+toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                   void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why),
+                   void *ctx, struct toolplane_job **ret, struct err *e);
+void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
+
+/* What is said while the server's package is installed; right after toolplane_register(). */
+void toolplane_job_listen(struct toolplane_job *job,
+                          void (*text)(void *ctx, const char *text, size_t n));
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret);
+
+/* One after the other: *at is 0 first. */
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
+void toolplane_remove(struct toolplane *plane, const char *name); /* its package stays */
+
+/* Stops the servers; they stay registered. */
+void toolplane_reset(struct toolplane *plane);
+
+/* --- progress -------------------------------------------------------------------------------- */
+
+#define TOOLPLANE_PROGRESS_MS 250 /* between two of one call; of those between the newest is told */
+#define TOOLPLANE_PROGRESS_CHARS 1000 /* of a message */
+
+struct toolplane_progress { /* borrowed for the call */
+    const char *session, *server, *tool;
+    uint64_t call;          /* 1, 2, 3 … in the order of their coming */
+    double progress, total; /* as the server counts; total < 0: unknown */
+    const char *message;    /* "" when there is none */
+};
+/* One watcher; NULL: none, and servers are not asked to tell any. A call that ends tells its last
+ * one before. */
+void toolplane_watch(struct toolplane *plane,
+                     void (*fn)(void *ctx, const struct toolplane_progress *p), void *ctx);
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+enum toolplane_role {
+    TOOLPLANE_KERNEL,      /* code: registered servers only */
+    TOOLPLANE_APPLICATION, /* the operator's program: may bring parameters for a free name */
+};
+
+struct toolplane_request { /* borrowed for the call */
+    enum toolplane_role role;
+    const char *session; /* whose policy counts, and whose cells' clock stands still */
+    const char *server, *tool;
+    const struct json *params;   /* of the server, as the caller believes; NULL: not said */
+    const char *arguments;       /* JSON text of an object, in one line, as the caller wrote it */
+    const struct origin *origin; /* of TOOLPLANE_APPLICATION, copied; NULL: unknown */
+};
+
+enum toolplane_failure {
+    TOOLPLANE_OK,
+    TOOLPLANE_ERROR,    /* of the tool or its server */
+    TOOLPLANE_REJECTED, /* "Approval request for SERVER.TOOL rejected" */
+    TOOLPLANE_TIMEOUT,  /* "Approval request for SERVER.TOOL expired" */
+};
+
+struct toolplane_events {
+    /* failure == TOOLPLANE_OK: result is there; otherwise `why` is the text for the caller. */
+    void (*done)(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
+                 const char *why);
+};
+
+struct toolplane_call;
+MUST_CHECK int toolplane_call(struct toolplane *plane, const struct toolplane_request *request,
+                              const struct toolplane_events *events, void *ctx,
+                              struct toolplane_call **ret, struct err *e);
+
+/* Approval alone: of shell commands (server "ipybox", tools "shell" and "shell_magic"). */
+MUST_CHECK int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
+                                 const struct toolplane_events *events, void *ctx,
+                                 struct toolplane_call **ret, struct err *e);
+
+void toolplane_call_cancel(struct toolplane_call *call); /* no event comes any more */
+
+/* The value that code gets, as the old wire has it: structuredContent, else the texts joined by
+ * line breaks, else null. Written as one JSON value. */
+void toolplane_put_result(struct jsonw *w, const struct tools_result *result);
+
+/* The member "content" with all content blocks, when one of them is no text; else nothing. */
+void toolplane_put_content(struct jsonw *w, const struct tools_result *result);
+
+/* The text blocks, joined by line breaks. */
+void toolplane_join_texts(struct buf *out, const struct tools_result *result);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * base/text/hexdigit.h - one hexadecimal digit, in either case. */
+#ifndef BASE_TEXT_HEXDIGIT_H
+#define BASE_TEXT_HEXDIGIT_H
+
+/* Its value; -1: it is none. */
+static inline int hexdigit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/api/api_parts.h - the parts of the HTTP API, each with its routes in a file of its own
+ * (private to front/). api.c puts the tables together, admits requests by the role in a route's
+ * tag, and is the ctx of every handler. */
+#ifndef FRONT_API_API_PARTS_H
+#define FRONT_API_API_PARTS_H
+
+#include "front/http/http.h"
+#include "session/events/eventlog.h"
+
+struct api_config;    /* api.h */
+struct api_core;      /* api.c */
+struct api_files;     /* api_files.c: /v1/files */
+struct api_sessions;  /* api_sessions.c: /v1/sessions */
+struct api_sandbox;   /* api_sandbox.c: /v1/sessions/{id}/sandbox */
+struct api_mcp;       /* api_mcp.c: /mcp */
+struct api_approvals; /* api_approvals.c: /v1/approvals */
+struct api_packages;  /* api_packages.c: /v1/packages */
+struct api_servers;   /* api_servers.c: /v1/mcp-servers */
+
+/* What a route asks of the token: the tag of its struct http_route. Admin may do everything;
+ * execute may not approve, and approve may not execute. */
+enum api_role {
+    API_EVERYONE, /* no token needed */
+    API_EXECUTE,
+    API_APPROVE,
+    API_ADMIN
+};
+
+struct api {
+    struct loop *loop;
+    struct http *http;
+    const char *workspace; /* absolute */
+    struct api_sessions *sessions;
+    struct api_sandbox *sandbox;
+    struct api_files *files;
+    struct api_mcp *mcp;
+    struct api_mcp_sessions *mcp_sessions; /* api_mcp_sessions.c: the sessions of /mcp */
+    struct api_approvals *approvals;
+    struct api_servers *servers;
+    struct api_packages *packages;
+    const struct api_config *config;
+    struct api_core *core;
+    bool stopping; /* no new work is taken */
+    bool drains;   /* nor are streams opened: those that were have had their last event */
+};
+
+#define API_STOPPING "the server is stopping"
+
+struct api_routes {
+    const struct http_route *routes;
+    size_t n;
+};
+
+/* The events of streams, as openapi.json has them; NULL is the end of each. Those of sessions come
+ * beside logged_names. */
+extern const char *const api_event_names[], *const api_approval_event_names[],
+                                                *const api_package_event_names[],
+                                                    *const api_watch_event_names[];
+
+extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
+    api_approval_routes, api_console_routes, api_package_routes, api_server_routes,
+    api_sandbox_routes;
+
+/* An event of the cell that runs in the session; data: an object. */
+void api_record(const struct api *api, const char *session, enum logged_kind kind,
+                const struct buf *data);
+
+/* May who asks do what this role may? For what a member of a body asks beyond its route. */
+bool api_may(const struct api *api, const struct http_request *r, enum api_role role);
+
+/* Tells the audit log and the log that an administrator gave a session settings, or tried to. */
+struct sandbox_told {
+    const char *session, *peer, *request_id, *settings, *outcome;
+};
+void api_tell_sandbox(const struct api *api, const struct sandbox_told *told);
+
+/* The roles, as bits, of a peer on the Unix socket. */
+unsigned api_peer_roles(uid_t peer, uid_t server);
+
+uint64_t api_requests(const struct api *api); /* that were let in so far */
+
+/* Every table that is served; NULL ends the list. */
+extern const struct api_routes *const api_tables[];
+
+struct api_sessions *api_sessions_open(struct api *api);
+struct api_sessions *api_sessions_close(struct api_sessions *sessions); /* NULL in, NULL out */
+struct api_sandbox *api_sandbox_open(struct api *api);
+struct api_sandbox *api_sandbox_close(struct api_sandbox *sandbox);
+struct api_approvals *api_approvals_open(struct api *api);
+struct api_approvals *api_approvals_close(struct api_approvals *approvals);
+struct api_packages *api_packages_open(struct api *api);
+struct api_packages *api_packages_close(struct api_packages *packages);
+struct api_servers *api_servers_open(struct api *api);
+struct api_servers *api_servers_close(struct api_servers *servers);
+/* Streams end with a last event. */
+void api_sessions_drain(struct api_sessions *sessions);
+void api_approvals_drain(struct api_approvals *approvals);
+void api_files_drain(struct api_files *files); /* api_watch.c */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/gateway/relay.h - the port of the kernel gateway: connections to a process that is started
+ * late.
+ * Does:    listens on host:port; asks for the gateway when a connection comes (`wanted`), gives it
+ *          one end of a pair of sockets as soon as it can, and hands bytes on both ways unread.
+ * Limits:  RELAY_BUFFER bytes are held for each direction of a connection: who does not read slows
+ *          down who writes. Over RELAY_MAX connections none is accepted.
+ * Failing: when the gateway has ended (relay_gateway_ended) or is not there within
+ *          RELAY_START_MS, a client that waits for an answer gets 502 Bad Gateway, every other the
+ *          end of its connection.
+ * Not here: HTTP, tokens and WebSockets: they are the gateway's. */
+#ifndef FRONT_GATEWAY_RELAY_H
+#define FRONT_GATEWAY_RELAY_H
+
+#include "loop/loop.h"
+
+#define RELAY_BUFFER ((size_t)64 << 10)
+#define RELAY_MAX 1024
+#define RELAY_START_MS 30000
+
+struct relay_config { /* copied; the texts are borrowed */
+    struct loop *loop;
+    const char *host;                      /* all addresses of this name */
+    int port;                              /* 0: any, for tests */
+    int (*connect)(void *ctx);             /* a socket to it, not blocking, owned; -1: not yet */
+    void (*wanted)(void *ctx);             /* a connection waits for the gateway */
+    void (*used)(void *ctx, size_t count); /* so many connections there are now */
+    void *ctx;
+};
+
+struct relay;
+MUST_CHECK int relay_open(const struct relay_config *config, struct relay **ret, struct err *e);
+struct relay *relay_close(struct relay *relay); /* NULL in, NULL out */
+
+void relay_gateway_ended(struct relay *relay);
+int relay_port(const struct relay *relay);
+
+#endif

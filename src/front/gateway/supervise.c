@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/gateway/supervise.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json/jsonw.h"
+
+enum { OUT_MAX = 8 << 20, READ_BYTES = 16384 };
+
+struct client;
+
+struct op {
+    const char *name;
+    bool needs_id;
+    int (*run)(struct client *client, const struct json *request, const char *id, struct err *e);
+};
+
+struct client {
+    struct supervise *owner;
+    struct client *next;
+    struct loop_io *io;
+    int fd;
+    struct buf in, out;
+    bool watches;
+    bool broken;                            /* to be ended by who works on it */
+    bool (*pending)(struct client *client); /* true: it has been answered */
+    char id[KERNELS_ID_MAX + 1];            /* that it waits for */
+};
+
+struct supervise {
+    struct loop *loop;
+    struct kernels *kernels;
+    struct client *first;
+    size_t count;
+};
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static void flush(struct client *client)
+{
+    while (client->out.len > 0) {
+        ssize_t n = send(client->fd, client->out.data, client->out.len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            client->broken |= errno != EAGAIN;
+            break;
+        }
+        buf_cut_front(&client->out, (size_t)n);
+    }
+    client->broken |= client->out.failed != 0;
+    loop_io_set(client->io, client->out.len > 0 ? LOOP_IN | LOOP_OUT : LOOP_IN);
+}
+
+static void end_line(struct client *client, struct jsonw *w)
+{
+    jsonw_end(w);
+    (void)buf_addc(&client->out, '\n');
+    flush(client);
+}
+
+static void answer_error(struct client *client, const char *why)
+{
+    struct jsonw w = JSONW(&client->out);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "error", why);
+    end_line(client, &w);
+}
+
+static int answer_nothing(struct client *client)
+{
+    struct jsonw w = JSONW(&client->out);
+    jsonw_object(&w);
+    end_line(client, &w);
+    return 0;
+}
+
+static void answer_status(struct client *client, const struct kernels_item *item)
+{
+    struct jsonw w = JSONW(&client->out);
+    jsonw_object(&w);
+    jsonw_name(&w, "rc");
+    if (item && item->state != KERNELS_ENDED)
+        jsonw_null(&w);
+    else
+        jsonw_int(&w, item ? item->status : 0);
+    end_line(client, &w);
+}
+
+/* --- answers that wait for a kernel --------------------------------------------------------- */
+
+static bool answer_when_ready(struct client *client)
+{
+    struct kernels_item item;
+    if (!kernels_find(client->owner->kernels, client->id, &item)) {
+        answer_error(client, "the kernel is gone");
+        return true;
+    }
+    if (item.state == KERNELS_STARTING)
+        return false;
+    if (item.state == KERNELS_ENDED) {
+        answer_error(client, item.why);
+        return true;
+    }
+    struct jsonw w = JSONW(&client->out);
+    jsonw_object(&w);
+    jsonw_set_raw(&w, "conn", item.connection);
+    end_line(client, &w);
+    return true;
+}
+
+static bool answer_when_ended(struct client *client)
+{
+    struct kernels_item item;
+    bool known = kernels_find(client->owner->kernels, client->id, &item);
+    if (known && item.state != KERNELS_ENDED)
+        return false;
+    answer_status(client, known ? &item : NULL);
+    return true;
+}
+
+static int wait_for(struct client *client, const char *id, bool (*answer)(struct client *client))
+{
+    (void)snprintf(client->id, sizeof client->id, "%s", id);
+    if (!answer(client))
+        client->pending = answer;
+    return 0;
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static int run_launch(struct client *client, const struct json *request, const char *id,
+                      struct err *e)
+{
+    int r = kernels_launch(client->owner->kernels, id, json_get(request, "env"),
+                           json_get_text(request, "cwd"), e);
+    return r < 0 ? r : wait_for(client, id, answer_when_ready);
+}
+
+static int run_restart(struct client *client, const struct json *request, const char *id,
+                       struct err *e)
+{
+    (void)request;
+    int r = kernels_restart(client->owner->kernels, id, e);
+    return r < 0 ? r : wait_for(client, id, answer_when_ready);
+}
+
+static int run_poll(struct client *client, const struct json *request, const char *id,
+                    struct err *e)
+{
+    (void)request, (void)e;
+    struct kernels_item item;
+    bool known = kernels_find(client->owner->kernels, id, &item);
+    answer_status(client, known ? &item : NULL);
+    return 0;
+}
+
+static int run_wait(struct client *client, const struct json *request, const char *id,
+                    struct err *e)
+{
+    (void)request, (void)e;
+    return wait_for(client, id, answer_when_ended);
+}
+
+static int run_signal(struct client *client, const struct json *request, const char *id,
+                      struct err *e)
+{
+    struct kernels *kernels = client->owner->kernels;
+    const struct json *sig = json_get(request, "sig");
+    int number = json_is_number(sig) && json_number(sig) >= 0 && json_number(sig) < 64
+                     ? (int)json_number(sig)
+                     : -1;
+    int r = 0;
+    if (number == SIGINT)
+        r = kernels_interrupt(kernels, id, e);
+    else if (number == SIGKILL || number == SIGTERM)
+        r = kernels_kill(kernels, id, e);
+    else if (number != 0)
+        r = err_set(e, -EINVAL, "sig: one of 0, 2, 9, 15 is needed");
+    return r < 0 && r != -ENOENT ? r : answer_nothing(client); /* it may have just ended */
+}
+
+static int run_kill(struct client *client, const struct json *request, const char *id,
+                    struct err *e)
+{
+    (void)request;
+    int r = kernels_kill(client->owner->kernels, id, e);
+    return r < 0 ? r : answer_nothing(client);
+}
+
+static int run_forget(struct client *client, const struct json *request, const char *id,
+                      struct err *e)
+{
+    (void)request, (void)e;
+    kernels_forget(client->owner->kernels, id);
+    return answer_nothing(client);
+}
+
+static int run_list(struct client *client, const struct json *request, const char *id,
+                    struct err *e)
+{
+    (void)request, (void)id, (void)e;
+    static const char *const states[] = {
+        [KERNELS_STARTING] = "starting", [KERNELS_READY] = "ready", [KERNELS_ENDED] = "ended"};
+    struct jsonw w = JSONW(&client->out);
+    struct kernels_item item;
+    jsonw_object(&w);
+    jsonw_set_array(&w, "kernels");
+    for (size_t at = 0; kernels_next(client->owner->kernels, &at, &item);) {
+        if (item.state == KERNELS_ENDED)
+            continue;
+        jsonw_object(&w);
+        jsonw_set_text(&w, "id", item.id);
+        jsonw_set_text(&w, "owner", item.of_session ? "session" : "gateway");
+        jsonw_set_text(&w, "state", states[item.state]);
+        jsonw_set_raw(&w, "conn", item.connection);
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
+    end_line(client, &w);
+    return 0;
+}
+
+static int run_watch(struct client *client, const struct json *request, const char *id,
+                     struct err *e)
+{
+    (void)request, (void)id, (void)e;
+    client->watches = true;
+    return answer_nothing(client);
+}
+
+static const struct op ops[] = {
+    {"launch", true, run_launch}, {"restart", true, run_restart}, {"poll", true, run_poll},
+    {"wait", true, run_wait},     {"signal", true, run_signal},   {"kill", true, run_kill},
+    {"forget", true, run_forget}, {"list", false, run_list},      {"watch", false, run_watch},
+};
+
+static int run_request(struct client *client, const struct json *request, struct err *e)
+{
+    const char *name = NULL, *id = "";
+    int r = json_need_text(request, "op", &name, e);
+    for (size_t i = 0; r == 0 && i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(ops[i].name, name) != 0)
+            continue;
+        if (ops[i].needs_id)
+            r = json_need_text(request, "id", &id, e);
+        if (r == 0 && !client->owner->kernels)
+            r = err_set(e, -ESHUTDOWN, "the server is stopping");
+        return r < 0 ? r : ops[i].run(client, request, id, e);
+    }
+    return r < 0 ? r : err_set(e, -EINVAL, "there is no op %.80s", name);
+}
+
+static void run_line(struct client *client, char *line, size_t n)
+{
+    struct err e = ERR_NONE;
+    drop_json struct json *request = json_parse(line, n, JSON_STRICT, &e);
+    if (!request || run_request(client, request, &e) < 0)
+        answer_error(client, e.msg);
+}
+
+/* --- connections ---------------------------------------------------------------------------- */
+
+static void end_client(struct client *client)
+{
+    struct client **at = &client->owner->first;
+    while (*at != client)
+        at = &(*at)->next;
+    *at = client->next;
+    client->owner->count--;
+    (void)loop_io_del(client->io);
+    (void)fd_close(client->fd);
+    buf_done(&client->in);
+    buf_done(&client->out);
+    xfree(client);
+}
+
+/* Whole lines, until one has to wait for its answer. */
+static void run_lines(struct client *client)
+{
+    while (!client->pending && !client->broken && client->in.len > 0) {
+        char *end = memchr(client->in.data, '\n', client->in.len);
+        if (!end)
+            return;
+        size_t n = (size_t)(end - client->in.data);
+        run_line(client, client->in.data, n);
+        buf_cut_front(&client->in, n + 1);
+    }
+}
+
+static void read_some(struct client *client)
+{
+    char bytes[READ_BYTES];
+    ssize_t n = recv(client->fd, bytes, sizeof bytes, 0);
+    if (n > 0)
+        client->broken |= buf_add(&client->in, bytes, (size_t)n) < 0;
+    else
+        client->broken |= n == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+static void on_client(void *ctx, unsigned events)
+{
+    struct client *client = ctx;
+    if (events & LOOP_OUT)
+        flush(client);
+    if (events & LOOP_IN)
+        read_some(client);
+    else if (events & LOOP_HUP)
+        client->broken = true;
+    run_lines(client);
+    if (client->broken)
+        end_client(client);
+}
+
+void supervise_add(struct supervise *s, int fd)
+{
+    if (s->count >= SUPERVISE_CLIENTS_MAX || fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
+        (void)fd_close(fd);
+        return;
+    }
+    struct client *client = NEW(struct client);
+    *client = (struct client){.owner = s,
+                              .next = s->first,
+                              .fd = fd,
+                              .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
+                              .out = BUF_INIT(OUT_MAX)};
+    s->first = client;
+    s->count++;
+    if (loop_io_add(s->loop, fd, LOOP_IN, on_client, client, &client->io, NULL) < 0)
+        end_client(client);
+}
+
+void supervise_changed(struct supervise *s, const char *id)
+{
+    char copy[KERNELS_ID_MAX + 1];
+    (void)snprintf(copy, sizeof copy, "%s", id);
+    for (struct client *client = s->first; client; client = client->next) {
+        if (client->pending && strcmp(client->id, copy) == 0 && client->pending(client)) {
+            client->pending = NULL;
+            run_lines(client);
+        }
+        if (!client->watches || client->pending)
+            continue;
+        struct jsonw w = JSONW(&client->out);
+        jsonw_object(&w);
+        jsonw_set_text(&w, "changed", copy);
+        end_line(client, &w);
+    }
+}
+
+/* --- opening and closing -------------------------------------------------------------------- */
+
+struct supervise *supervise_open(struct loop *loop)
+{
+    struct supervise *s = NEW(struct supervise);
+    s->loop = loop;
+    return s;
+}
+
+struct supervise *supervise_close(struct supervise *s)
+{
+    if (!s)
+        return NULL;
+    while (s->first)
+        end_client(s->first);
+    xfree(s);
+    return NULL;
+}
+
+void supervise_set_kernels(struct supervise *s, struct kernels *kernels)
+{
+    s->kernels = kernels;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/http/http_auth.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/text/base64.h"
+
+enum { ADDRESSES = 256, ADDRESS_MAX = 64, LOGINS = 64 };
+
+struct failures {
+    char address[ADDRESS_MAX];
+    int64_t since;
+    unsigned count;
+};
+
+struct login {
+    char address[ADDRESS_MAX];
+    const char *role;
+    int64_t since, used;
+};
+
+struct http_guard {
+    struct loop *loop;
+    struct audit *audit; /* NULL: there is none */
+    const char *door;
+    struct login logins[LOGINS];   /* the one used longest ago makes room */
+    struct failures of[ADDRESSES]; /* the oldest makes room */
+};
+
+static bool copy_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
+{
+    if (n == 0 || n > HTTP_TOKEN_MAX || memchr(text, '\0', n))
+        return false;
+    memcpy(ret, text, n);
+    ret[n] = '\0';
+    return true;
+}
+
+/* base64url without padding, which is no token of HTTP otherwise (RFC 4648 section 5). */
+static bool decode_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
+{
+    drop_buf struct buf usual = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX), plain = BUF_INIT(usual.cap);
+    for (size_t i = 0; i < n; i++)
+        (void)buf_addc(&usual, (char)(text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i]));
+    while (usual.len % 4 > 0 && !usual.failed)
+        (void)buf_addc(&usual, '=');
+    return !usual.failed && base64_decode(&plain, usual.data, usual.len) == 0 &&
+           copy_token(plain.data, plain.len, ret);
+}
+
+/* Of the subprotocols that are offered. Two tokens are none, as two headers are. */
+static bool offered_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    static const char prefix[] = HTTP_TOKEN_PROTOCOL, between[] = ", \t";
+    const char *at = http_header(r, "Sec-WebSocket-Protocol"), *found = NULL;
+    if (!at || http_header_count(r, "Sec-WebSocket-Protocol") != 1)
+        return false;
+    for (at += strspn(at, between); *at; at += strcspn(at, between), at += strspn(at, between)) {
+        if (strncmp(at, prefix, sizeof prefix - 1) != 0)
+            continue;
+        if (found)
+            return false;
+        found = at + sizeof prefix - 1;
+    }
+    return found && decode_token(found, strcspn(found, between), ret);
+}
+
+bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    const char *text = http_header(r, "Authorization");
+    if (!text && http_is_handshake(r))
+        return offered_token(r, ret);
+    if (!text || http_header_count(r, "Authorization") != 1)
+        return false;
+    size_t scheme = strcspn(text, " ");
+    const char *rest = text + scheme + strspn(text + scheme, " ");
+    if (scheme == 6 && strncasecmp(text, "Bearer", scheme) == 0)
+        return copy_token(rest, strlen(rest), ret);
+    if (scheme != 5 || strncasecmp(text, "Basic", scheme) != 0)
+        return false;
+    drop_buf struct buf pair = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX);
+    if (base64_decode(&pair, rest, strlen(rest)) < 0 || pair.len == 0)
+        return false;
+    const char *colon = memchr(pair.data, ':', pair.len);
+    return colon && copy_token(colon + 1, pair.len - (size_t)(colon + 1 - pair.data), ret);
+}
+
+struct http_guard *http_guard_new(struct loop *loop)
+{
+    struct http_guard *guard = NEW(struct http_guard);
+    guard->loop = loop;
+    return guard;
+}
+
+struct http_guard *http_guard_free(struct http_guard *guard)
+{
+    xfree(guard);
+    return NULL;
+}
+
+/* How many failures the address has had lately, this one included. */
+static unsigned count_failure(struct http_guard *guard, const char *address)
+{
+    int64_t now = loop_now(guard->loop);
+    struct failures *at = &guard->of[0];
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        struct failures *f = &guard->of[i];
+        if (strcmp(f->address, address) == 0) {
+            at = f;
+            break;
+        }
+        if (f->since < at->since)
+            at = f;
+    }
+    if (strcmp(at->address, address) != 0 || now - at->since > HTTP_GUARD_MS) {
+        (void)snprintf(at->address, sizeof at->address, "%s", address);
+        at->since = now;
+        at->count = 0;
+    }
+    return ++at->count;
+}
+
+void http_guard_tell(struct http_guard *guard, struct audit *audit, const char *door)
+{
+    guard->audit = audit;
+    guard->door = door;
+}
+
+static void tell(const struct http_guard *guard, const struct http_request *r, enum audit_kind kind,
+                 const char *role, const char *outcome)
+{
+    (void)audit_add(guard->audit, &(struct audit_event){.kind = kind,
+                                                        .door = guard->door,
+                                                        .address = http_peer(r),
+                                                        .role = role,
+                                                        .outcome = outcome});
+}
+
+void http_guard_admit(struct http_guard *guard, const struct http_request *r, const char *role)
+{
+    int64_t now = loop_now(guard->loop);
+    struct login *at = &guard->logins[0];
+    if (!guard->audit)
+        return;
+    for (size_t i = 0; i < LOGINS; i++) {
+        struct login *login = &guard->logins[i];
+        if (login->role == role && strcmp(login->address, http_peer(r)) == 0) {
+            at = login;
+            break;
+        }
+        if (login->used < at->used)
+            at = login;
+    }
+    bool known = at->role == role && strcmp(at->address, http_peer(r)) == 0;
+    at->used = now;
+    if (known && now - at->since < HTTP_LOGIN_MS)
+        return;
+    (void)snprintf(at->address, sizeof at->address, "%s", http_peer(r));
+    at->role = role;
+    at->since = now;
+    tell(guard, r, AUDIT_LOGIN, role, NULL);
+}
+
+void http_guard_forbid(const struct http_guard *guard, const struct http_request *r,
+                       const char *role)
+{
+    tell(guard, r, AUDIT_LOGIN_REFUSED, role, "forbidden");
+}
+
+void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do)
+{
+    static const struct http_header challenge = {"WWW-Authenticate",
+                                                 "Bearer realm=\"ipybox\", charset=\"UTF-8\""};
+    static const struct http_header later = {"Retry-After", "60"};
+    unsigned count = count_failure(guard, http_peer(r));
+    if (count <= HTTP_GUARD_FREE + 1)
+        tell(guard, r, AUDIT_LOGIN_REFUSED, NULL, count > HTTP_GUARD_FREE ? "held up" : "refused");
+    if (count <= HTTP_GUARD_FREE) {
+        http_problem(r, 401, &challenge, 1, "%s", what_to_do);
+        return;
+    }
+    http_delay(r, HTTP_GUARD_DELAY_MS);
+    http_problem(r, 429, &later, 1, "too many requests without a right token; %s", what_to_do);
+}

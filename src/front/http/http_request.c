@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/http/http_request.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/json/jsonw.h"
+#include "base/kin.h"
+#include "front/http/listener.h"
+#include "front/http/ws.h"
+
+enum { PROBLEM_MAX = 16 << 10, HEADERS_MAX = 8 };
+
+const struct http_events http_no_events = {0};
+
+const struct http_limits http_limits_default = {
+    .header_bytes = 16 << 10,
+    .connections = 1024,
+    .per_address = 512,
+    .header_ms = 15000,
+    .idle_ms = 75000,
+    .stall_ms = 30000,
+    .memory = (size_t)256 << 20,
+    .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
+};
+
+/* --- the request and the door as a whole ------------------------------------------------------ */
+
+/* The client's own, when it is one and harmless wherever it will stand. */
+static bool take_id(struct http_request *r)
+{
+    static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                   "-._~:+/=@";
+    const char *id = http_header(r, HTTP_ID_HEADER);
+    size_t n = strlen(id);
+    if (n == 0 || n > LOG_REQUEST_MAX || strspn(id, harmless) != n ||
+        http_header_count(r, HTTP_ID_HEADER) != 1)
+        return false;
+    memcpy(r->id, id, n + 1);
+    return true;
+}
+
+/* Like no other, and nothing to guess: random bytes cost a twentieth of a short request. */
+static void make_id(struct http_request *r)
+{
+    static const char digits[] = "0123456789abcdef";
+    const size_t n = sizeof r->http->id_start - 1;
+    uint64_t left = ++r->http->ids;
+    memcpy(r->id, r->http->id_start, n);
+    for (size_t i = 2 * n; i > n; left >>= 4)
+        r->id[--i] = digits[left & 15];
+    r->id[2 * n] = '\0';
+}
+
+void http_begin(struct http_request *r, const char *method)
+{
+    memcpy(r->method, method, strnlen(method, sizeof r->method - 1));
+    r->begun_ms = loop_now(r->http->loop);
+    r->brings_id = http_header(r, HTTP_ID_HEADER) != NULL;
+    if (!r->brings_id || !take_id(r))
+        make_id(r);
+}
+
+/* The path of its route: what the client wrote may name its files. */
+void http_tell_over(const struct http_request *r)
+{
+    enum log_level level = r->status == 500 ? LOG_WARNING : LOG_DEBUG;
+    if (!r->seen || !log_enabled(level))
+        return;
+    const char *before = log_set_request(r->id);
+    log_write(level, "http", "%s %s: %d in %lld ms", r->match.route ? r->match.route->method : "-",
+              r->match.route ? r->match.route->path : "-", r->status,
+              (long long)(loop_now(r->http->loop) - r->begun_ms));
+    (void)log_set_request(before);
+}
+
+int http_port(const struct http *http)
+{
+    return listener_port(http->listen);
+}
+
+size_t http_busy(const struct http *http)
+{
+    size_t n = 0;
+    for (const struct http_request *r = http->requests; r; r = r->next)
+        n++;
+    return n + ws_hub_closing(http->hub);
+}
+
+void http_traffic(const struct http *http, uint64_t *ret_received, uint64_t *ret_sent)
+{
+    *ret_received = http->received;
+    *ret_sent = http->sent;
+}
+
+uint64_t http_acknowledged(const struct http_request *r)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    if (getsockopt(r->conn->fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return 0;
+    return info.tcpi_bytes_acked;
+}
+
+/* --- what a handler asks ---------------------------------------------------------------------- */
+
+const char *http_method(const struct http_request *r)
+{
+    return r->method;
+}
+
+const char *http_id(const struct http_request *r)
+{
+    return r->id;
+}
+
+const char *http_path(const struct http_request *r)
+{
+    return r->target.path ? r->target.path : "";
+}
+
+const char *http_param(const struct http_request *r, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < r->match.n; i++) {
+        if (strncmp(r->match.names[i], name, n) == 0 && strchr("*}", r->match.names[i][n]))
+            return r->match.values[i];
+    }
+    return NULL;
+}
+
+const char *http_peer(const struct http_request *r)
+{
+    return r->conn->address;
+}
+
+bool http_is_crowded(const struct http *http, const char *address)
+{
+    size_t n = 0;
+    for (const struct conn *c = http->conns; c; c = c->next)
+        n += !c->cut && strcmp(c->address, address) == 0;
+    return n >= http->limits.per_address;
+}
+
+void http_pause(struct http_request *r)
+{
+    r->paused = true;
+}
+
+bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    c->local = from->sa_family == AF_UNIX;
+    if (!c->local) {
+        (void)getnameinfo(from, n, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST);
+        return true;
+    }
+    if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    c->uid = peer.uid;
+    c->below = kin_peer_below(c->fd);
+    (void)snprintf(c->address, sizeof c->address, "uid %u", peer.uid);
+    return true;
+}
+
+bool http_below(const struct http_request *r)
+{
+    return r->conn->below;
+}
+
+bool http_local(const struct http_request *r, uid_t *ret_uid)
+{
+    if (r->conn->local)
+        *ret_uid = r->conn->uid;
+    return r->conn->local;
+}
+
+int64_t http_body_length(const struct http_request *r)
+{
+    const char *text = http_header(r, "Content-Length");
+    char *end = NULL;
+    long long n = text ? strtoll(text, &end, 10) : -1;
+    return text && *end == '\0' && n >= 0 ? n : -1;
+}
+
+const struct http_route *http_route_of(const struct http_request *r)
+{
+    return r->match.route;
+}
+
+struct buf *http_body(struct http_request *r)
+{
+    return &r->body;
+}
+
+void http_set_data(struct http_request *r, void *data)
+{
+    r->data = data;
+}
+
+void *http_data(const struct http_request *r)
+{
+    return r->data;
+}
+
+void http_watch(struct http_request *r, const struct http_events *events, void *ctx)
+{
+    r->events = events ? events : &http_no_events;
+    r->ctx = ctx;
+}
+
+/* --- answers that are errors, and JSON -------------------------------------------------------- */
+
+void http_answer_json(struct http_request *r, int status, const struct buf *body)
+{
+    static const struct http_header json = {"Content-Type", "application/json"};
+    if (body->failed < 0)
+        http_problem(r, 500, NULL, 0, "the answer is too long");
+    else
+        http_answer(r, status, &json, 1, buf_text(body), body->len);
+}
+
+static void put_problem(struct buf *out, const struct http_request *r, int status,
+                        const char *detail)
+{
+    struct jsonw w = JSONW(out);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "type", "about:blank");
+    jsonw_set_text(&w, "title", http_reason(status));
+    jsonw_set_int(&w, "status", status);
+    jsonw_set_text(&w, "detail", detail);
+    jsonw_set_text(&w, "request_id", r->id);
+    jsonw_end(&w);
+}
+
+void http_problem(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                  const char *fmt, ...)
+{
+    drop_buf struct buf detail = BUF_INIT(PROBLEM_MAX / 4), body = BUF_INIT(PROBLEM_MAX);
+    char text[PROBLEM_MAX / 8];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *type = "application/json";
+    if (r->http->config.problem)
+        r->http->config.problem(r->http->config.ctx, status, text, &body);
+    if (body.len == 0) {
+        type = "application/problem+json";
+        put_problem(&body, r, status, text);
+    }
+    struct http_header all[HEADERS_MAX] = {{"Content-Type", type}};
+    size_t count = 1;
+    for (size_t i = 0; i < n && count < HEADERS_MAX; i++)
+        all[count++] = headers[i];
+    http_answer(r, status, all, count, buf_text(&body), body.len);
+}
+
+/* --- whether it is let in --------------------------------------------------------------------- */
+
+bool http_has_body(const struct http_request *r)
+{
+    return http_body_length(r) > 0 || http_header(r, "Transfer-Encoding");
+}
+
+static bool asks_for_websocket(const struct http_request *r)
+{
+    const char *version = http_header(r, "Sec-WebSocket-Version");
+    return strcmp(r->method, "GET") == 0 &&
+           http_list_has(http_header(r, "Upgrade"), "websocket", false) &&
+           http_list_has(http_header(r, "Connection"), "upgrade", false) &&
+           http_header_count(r, "Sec-WebSocket-Key") == 1 && version && strcmp(version, "13") == 0;
+}
+
+bool http_is_handshake(const struct http_request *r)
+{
+    enum http_body body = r->match.route->body;
+    return (body == HTTP_WEBSOCKET || body == HTTP_EVENTS) && asks_for_websocket(r);
+}
+
+static bool needs_handshake(const struct http_request *r)
+{
+    const struct http_route *route = r->match.route;
+    return route->body == HTTP_WEBSOCKET ||
+           (route->body == HTTP_EVENTS &&
+            http_list_has(http_header(r, "Upgrade"), "websocket", false));
+}
+
+static bool is_head_short(struct http_request *r)
+{
+    const size_t target = r->http->limits.header_bytes / 4 * 3;
+    if (strlen(r->raw) > target)
+        http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes", target);
+    else if (http_head_bytes(r) > r->http->limits.header_bytes)
+        http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
+                     r->http->limits.header_bytes);
+    return !r->response;
+}
+
+static bool is_from_here(struct http_request *r)
+{
+    const struct http_config *config = &r->http->config;
+    const char *host = http_header(r, "Host"), *origin = http_header(r, "Origin");
+    bool right = r->conn->local || http_host_right(host, config->host, config->hosts);
+    if (http_header_count(r, "Host") > 1 || !right)
+        http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
+    else if (!http_origin_right(origin, config->origins) &&
+             !http_origin_is_own(origin, host, config->guarded ? "localhost" : config->host,
+                                 config->hosts))
+        http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
+    return !r->response;
+}
+
+static bool find_route(struct http_request *r, const char *method)
+{
+    const struct http_config *config = &r->http->config;
+    drop_buf struct buf allow = BUF_INIT(1024);
+    struct err e = ERR_NONE;
+    if (http_target_parse(r->raw, &r->target, &e) < 0) {
+        http_problem(r, 400, NULL, 0, "%s", e.msg);
+        return false;
+    }
+    if (!http_query_is_text(r)) {
+        http_problem(r, 400, NULL, 0, "the query is not UTF-8, or has a %%00");
+        return false;
+    }
+    int found =
+        http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, &allow);
+    if (found == -EPERM)
+        http_problem(r, 405, &(struct http_header){"Allow", buf_text(&allow)}, 1,
+                     "the method %.32s is not allowed here", method);
+    else if (found < 0)
+        http_problem(r, 404, NULL, 0, "there is nothing at this path");
+    return !r->response;
+}
+
+static bool is_body_right(struct http_request *r)
+{
+    const struct http_route *route = r->match.route;
+    int64_t length = http_body_length(r);
+    if (needs_handshake(r) && !asks_for_websocket(r)) {
+        static const struct http_header upgrade[] = {{"Upgrade", "websocket"},
+                                                     {"Sec-WebSocket-Version", "13"}};
+        http_problem(r, 426, upgrade, 2, "a WebSocket is here");
+    } else if (route->body != HTTP_COLLECT && route->body != HTTP_RECEIVE) {
+        return true;
+    } else if (length > 0 && (uint64_t)length > route->body_max) {
+        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
+                     (unsigned long long)route->body_max);
+    } else if (route->type && http_has_body(r) &&
+               !http_type_is(http_header(r, "Content-Type"), route->type)) {
+        http_problem(r, 415, NULL, 0, "the body must be %s", route->type);
+    }
+    return !r->response;
+}
+
+static bool is_admitted(struct http_request *r)
+{
+    const struct http_config *config = &r->http->config;
+    return !config->admit || config->admit(config->ctx, r, r->match.route);
+}
+
+bool http_judge(struct http_request *r, const char *method)
+{
+    return is_head_short(r) && is_from_here(r) && find_route(r, method) && is_admitted(r) &&
+           is_body_right(r);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/mcp/mcp_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text/utf8.h"
+
+void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message)
+{
+    mcp->events->send(mcp->ctx, &(struct mcp_out){.text = buf_text(message),
+                                                  .n = message->len,
+                                                  .stream = call ? call->stream : NULL});
+}
+
+void call_send_answer(struct call *call, const struct buf *message, int error)
+{
+    call->mcp->events->send(call->mcp->ctx, &(struct mcp_out){.text = buf_text(message),
+                                                              .n = message->len,
+                                                              .stream = call->stream,
+                                                              .is_answer = true,
+                                                              .error = error});
+    call->stream = NULL;
+}
+
+static char *progress_token(const struct json *params)
+{
+    const struct json *token = json_get(json_get(params, "_meta"), "progressToken");
+    return json_text(token) || json_is_number(token) ? json_print(token) : NULL;
+}
+
+/* What stands in the message itself is nearer to the work than what carried it. */
+static void find_origin(struct call *call, const struct json *params)
+{
+    const struct json *meta = json_get(params, "_meta");
+    if (call->mcp->caller)
+        call->origin = call->mcp->caller->origin;
+    (void)trace_parse(json_get_text(meta, "traceparent"), json_get_text(meta, "tracestate"),
+                      &call->origin.trace);
+}
+
+struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era)
+{
+    struct call *call = NEW(struct call);
+    call->mcp = mcp;
+    call->era = era;
+    call->stream = mcp->stream;
+    memcpy(call->id, m->id, sizeof call->id);
+    call->progress_token = progress_token(m->params);
+    find_origin(call, m->params);
+    call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
+    call->next = mcp->calls;
+    if (call->next)
+        call->next->prev = call;
+    mcp->calls = call;
+    return call;
+}
+
+static void call_free(struct call *call)
+{
+    struct mcp *mcp = call->mcp;
+    if (call->prev)
+        call->prev->next = call->next;
+    else
+        mcp->calls = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    loop_timer_stop(mcp->config->loop, &call->progress_timer);
+    ask_call_ends(call);
+    buf_done(&call->progress_text);
+    xfree(call->progress_token);
+    xfree(call->server);
+    xfree(call);
+    if (mcp_is_idle(mcp))
+        mcp->events->idle(mcp->ctx);
+}
+
+struct call *call_find(struct mcp *mcp, const char *id)
+{
+    struct call *call = mcp->calls;
+    while (call && (call->cancelled || call->ask.parked || !rpc_same_id(call->id, id)))
+        call = call->next;
+    return call;
+}
+
+struct call *call_find_parked(struct mcp *mcp, const char *id)
+{
+    struct call *call = mcp->calls;
+    while (call && (call->cancelled || !call->ask.parked || !rpc_same_id(call->id, id)))
+        call = call->next;
+    return call;
+}
+
+/* Work that ends with the one who asked for it. */
+static void drop_job(struct call *call)
+{
+    call->install = install_cancel(call->install);
+    if (call->registration)
+        toolplane_job_cancel(call->registration);
+    call->registration = NULL;
+    if (call->work.cancel)
+        call->work.cancel(call->work.ctx);
+    call->work = (struct call_work){0};
+}
+
+static void answer_cancelled(struct call *call)
+{
+    drop_buf struct buf out = BUF_INIT(4096);
+    rpc_put_error(&out, call->id, RPC_CANCELLED, "Request cancelled", NULL);
+    call_send_answer(call, &out, RPC_CANCELLED);
+}
+
+void call_cancel(struct call *call)
+{
+    bool was = call->cancelled;
+    call->cancelled = true;
+    ask_call_cancelled(call);
+    if (call->mcp->config->answers_cancelled && call->stream && !was)
+        answer_cancelled(call);
+    if (call->cell) {
+        cell_cancel(call->cell); /* its last event frees the call */
+    } else {
+        drop_job(call);
+        call_free(call);
+    }
+}
+
+void call_drop(struct call *call)
+{
+    call->cancelled = true;
+    if (call->cell)
+        cell_forget(call->cell);
+    drop_job(call);
+    call_free(call);
+}
+
+void call_abandon(struct call *call)
+{
+    if (call->cell)
+        cell_abandon(call->cell);
+    call->cell = NULL;
+    call_drop(call);
+}
+
+/* --- progress ------------------------------------------------------------------------------- */
+
+/* Bytes of the text that end with a whole character: a pipe may be read in the middle of one. */
+static size_t whole_characters(const struct buf *text)
+{
+    size_t n = text->len;
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        unsigned char c = (unsigned char)text->data[n - back];
+        if (c >= 0xC0)
+            return utf8_char(text->data + n - back, back, NULL) == back ? n : n - back;
+        if (c < 0x80)
+            break;
+    }
+    return n;
+}
+
+static void send_progress(struct call *call)
+{
+    size_t n = whole_characters(&call->progress_text);
+    if (n == 0)
+        return;
+    drop_buf struct buf out = BUF_INIT(PROGRESS_TEXT_MAX * 6 + 4096);
+    struct jsonw w = JSONW(&out);
+    rpc_notification_begin(&w, "notifications/progress");
+    jsonw_set_raw(&w, "progressToken", call->progress_token);
+    jsonw_set_int(&w, "progress", (int64_t)++call->progress);
+    jsonw_name(&w, "message");
+    jsonw_text_n(&w, call->progress_text.data, n);
+    rpc_end(&w);
+    buf_cut_front(&call->progress_text, n);
+    mcp_send(call->mcp, call, &out);
+}
+
+static void on_progress_timer(void *ctx)
+{
+    send_progress(ctx);
+}
+
+void call_end_progress(struct call *call)
+{
+    send_progress(call);
+    loop_timer_stop(call->mcp->config->loop, &call->progress_timer);
+    buf_clear(&call->progress_text);
+    xfree(call->progress_token);
+    call->progress_token = NULL;
+}
+
+void call_reopen(struct call *call, const struct rpc_message *m)
+{
+    memcpy(call->id, m->id, sizeof call->id);
+    call->stream = call->mcp->stream;
+    call->progress_token = progress_token(m->params);
+    call->progress = 0;
+    call->progress_bytes = 0;
+}
+
+void call_text(void *ctx, const char *text, size_t n)
+{
+    static const char cut[] = "\n[more output follows; it is not shown as progress]\n";
+    struct call *call = ctx;
+    if (!call->progress_token || call->cancelled || call->progress_bytes > PROGRESS_TEXT_MAX / 2)
+        return;
+    call->progress_bytes += n;
+    if (call->progress_bytes > PROGRESS_TEXT_MAX / 2) {
+        text = cut;
+        n = sizeof cut - 1;
+    }
+    (void)buf_add(&call->progress_text, text, n);
+    if (!call->progress_timer.armed) /* the first text of a burst soon, the rest in one piece */
+        loop_timer_set(call->mcp->config->loop, &call->progress_timer,
+                       call->progress == 0 ? 0 : PROGRESS_MS, on_progress_timer, call);
+}
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
+{
+    if (era != MCP_MODERN)
+        return;
+    jsonw_set_text(w, "resultType", "complete");
+    put_server_stamp(w, mcp);
+}
+
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp)
+{
+    jsonw_set_object(w, "_meta");
+    jsonw_set_object(w, "io.modelcontextprotocol/serverInfo");
+    jsonw_set_text(w, "name", "ipybox");
+    jsonw_set_text(w, "version", mcp->config->version);
+    jsonw_end(w);
+    jsonw_end(w);
+}
+
+void put_text_block(struct jsonw *w, const char *text, size_t n)
+{
+    jsonw_object(w);
+    jsonw_set_text(w, "type", "text");
+    jsonw_name(w, "text");
+    jsonw_text_n(w, text, n);
+    jsonw_end(w);
+}
+
+void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w)
+{
+    if (!call->cancelled)
+        send_progress(call);
+    *out = BUF_INIT(MCP_ANSWER_MAX);
+    *w = JSONW(out);
+    rpc_result_begin(w, call->id);
+    jsonw_set_array(w, "content");
+}
+
+void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool is_error)
+{
+    jsonw_end(w);
+    jsonw_set_bool(w, "isError", is_error);
+    put_result_stamp(w, call->mcp, call->era);
+    rpc_end(w);
+    int error = 0;
+    if (out->failed) {
+        buf_clear(out);
+        error = RPC_INTERNAL_ERROR;
+        rpc_put_error(out, call->id, RPC_INTERNAL_ERROR,
+                      "Internal error: the answer is too large; ask for fewer max_output_chars or "
+                      "no images",
+                      NULL);
+    }
+    if (call->ask.parked && !call->cancelled) {
+        ask_keep_answer(call, out);
+        return;
+    }
+    if (!call->cancelled)
+        call_send_answer(call, out, error);
+    buf_done(out);
+    call_free(call);
+}
+
+void call_fail(struct call *call, const char *tool, const char *why)
+{
+    struct buf out;
+    struct jsonw w;
+    call_answer_begin(call, &out, &w);
+    drop_str char *text = xasprintf("Error executing tool %s: %s", tool, why);
+    put_text_block(&w, text, strlen(text));
+    call_answer_end(call, &out, &w, true);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/mcp/mcp_call.h - one request in flight, from tools/call to its answer (private to front/).
+ * Progress: a call that asked for it hears its output while it is produced: at most one
+ *           notification in PROGRESS_MS, each with the text since the last one, PROGRESS_TEXT_MAX
+ *           bytes in all; what follows is counted only, so a flood costs the peer nothing. */
+#ifndef FRONT_MCP_MCP_CALL_H
+#define FRONT_MCP_MCP_CALL_H
+
+#include "front/mcp/mcp.h"
+#include "front/mcp/mcp_ask.h"
+#include "wire/jsonrpc.h"
+
+enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
+
+#define PROGRESS_MS 50
+#define PROGRESS_TEXT_MAX ((size_t)1 << 20)
+#define MCP_ANSWER_MAX ((size_t)256 << 20) /* bytes of one answer, images included */
+
+struct call {
+    struct mcp *mcp;
+    struct call *prev, *next;
+    enum mcp_era era;
+    char id[JSONSCAN_ID_MAX + 1];
+    void *stream;         /* the peer's way back */
+    char *progress_token; /* JSON text, NULL when no progress was asked for */
+    uint64_t progress;    /* must grow with each notification */
+    struct buf progress_text;
+    size_t progress_bytes;
+    struct loop_timer progress_timer;
+    bool cancelled; /* no answer is sent any more */
+    bool listening; /* a silent stream: nothing is under way */
+    struct call_ask ask;
+    /* what it waits for: at most one */
+    struct cell *cell; /* also of a reset */
+    struct install *install;
+    struct toolplane_job *registration;
+    char *server;      /* that it registers */
+    struct call_work { /* of an extension: cancel() frees it */
+        void (*cancel)(void *ctx);
+        void *ctx;
+    } work;
+    /* execute_ipython_cell */
+    bool runs_code;
+    struct origin origin;
+    double timeout_s;
+    bool include_images;
+};
+
+struct mcp { /* shared by the files of the dispatcher */
+    const struct mcp_config *config;
+    const struct mcp_events *events;
+    void *ctx;
+    struct call *calls;  /* the newest first */
+    struct asker *asker; /* NULL: there are no approvals */
+    bool initialized;
+    const char *handshake_version;
+    void *stream;                    /* of the message that is being dispatched */
+    const struct mcp_caller *caller; /* likewise; NULL: none is */
+};
+
+struct mcp_request {
+    struct mcp *mcp;
+    const struct rpc_message *m;
+    enum mcp_era era;
+};
+
+/* More than the product has: what the conformance suite of the protocol needs to be there. */
+struct mcp_extension {
+    bool (*request)(const struct mcp_request *r); /* false: not one of its own */
+    void (*response)(struct mcp *mcp, const struct rpc_message *m);
+    void (*put_capabilities)(struct jsonw *w); /* members beside "tools" */
+    void (*put_tools)(struct jsonw *w, enum mcp_era era);
+};
+
+struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
+struct call *call_find(struct mcp *mcp, const char *id);
+void call_cancel(struct call *call);  /* stops the work; no answer is sent */
+void call_drop(struct call *call);    /* its peer is gone: frees it at once */
+void call_abandon(struct call *call); /* likewise; what its cell writes comes with the next one */
+
+/* A call whose answer was a question: has no id any more, then that of the request which brings
+ * the answer. */
+struct call *call_find_parked(struct mcp *mcp, const char *id); /* by the id it had */
+void call_end_progress(struct call *call);
+void call_reopen(struct call *call, const struct rpc_message *m);
+
+/* Output as it comes: told as progress. */
+void call_text(void *ctx, const char *text, size_t n);
+
+/* The answer: what is written between begin and end are the content blocks. Frees the call. */
+void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w);
+void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool is_error);
+
+/* {"type":"text","text":…} */
+void put_text_block(struct jsonw *w, const char *text, size_t n);
+
+/* "Error executing tool NAME: why", the form that clients of this tool know. Frees the call. */
+void call_fail(struct call *call, const char *tool, const char *why);
+
+/* What both eras say about a complete result. */
+void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp); /* serverInfo, in _meta */
+
+/* Of the message that is being dispatched, maybe its answer. */
+void mcp_answer_error(struct mcp *mcp, const char *id, int code, const char *message,
+                      const char *data);
+void mcp_answer(struct mcp *mcp, const struct buf *message);
+/* Belongs to the call; NULL: to none. */
+void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message);
+void call_send_answer(struct call *call, const struct buf *message, int error);
+/* What all lists carry that may be kept. */
+void put_caching(struct jsonw *w, enum mcp_era era);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/mcp/mcp_tools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "front/mcp/cell_answer.h"
+#include "session/kernels/sessions.h"
+
+enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
+
+/* Where a tool's schema has the session's name, when there are several (the table's texts are
+ * JSON but for this). */
+#define SESSION_HERE "\1"
+static const char session_json[] =
+    "\"session\":{\"type\":\"string\",\"title\":\"Session\",\"default\":\"default\","
+    "\"description\":\"Name of the session: each has a kernel of its own, and is made when it is "
+    "first named\"}";
+
+/* --- arguments ------------------------------------------------------------------------------ */
+
+/* Numbers may come as text ("120"): models write them so, and clients were never told no. */
+static int get_number(const struct json *arguments, const char *name, double fallback, double *ret,
+                      struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    const char *text = json_text(value);
+    char *end = NULL;
+    if (!value)
+        *ret = fallback;
+    else if (json_is_number(value))
+        *ret = json_number(value);
+    else if (text && *text && (*ret = strtod(text, &end), *end == '\0'))
+        return isfinite(*ret) ? 0 : err_set(e, -EINVAL, "%s: a finite number is needed", name);
+    else
+        return err_set(e, -EINVAL, "%s: a number is needed", name);
+    return 0;
+}
+
+static int get_flag(const struct json *arguments, const char *name, bool *ret, struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    if (value && !json_is_bool(value))
+        return err_set(e, -EINVAL, "%s: true or false is needed", name);
+    *ret = json_true(value);
+    return 0;
+}
+
+/* --- execute_ipython_cell ------------------------------------------------------------------- */
+
+static const char execute_json[] =
+    "{\"name\":\"execute_ipython_cell\",\"title\":\"Run Python code\","
+    "\"description\":\"Execute Python code in a stateful IPython kernel.\\n\\n"
+    "Variables, imports and definitions persist across calls; calls run one after the other. Use "
+    "'await' directly for async code, '!command' for the shell and '%magic' commands. input() is "
+    "not available.\\n\\n"
+    "Returns what the code printed and the value of its last expression, then the paths of "
+    "images that it made as markdown links. An empty text when there was no output. Output over "
+    "max_output_chars is cut, and the whole of it is kept in a file that the answer names.\\n\\n"
+    "Fails with the traceback when the code raises, and after the timeout: the cell is then "
+    "interrupted and the kernel keeps its state.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"code\":{\"type\":\"string\",\"title\":\"Code\","
+    "\"description\":\"Python code to execute in the IPython kernel\"},"
+    "\"timeout\":{\"type\":\"number\",\"title\":\"Timeout\",\"default\":120,"
+    "\"description\":\"Maximum execution time in seconds before kernel interruption\"},"
+    "\"max_output_chars\":{\"type\":\"integer\",\"title\":\"Max Output Chars\",\"default\":5000,"
+    "\"description\":\"Maximum number of characters to return in output (truncates if "
+    "exceeded)\"},"
+    "\"include_images\":{\"type\":\"boolean\",\"title\":\"Include Images\",\"default\":false,"
+    "\"description\":\"Also return the images themselves, not only the paths they are saved "
+    "at\"}" SESSION_HERE "},"
+    "\"required\":[\"code\"]},"
+    "\"annotations\":{\"title\":\"Run Python code\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}";
+
+static const struct cell_events cell_events = {.text = call_text, .finished = cell_answer};
+
+static int read_cell_arguments(struct call *call, const struct json *arguments,
+                               struct cell_request *request, struct err *e)
+{
+    const char *code = NULL;
+    double timeout = 0, max_chars = 0;
+    int r = json_need_text(arguments, "code", &code, e);
+    if (r == 0)
+        r = get_number(arguments, "timeout", DEFAULT_TIMEOUT_S, &timeout, e);
+    if (r == 0)
+        r = get_number(arguments, "max_output_chars", DEFAULT_MAX_CHARS, &max_chars, e);
+    if (r == 0)
+        r = get_flag(arguments, "include_images", &call->include_images, e);
+    if (r < 0)
+        return r;
+    if (timeout <= 0)
+        return err_set(e, -EINVAL, "timeout: more than 0 seconds are needed");
+    if (max_chars < 0 || floor(max_chars) != max_chars)
+        return err_set(e, -EINVAL, "max_output_chars: a whole number from 0 on is needed");
+    call->timeout_s = fmin(timeout, TIMEOUT_MAX_S);
+    *request = (struct cell_request){
+        .code = {(char *)(size_t)code, strlen(code)},
+        .timeout_ms = (int64_t)fmax(1, call->timeout_s * 1000),
+        .max_chars = (size_t)fmin(max_chars, (double)OUTPUT_HEAD_MAX),
+    };
+    return 0;
+}
+
+static int execute(struct call *call, const struct json *arguments, struct err *e)
+{
+    struct cell_request request;
+    int r = read_cell_arguments(call, arguments, &request, e);
+    if (r < 0)
+        return r;
+    call->runs_code = true;
+    request.origin = &call->origin;
+    return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
+                           e);
+}
+
+/* --- install_package ------------------------------------------------------------------------ */
+
+static const char install_json[] =
+    "{\"name\":\"install_package\",\"title\":\"Install a Python package\","
+    "\"description\":\"Install a Python package with pip.\\n\\n"
+    "Installed packages are importable at once and persist across reset() calls. Supports version "
+    "specifiers (e.g., 'numpy>=1.20.0') and git URLs.\\n\\n"
+    "Returns pip's output.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"package_name\":{\"type\":\"string\",\"title\":\"Package Name\","
+    "\"description\":\"Package spec (name, name==version, or git+https://... URL)\"}},"
+    "\"required\":[\"package_name\"]},"
+    "\"annotations\":{\"title\":\"Install a Python package\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":false,\"idempotentHint\":true,\"openWorldHint\":true}}";
+
+static void installed(void *ctx, const char *output, const struct err *why)
+{
+    struct call *call = ctx;
+    struct buf out;
+    struct jsonw w;
+    call->install = NULL;
+    call_answer_begin(call, &out, &w);
+    put_text_block(&w, output, strlen(output));
+    if (why) {
+        drop_str char *text = xasprintf("Error executing tool install_package: %s", why->msg);
+        put_text_block(&w, text, strlen(text));
+    }
+    call_answer_end(call, &out, &w, why != NULL);
+}
+
+static int install(struct call *call, const struct json *arguments, struct err *e)
+{
+    static const struct install_events events = {.text = call_text, .finished = installed};
+    const char *package = NULL;
+    int r = json_need_text(arguments, "package_name", &package, e);
+    if (r < 0)
+        return r;
+    return install_start(&call->mcp->config->packages, package, &events, call, &call->install, e);
+}
+
+/* --- register_mcp_server -------------------------------------------------------------------- */
+
+static const char register_json[] =
+    "{\"name\":\"register_mcp_server\",\"title\":\"Register an MCP server\","
+    "\"description\":\"Register an MCP server and generate Python functions for its tools.\\n\\n"
+    "Connects to the server, lists its tools and writes the package mcptools/{server_name}/ in the "
+    "workspace. Code calls a tool so:\\n"
+    "    from mcptools.{server_name} import {tool_name}\\n"
+    "    result = {tool_name}.run({tool_name}.Params(...))\\n\\n"
+    "- Placeholders like ${API_KEY} in server_params are replaced from the server's environment; "
+    "the code never sees the values\\n"
+    "- Registering a name again overwrites it; call reset() to import the updated tools\\n"
+    "- The package mcptools/ persists across reset() calls\\n\\n"
+    "Returns the names of the tools that can be imported from mcptools.{server_name}, and how the "
+    "server is started.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"server_name\":{\"type\":\"string\",\"title\":\"Server Name\","
+    "\"description\":\"Package name (valid Python identifier: lowercase, underscores, no leading "
+    "digit)\"},"
+    "\"server_params\":{\"type\":\"object\",\"title\":\"Server Params\","
+    "\"additionalProperties\":true,"
+    "\"description\":\"Server config - stdio: {command, args, env, cwd} or http: {url, headers, "
+    "type}\"}},"
+    "\"required\":[\"server_name\",\"server_params\"]},"
+    "\"annotations\":{\"title\":\"Register an MCP server\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":true}}";
+
+static void registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct call *call = ctx;
+    call->registration = NULL;
+    if (why) {
+        call_fail(call, "register_mcp_server", why->msg);
+        return;
+    }
+    struct buf out;
+    struct jsonw w;
+    call_answer_begin(call, &out, &w);
+    for (size_t i = 0; i < n; i++)
+        put_text_block(&w, modules[i], strlen(modules[i]));
+    struct tools_server server;
+    if (toolplane_find(call->mcp->config->toolplane, call->server, &server) && server.note)
+        put_text_block(&w, server.note, strlen(server.note));
+    call_answer_end(call, &out, &w, false);
+}
+
+/* An object, or the text of one: models write both, and clients were never told no. */
+static const struct json *get_object(const struct json *arguments, const char *name,
+                                     struct json **ret_owned, struct err *e)
+{
+    const struct json *value = json_get(arguments, name);
+    const char *text = json_text(value);
+    if (text)
+        value = *ret_owned = json_parse_copy(text, strlen(text), JSON_STRICT, NULL);
+    if (!json_is_object(value)) {
+        (void)err_set(e, -EINVAL, "%s: an object is needed", name);
+        return NULL;
+    }
+    return value;
+}
+
+static int register_server(struct call *call, const struct json *arguments, struct err *e)
+{
+    const char *name = NULL;
+    drop_json struct json *owned = NULL;
+    if (!call->mcp->caller->may_register)
+        return err_set(e, -EACCES,
+                       "over HTTP this needs IPYBOX_TOKEN, because code in kernels "
+                       "reaches this port, too");
+    int r = json_need_text(arguments, "server_name", &name, e);
+    if (r < 0)
+        return r;
+    const struct json *params = get_object(arguments, "server_params", &owned, e);
+    if (!params)
+        return -EINVAL;
+    r = toolplane_register(call->mcp->config->toolplane, name, params, registered, call,
+                           &call->registration, e);
+    if (r < 0)
+        return r;
+    call->server = xstrdup(name);
+    toolplane_job_listen(call->registration, call_text);
+    return 0;
+}
+
+/* --- reset ---------------------------------------------------------------------------------- */
+
+static const char reset_json[] =
+    "{\"name\":\"reset\",\"title\":\"Reset the kernel\","
+    "\"description\":\"Reset the IPython kernel to a clean state.\\n\\n"
+    "Creates a new kernel: variables, imports, definitions and running threads are gone. "
+    "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
+    "files and mcptools/ persist.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{" SESSION_HERE "}},"
+    "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
+
+static void was_reset(void *ctx, const struct err *why)
+{
+    struct call *call = ctx;
+    call->cell = NULL;
+    if (why) {
+        call_fail(call, "reset", why->msg);
+        return;
+    }
+    struct buf out;
+    struct jsonw w;
+    call_answer_begin(call, &out, &w);
+    call_answer_end(call, &out, &w, false);
+}
+
+static int reset(struct call *call, const struct json *arguments, struct err *e)
+{
+    (void)arguments;
+    const struct mcp_config *config = call->mcp->config;
+    /* All sessions share the MCP servers: only the one that was there first may stop them. */
+    if (!config->session_id || strcmp(config->session_id, SESSIONS_DEFAULT) == 0)
+        toolplane_reset(config->toolplane);
+    return session_reset(config->session, was_reset, call, &call->cell, e);
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static const struct tool {
+    const char *name, *json;
+    int (*start)(struct call *call, const struct json *arguments, struct err *e);
+} tools[] = {
+    {"execute_ipython_cell", execute_json, execute},
+    {"install_package", install_json, install},
+    {"register_mcp_server", register_json, register_server},
+    {"reset", reset_json, reset},
+};
+
+enum { TOOL_COUNT = sizeof tools / sizeof *tools };
+
+static const struct tool *find_tool(const char *name)
+{
+    for (size_t i = 0; i < TOOL_COUNT; i++) {
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    }
+    return NULL;
+}
+
+static void put_tool(struct jsonw *w, const char *json, bool with_session)
+{
+    const char *at = strstr(json, SESSION_HERE);
+    if (!at) {
+        jsonw_raw(w, json);
+        return;
+    }
+    bool is_first = at[-1] == '{';
+    drop_str char *text =
+        xasprintf("%.*s%s%s%s", (int)(at - json), json, with_session && !is_first ? "," : "",
+                  with_session ? session_json : "", at + 1);
+    jsonw_raw(w, text);
+}
+
+void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
+{
+    const struct mcp_extension *extension = mcp->config->extension;
+    jsonw_array(w);
+    for (size_t i = 0; i < TOOL_COUNT; i++)
+        put_tool(w, tools[i].json, mcp->config->shared);
+    if (extension)
+        extension->put_tools(w, era);
+    jsonw_end(w);
+}
+
+bool tool_takes_session(const char *name)
+{
+    const struct tool *tool = find_tool(name);
+    return tool && strstr(tool->json, SESSION_HERE);
+}
+
+bool tool_exists(const char *name)
+{
+    return find_tool(name) != NULL;
+}
+
+void tool_call(struct call *call, const char *name, const struct json *arguments)
+{
+    struct err e = ERR_NONE;
+    if (find_tool(name)->start(call, arguments, &e) < 0)
+        call_fail(call, name, e.msg);
+}

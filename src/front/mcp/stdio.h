@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/mcp/stdio.h - MCP on standard input and output: one message per line, nothing else.
+ * Output:  opening moves descriptor 1 to a private one and points 1 at standard error, so that no
+ *          stray print of a library can get between two messages.
+ * Limits:  a line over STDIO_LINE_MAX bytes is dropped as it streams by and answered under its own
+ *          id; while STDIO_BACKLOG_MAX bytes of answers wait for a slow reader nothing is read.
+ * End:     end of input lets the open requests finish; `ended` is called when all is answered and
+ *          written, or when the reader is gone. */
+#ifndef FRONT_MCP_STDIO_H
+#define FRONT_MCP_STDIO_H
+
+#include "front/mcp/mcp.h"
+
+#define STDIO_LINE_MAX ((size_t)16 << 20)
+#define STDIO_BACKLOG_MAX ((size_t)1 << 20)
+
+struct stdio_events {
+    /* Nothing more comes in; `heard`: at least one line had come. */
+    void (*input_ended)(void *ctx, bool heard);
+    void (*ended)(void *ctx);
+};
+
+struct stdio;
+MUST_CHECK int stdio_open(const struct mcp_config *config, const struct stdio_events *events,
+                          void *ctx, struct stdio **ret, struct err *e);
+struct stdio *stdio_free(struct stdio *stdio); /* NULL in, NULL out */
+
+/* Reads no more; `ended` follows when what is open has been answered and written. */
+void stdio_stop(struct stdio *stdio);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /v1/sessions/{id}/executions: cells that come over HTTP, and who waits for them. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "front/api.h"
+#include "front/api/api_bodies.h"
+#include "front/api/api_json.h"
+#include "front/http/origin.h"
+#include "front/sessions/api_desk.h"
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void answer(const struct desk *desk, struct http_request *r, int status,
+                   const struct execution *x, bool replayed)
+{
+    drop_str char *location = xasprintf("/v1/sessions/%s/executions/%s", desk->id, x->id);
+    const struct http_header headers[] = {
+        {"Content-Type", API_TYPE}, {"Location", location}, {"Idempotency-Replayed", "true"}};
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    execution_put(&body, desk, x);
+    if (body.failed)
+        http_problem(r, 500, NULL, 0, "the result is too long");
+    else
+        http_answer(r, status, headers, replayed ? 3 : 2, buf_text(&body), body.len);
+}
+
+static void free_waiter(struct waiter *waiter)
+{
+    execution_unwatch(&waiter->watcher);
+    *(waiter->prev ? &waiter->prev->next : &waiter->desk->waiters) = waiter->next;
+    if (waiter->next)
+        waiter->next->prev = waiter->prev;
+    xfree(waiter);
+}
+
+void waiters_free(struct desk *desk)
+{
+    while (desk->waiters)
+        free_waiter(desk->waiters);
+}
+
+static void on_waiter_gone(void *ctx)
+{
+    struct waiter *waiter = ctx;
+    struct execution *x = waiter->watcher.execution;
+    const bool first = waiter->first;
+    free_waiter(waiter);
+    if (first)
+        execution_left(x);
+}
+
+static void on_changed(void *ctx)
+{
+    struct waiter *waiter = ctx;
+    const struct execution *x = waiter->watcher.execution;
+    if (x->state != EXECUTION_ENDED)
+        return;
+    const struct desk *desk = waiter->desk;
+    struct http_request *r = waiter->r;
+    const bool first = waiter->first;
+    free_waiter(waiter);
+    answer(desk, r, 200, x, !first);
+}
+
+static void wait_for(struct desk *desk, struct execution *x, struct http_request *r, bool first)
+{
+    static const struct http_events events = {.gone = on_waiter_gone};
+    struct waiter *waiter = NEW(struct waiter);
+    *waiter = (struct waiter){.next = desk->waiters, .desk = desk, .r = r, .first = first};
+    if (waiter->next)
+        waiter->next->prev = waiter;
+    desk->waiters = waiter;
+    execution_watch(x, &waiter->watcher, on_changed, waiter);
+    http_watch(r, &events, waiter);
+}
+
+/* --- POST ------------------------------------------------------------------------------------- */
+
+static void attend(struct desk *desk, struct execution *x, struct http_request *r, bool wait,
+                   bool first)
+{
+    const bool has_ended = x->state == EXECUTION_ENDED;
+    if (api_wants_events(r))
+        stream_open(desk, x, r, first);
+    else if (!has_ended && wait)
+        wait_for(desk, x, r, first);
+    else
+        answer(desk, r, has_ended ? 200 : 202, x, !first);
+}
+
+/* A request with a key may be retried: its client does not want the cell to be cancelled when it
+ * leaves, unless it says so. */
+static bool is_cancelled_when_left(const struct body_execution *body, const char *key)
+{
+    return body->on_disconnect ? strcmp(body->on_disconnect, "cancel") == 0 : !key && body->wait;
+}
+
+static void post_new(struct desk *desk, struct http_request *r, const struct json *body,
+                     const char *digest)
+{
+    struct sessions_view view;
+    struct body_execution asked;
+    struct origin origin;
+    struct execution *x;
+    struct err e = ERR_NONE;
+    uint64_t after;
+    if (!sessions_find(desk->api->config->sessions, desk->id, &view) ||
+        body_execution(body, view.timeout_ms, &asked, &e) < 0) {
+        api_fail(r, &e);
+        return;
+    }
+    if (api_wants_events(r) && !stream_may_open(desk, r, &after))
+        return; /* what is refused must not run */
+    const char *key = http_header(r, "Idempotency-Key");
+    drop_str char *code = xstrdup(asked.code);
+    origin_of(r, &origin);
+    const struct execution_order order = {.cell = {.code = {code, strlen(code)},
+                                                   .timeout_ms = asked.timeout_ms,
+                                                   .max_chars = (size_t)asked.max_chars,
+                                                   .origin = &origin},
+                                          .key = key,
+                                          .digest = digest,
+                                          .cancel_when_left = is_cancelled_when_left(&asked, key)};
+    if (executions_submit(desk->executions, &order, &x, &e) < 0)
+        api_fail(r, &e);
+    else
+        attend(desk, x, r, asked.wait, true);
+}
+
+/* The same key brings the same execution, whatever became of it. */
+static void post_again(struct desk *desk, struct execution *x, struct http_request *r,
+                       const struct json *body)
+{
+    bool wait = true;
+    struct err e = ERR_NONE;
+    if (body_bool(body, "wait", &wait, &e) < 0)
+        api_fail(r, &e);
+    else
+        attend(desk, x, r, wait, false);
+}
+
+static void post_with_key(struct desk *desk, struct http_request *r, const char *key,
+                          const struct json *body, const char *digest)
+{
+    struct execution *x = NULL;
+    char id[2 * EXECUTION_ID_BYTES + 1];
+    switch (executions_look_up(desk->executions, key, digest, &x, id)) {
+    case EXECUTIONS_NEW:
+        post_new(desk, r, body, digest);
+        break;
+    case EXECUTIONS_SAME:
+        post_again(desk, x, r, body);
+        break;
+    case EXECUTIONS_OTHER:
+        http_problem(r, 422, NULL, 0, "this Idempotency-Key came with another body before");
+        break;
+    case EXECUTIONS_EXPIRED:
+        http_problem(r, 410, NULL, 0,
+                     "this Idempotency-Key is that of execution %s, which has ended and whose "
+                     "result is not kept any more; nothing is run again",
+                     id);
+        break;
+    }
+}
+
+void executions_post(void *ctx, struct http_request *r)
+{
+    char digest[HMAC_HEX + 1];
+    const char *key = http_header(r, "Idempotency-Key");
+    struct desk *desk = desk_of(ctx, r);
+    drop_json struct json *body = NULL;
+    sha256_hex(buf_text(http_body(r)), http_body(r)->len, digest); /* parsing changes it */
+    if (!desk || !api_body(r, body_execution_known, &body))
+        return;
+    if (key && (!*key || strlen(key) > EXECUTION_KEY_MAX))
+        http_problem(r, 400, NULL, 0, "Idempotency-Key: 1 to %d characters are needed",
+                     EXECUTION_KEY_MAX);
+    else if (key)
+        post_with_key(desk, r, key, body, digest);
+    else
+        post_new(desk, r, body, digest);
+}
+
+/* --- the others ------------------------------------------------------------------------------- */
+
+/* {eid} of {id}. False: it has answered 404. */
+static bool execution_of(struct api *api, struct http_request *r, struct desk **ret_desk,
+                         struct execution **ret)
+{
+    *ret_desk = desk_of(api, r);
+    *ret = *ret_desk ? executions_find((*ret_desk)->executions, http_param(r, "eid")) : NULL;
+    if (*ret_desk && !*ret)
+        http_problem(r, 404, NULL, 0, "there is no execution %.80s, or its result was dropped",
+                     http_param(r, "eid"));
+    return *ret != NULL;
+}
+
+void executions_list(void *ctx, struct http_request *r)
+{
+    struct desk *desk = desk_of(ctx, r);
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    if (!desk)
+        return;
+    jsonw_object(&w);
+    jsonw_set_array(&w, "executions");
+    for (const struct execution *x = executions_first(desk->executions); x; x = x->next) {
+        jsonw_object(&w);
+        jsonw_set_text(&w, "id", x->id);
+        jsonw_set_text(&w, "status", execution_status(x));
+        jsonw_set_int(&w, "created_ms", x->created_ms);
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
+    jsonw_end(&w);
+    http_answer_json(r, 200, &body);
+}
+
+void execution_get(void *ctx, struct http_request *r)
+{
+    struct desk *desk;
+    struct execution *x;
+    if (!execution_of(ctx, r, &desk, &x))
+        return;
+    if (api_wants_events(r))
+        stream_open(desk, x, r, false);
+    else
+        answer(desk, r, 200, x, false);
+}
+
+void execution_events(void *ctx, struct http_request *r)
+{
+    struct desk *desk;
+    struct execution *x;
+    if (execution_of(ctx, r, &desk, &x))
+        stream_open(desk, x, r, false);
+}
+
+static void ignore_change(void *ctx)
+{
+    (void)ctx;
+}
+
+void execution_delete(void *ctx, struct http_request *r)
+{
+    struct desk *desk;
+    struct execution *x;
+    struct execution_watcher keep; /* its end may come at once, and make room for others */
+    if (!execution_of(ctx, r, &desk, &x))
+        return;
+    execution_watch(x, &keep, ignore_change, NULL);
+    execution_cancel(x);
+    answer(desk, r, 200, x, false);
+    execution_unwatch(&keep);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /v1/sessions: making, listing and ending sessions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "front/api.h"
+#include "front/api/api_bodies.h"
+#include "front/api/api_json.h"
+#include "front/sessions/api_desk.h"
+#include "session/kernels/limits.h"
+
+struct api_sessions {
+    struct api *api;
+    struct desk *desks;
+    struct sessions_watcher watcher;
+    struct reset *resets;
+};
+
+struct reset { /* a request that waits for a new kernel */
+    struct reset *prev, *next;
+    struct api_sessions *owner;
+    struct cell *cell;
+    struct http_request *r; /* NULL: it is gone */
+};
+
+/* --- desks ------------------------------------------------------------------------------------ */
+
+static struct desk *open_desk(struct api_sessions *all, const struct sessions_view *view)
+{
+    struct desk *desk = all->desks;
+    while (desk && strcmp(desk->id, view->id) != 0)
+        desk = desk->next;
+    if (desk)
+        return desk;
+    desk = NEW(struct desk);
+    *desk = (struct desk){.next = all->desks,
+                          .api = all->api,
+                          .session = view->session,
+                          .executions = view->executions};
+    (void)snprintf(desk->id, sizeof desk->id, "%s", view->id);
+    all->desks = desk;
+    return desk;
+}
+
+struct desk *desk_of(struct api *api, struct http_request *r)
+{
+    struct sessions_view view;
+    const char *id = http_param(r, "id");
+    if (!sessions_find(api->config->sessions, id, &view)) {
+        http_problem(r, 404, NULL, 0, "there is no session %.80s", id);
+        return NULL;
+    }
+    sessions_touch(api->config->sessions, id);
+    return open_desk(api->sessions, &view);
+}
+
+void api_record(const struct api *api, const char *session, enum logged_kind kind,
+                const struct buf *data)
+{
+    struct sessions_view view;
+    if (data->failed || !sessions_find(api->config->sessions, session, &view))
+        return;
+    struct eventlog *log = session_events(view.session);
+    if (log)
+        eventlog_add(log, &(struct logged){.kind = kind,
+                                           .cell = session_cell(view.session),
+                                           .data = data->data,
+                                           .n = data->len});
+}
+
+static void free_desk(struct api_sessions *all, struct desk *desk)
+{
+    struct desk **at = &all->desks;
+    while (*at != desk)
+        at = &(*at)->next;
+    *at = desk->next;
+    streams_end(desk, FOLLOW_DONE, "the session has ended");
+    waiters_free(desk);
+    xfree(desk);
+}
+
+static void on_session_ended(void *ctx, const char *id)
+{
+    struct api_sessions *all = ctx;
+    struct desk *desk = all->desks;
+    approvals_forget(all->api->config->approvals, id);
+    while (desk && strcmp(desk->id, id) != 0)
+        desk = desk->next;
+    if (desk)
+        free_desk(all, desk);
+}
+
+/* --- documents -------------------------------------------------------------------------------- */
+
+static const char *state_of(const struct session *session)
+{
+    bool ready = false;
+    const struct kernel *kernel = session_kernel(session, &ready);
+    if (session_waiting(session) > 0)
+        return "busy";
+    return !kernel ? "down" : ready ? "idle" : "starting";
+}
+
+static void put_session(struct jsonw *w, const struct sessions_view *view)
+{
+    const struct eventlog *log = session_events(view->session);
+    jsonw_object(w);
+    jsonw_set_text(w, "id", view->id);
+    jsonw_set_text(w, "state", state_of(view->session));
+    jsonw_set_text(w, "cwd", view->cwd);
+    jsonw_set_int(w, "timeout_ms", view->timeout_ms);
+    jsonw_set_int(w, "idle_timeout_ms", view->idle_ms);
+    jsonw_set_int(w, "created_ms", view->created_ms);
+    jsonw_set_int(w, "queued", (int64_t)session_waiting(view->session));
+    jsonw_set_int(w, "last_event", log ? (int64_t)eventlog_last(log) : 0);
+    limits_put(w, "limits", view->limits);
+    jsonw_end(w);
+}
+
+static void answer_session(struct http_request *r, int status, const struct sessions_view *view)
+{
+    drop_str char *location = xasprintf("/v1/sessions/%s", view->id);
+    const struct http_header headers[] = {{"Content-Type", API_TYPE}, {"Location", location}};
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    put_session(&w, view);
+    http_answer(r, status, headers, status == 201 ? 2 : 1, buf_text(&body), body.len);
+}
+
+/* --- handlers --------------------------------------------------------------------------------- */
+
+/* The settings of its own. Whoever may execute must not choose what holds the code. */
+static int read_sandbox(const struct api *api, const struct http_request *r,
+                        const struct json *body, char **ret, struct err *e)
+{
+    const struct json *settings = json_get(body, "sandbox");
+    if (!settings || json_is_null(settings))
+        return 0;
+    if (!api_may(api, r, API_ADMIN))
+        return err_set(e, -EPERM, "sandbox: only IPYBOX_TOKEN, the role admin, may choose it");
+    if (!json_is_object(settings))
+        return err_set(e, -EINVAL, "sandbox: an object is needed");
+    *ret = json_print(settings);
+    return audit_check(api->config->audit, e);
+}
+
+static void tell_created(const struct api *api, const struct http_request *r,
+                         const struct sessions_view *view)
+{
+    if (view->own_sandbox)
+        api_tell_sandbox(api, &(struct sandbox_told){.session = view->id,
+                                                     .peer = http_peer(r),
+                                                     .request_id = http_id(r),
+                                                     .settings = view->sandbox,
+                                                     .outcome = "created"});
+}
+
+static void sessions_post(void *ctx, struct http_request *r)
+{
+    enum approvals_strictness strictness;
+    struct api *api = ctx;
+    struct sessions_spec spec;
+    struct sessions_view view;
+    struct err e = ERR_NONE;
+    drop_json struct json *body = NULL;
+    drop_str char *sandbox = NULL;
+    if (!api_body(r, body_session_known, &body))
+        return;
+    int failed = body_session(body, &spec, &strictness, &e);
+    if (failed == 0)
+        failed = read_sandbox(api, r, body, &sandbox, &e);
+    spec.sandbox = sandbox;
+    if (failed < 0 || sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
+        api_fail(r, &e);
+        return;
+    }
+    approvals_restrict(api->config->approvals, view.id, strictness);
+    tell_created(api, r, &view);
+    answer_session(r, 201, &view);
+}
+
+static void sessions_get(void *ctx, struct http_request *r)
+{
+    struct api *api = ctx;
+    struct sessions_view view;
+    size_t at = 0;
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    jsonw_object(&w);
+    jsonw_set_array(&w, "sessions");
+    while (sessions_next(api->config->sessions, &at, &view))
+        put_session(&w, &view);
+    jsonw_end(&w);
+    jsonw_end(&w);
+    http_answer_json(r, 200, &body);
+}
+
+static void session_get(void *ctx, struct http_request *r)
+{
+    struct api *api = ctx;
+    struct sessions_view view;
+    if (desk_of(api, r) && sessions_find(api->config->sessions, http_param(r, "id"), &view))
+        answer_session(r, 200, &view);
+}
+
+static void session_delete(void *ctx, struct http_request *r)
+{
+    struct api *api = ctx;
+    struct err e = ERR_NONE;
+    if (sessions_end(api->config->sessions, http_param(r, "id"), &e) < 0)
+        api_fail(r, &e);
+    else
+        http_answer(r, 204, NULL, 0, NULL, 0);
+}
+
+/* --- resets ----------------------------------------------------------------------------------- */
+
+static void free_reset(struct reset *reset)
+{
+    *(reset->prev ? &reset->prev->next : &reset->owner->resets) = reset->next;
+    if (reset->next)
+        reset->next->prev = reset->prev;
+    xfree(reset);
+}
+
+static void on_reset(void *ctx, const struct err *why)
+{
+    struct reset *reset = ctx;
+    if (reset->r && why)
+        http_problem(reset->r, 503, NULL, 0, "%s", why->msg);
+    else if (reset->r)
+        http_answer(reset->r, 204, NULL, 0, NULL, 0);
+    free_reset(reset);
+}
+
+static void on_reset_gone(void *ctx)
+{
+    struct reset *reset = ctx;
+    reset->r = NULL;
+}
+
+static void session_post_reset(void *ctx, struct http_request *r)
+{
+    static const struct http_events events = {.gone = on_reset_gone};
+    struct api *api = ctx;
+    struct desk *desk = desk_of(api, r);
+    struct err e = ERR_NONE;
+    if (!desk)
+        return;
+    struct reset *reset = NEW(struct reset);
+    if (session_reset(desk->session, on_reset, reset, &reset->cell, &e) < 0) {
+        xfree(reset);
+        api_fail(r, &e);
+        return;
+    }
+    reset->owner = api->sessions;
+    reset->r = r;
+    reset->next = api->sessions->resets;
+    if (reset->next)
+        reset->next->prev = reset;
+    api->sessions->resets = reset;
+    http_watch(r, &events, reset);
+}
+
+static const struct http_route routes[] = {
+    {"POST", "/v1/sessions", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE, sessions_post},
+    {"GET", "/v1/sessions", HTTP_NO_BODY, 0, NULL, API_EXECUTE, sessions_get},
+    {"GET", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_get},
+    {"DELETE", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_delete},
+    {"POST", "/v1/sessions/{id}/reset", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_post_reset},
+    {"GET", "/v1/sessions/{id}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE, events_get},
+    {"POST", "/v1/sessions/{id}/executions", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
+     executions_post},
+    {"GET", "/v1/sessions/{id}/executions", HTTP_NO_BODY, 0, NULL, API_EXECUTE, executions_list},
+    {"GET", "/v1/sessions/{id}/executions/{eid}", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
+     execution_get},
+    {"DELETE", "/v1/sessions/{id}/executions/{eid}", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
+     execution_delete},
+    {"POST", "/v1/sessions/{id}/executions/{eid}/interrupt", HTTP_NO_BODY, 0, NULL, API_EXECUTE,
+     execution_delete},
+    {"GET", "/v1/sessions/{id}/executions/{eid}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE,
+     execution_events},
+};
+
+const struct api_routes api_session_routes = {routes, sizeof routes / sizeof *routes};
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+struct api_sessions *api_sessions_open(struct api *api)
+{
+    struct api_sessions *all = NEW(struct api_sessions);
+    *all = (struct api_sessions){.api = api, .watcher = {.ended = on_session_ended, .ctx = all}};
+    sessions_watch(api->config->sessions, &all->watcher);
+    return all;
+}
+
+void api_sessions_drain(struct api_sessions *all)
+{
+    for (struct desk *desk = all->desks; desk; desk = desk->next)
+        streams_end(desk, FOLLOW_STOPPING, API_STOPPING);
+}
+
+struct api_sessions *api_sessions_close(struct api_sessions *all)
+{
+    if (!all)
+        return NULL;
+    while (all->resets) {
+        cell_forget(all->resets->cell);
+        free_reset(all->resets);
+    }
+    while (all->desks)
+        free_desk(all, all->desks);
+    sessions_unwatch(all->api->config->sessions, &all->watcher);
+    xfree(all);
+    return NULL;
+}

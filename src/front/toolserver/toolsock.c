@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/toolserver/toolsock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json/jsonspan.h"
+#include "base/unixsock.h"
+#include "wire/jsonrpc.h"
+
+enum {
+    BACKLOG = 128,
+    ACCEPTS_PER_TURN = 16,
+    ACCEPT_PAUSE_MS = 100, /* when there are no descriptors left */
+    READ_BYTES = 65536,
+    KEPT_BLOCK = 1 << 20, /* a larger empty buffer is given back */
+    RPC_NOT_ALLOWED = -32001,
+    RPC_TOO_MUCH = -32002,
+};
+
+struct holder { /* of a token: those who know it */
+    struct holder *next;
+    char *token, *session;
+    size_t peers;
+    size_t held; /* bytes */
+};
+
+struct ask { /* a request that is not answered yet */
+    struct ask *prev, *next;
+    struct peer *peer;
+    struct toolplane_call *call;
+    bool approval; /* else a call */
+    size_t held;
+    char id[JSONSCAN_ID_MAX + 1];
+};
+
+struct peer { /* a connection */
+    struct peer *prev, *next;
+    struct toolsock *owner;
+    struct holder *holder; /* NULL before its hello */
+    struct loop_io *io;
+    struct loop_timer hello;
+    int fd;
+    struct buf in, out;
+    size_t scanned; /* bytes of `in` that hold no end of a line */
+    size_t sent;    /* bytes of `out` */
+    size_t counted; /* bytes of both in holder->held */
+    struct ask *asks;
+    size_t n_asks;
+    bool ending; /* when its last answer is sent */
+    bool broken; /* to be ended by who works on it */
+};
+
+struct toolsock {
+    struct toolsock_config config;
+    char *path;
+    int fd;
+    struct loop_io *io;
+    struct loop_timer pause;
+    struct peer *peers; /* the newest first */
+    size_t n_peers, n_strangers;
+    struct holder *holders;
+};
+
+/* --- who it is, and what that holds --------------------------------------------------------- */
+
+static struct holder *holder_of(struct toolsock *s, const char *token, const char *session)
+{
+    for (struct holder *h = s->holders; h; h = h->next)
+        if (strcmp(h->token, token) == 0)
+            return h;
+    struct holder *h = NEW(struct holder);
+    *h = (struct holder){.next = s->holders, .token = xstrdup(token), .session = xstrdup(session)};
+    s->holders = h;
+    return h;
+}
+
+static void holder_leave(struct toolsock *s, struct holder *h)
+{
+    if (--h->peers > 0)
+        return;
+    struct holder **at = &s->holders;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    xfree(h->token);
+    xfree(h->session);
+    xfree(h);
+}
+
+/* Brings holder->held up to date. */
+static void count(struct peer *peer)
+{
+    size_t now = peer->in.len + peer->out.len;
+    if (peer->holder)
+        peer->holder->held += now - peer->counted;
+    peer->counted = peer->holder ? now : 0;
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static bool backlog(const struct peer *peer)
+{
+    return peer->out.len - peer->sent > TOOLSOCK_BACKLOG;
+}
+
+static void give_back(struct buf *b)
+{
+    if (b->len == 0 && b->size > KEPT_BLOCK)
+        buf_done(b);
+}
+
+static void flush(struct peer *peer)
+{
+    while (peer->sent < peer->out.len) {
+        ssize_t n = send(peer->fd, peer->out.data + peer->sent, peer->out.len - peer->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            peer->broken |= errno != EAGAIN;
+            break;
+        }
+        peer->sent += (size_t)n;
+    }
+    if (peer->sent == peer->out.len) {
+        buf_clear(&peer->out);
+        give_back(&peer->out);
+        peer->sent = 0;
+        peer->broken |= peer->ending;
+    } else if (peer->sent > peer->out.len / 2) {
+        buf_cut_front(&peer->out, peer->sent);
+        peer->sent = 0;
+    }
+    count(peer);
+    loop_io_set(peer->io, (peer->ending || backlog(peer) ? 0U : (unsigned)LOOP_IN) |
+                              (peer->out.len > 0 ? LOOP_OUT : 0U));
+}
+
+static void answer_error(struct peer *peer, const char *id, int code, const char *why)
+{
+    rpc_put_error(&peer->out, id, code, why, NULL);
+    (void)buf_addc(&peer->out, '\n');
+    peer->broken |= peer->out.failed != 0;
+    flush(peer);
+}
+
+/* The last that this connection hears. */
+static void refuse(struct peer *peer, const char *id, int code, const char *why)
+{
+    peer->ending = true;
+    answer_error(peer, id, code, why);
+}
+
+static void answer_empty(struct peer *peer, const char *id)
+{
+    struct jsonw w = JSONW(&peer->out);
+    rpc_result_begin(&w, id);
+    rpc_end(&w);
+    (void)buf_addc(&peer->out, '\n');
+    peer->broken |= peer->out.failed != 0;
+    flush(peer);
+}
+
+static void put_failure(struct jsonw *w, enum toolplane_failure failure, const char *why)
+{
+    jsonw_set_text(w, "error", why);
+    if (failure == TOOLPLANE_REJECTED)
+        jsonw_set_text(w, "type", "rejected");
+    else if (failure == TOOLPLANE_TIMEOUT)
+        jsonw_set_text(w, "type", "timeout");
+}
+
+static void put_answer(struct peer *peer, const char *id, bool approval,
+                       enum toolplane_failure failure, const struct tools_result *result,
+                       const char *why)
+{
+    struct jsonw w = JSONW(&peer->out);
+    rpc_result_begin(&w, id);
+    if (approval)
+        jsonw_set_bool(&w, "approved", failure == TOOLPLANE_OK);
+    if (failure != TOOLPLANE_OK) {
+        put_failure(&w, failure, why);
+    } else if (!approval) {
+        jsonw_name(&w, "result");
+        toolplane_put_result(&w, result);
+        toolplane_put_content(&w, result);
+    }
+    rpc_end(&w);
+    (void)buf_addc(&peer->out, '\n');
+}
+
+/* An answer that does not fit is replaced by one that says so. */
+static void answer(struct peer *peer, const char *id, bool approval, enum toolplane_failure failure,
+                   const struct tools_result *result, const char *why)
+{
+    size_t before = peer->out.len;
+    size_t room = TOOLSOCK_HELD_MAX -
+                  (peer->holder->held < TOOLSOCK_HELD_MAX ? peer->holder->held : TOOLSOCK_HELD_MAX);
+    peer->out.cap = before + (room < TOOLSOCK_LINE_MAX ? room : TOOLSOCK_LINE_MAX);
+    put_answer(peer, id, approval, failure, result, why);
+    if (peer->out.failed) {
+        peer->out.failed = 0;
+        peer->out.len = before;
+        peer->out.cap = before + READ_BYTES;
+        put_answer(peer, id, approval, TOOLPLANE_ERROR, NULL,
+                   room < TOOLSOCK_LINE_MAX
+                       ? "the answer was dropped: too much waits for this kernel to read it"
+                       : "the answer was dropped: it is over 64 MiB long");
+    }
+    peer->out.cap = SIZE_MAX / 2; /* each answer has its own limit */
+    peer->broken |= peer->out.failed != 0;
+    flush(peer);
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static void end_ask(struct ask *ask)
+{
+    struct peer *peer = ask->peer;
+    if (ask->prev)
+        ask->prev->next = ask->next;
+    else
+        peer->asks = ask->next;
+    if (ask->next)
+        ask->next->prev = ask->prev;
+    peer->n_asks--;
+    peer->holder->held -= ask->held;
+    xfree(ask);
+}
+
+static void work(struct peer *peer);
+
+static void on_done(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
+                    const char *why)
+{
+    struct ask *ask = ctx;
+    struct peer *peer = ask->peer;
+    char id[sizeof ask->id];
+    memcpy(id, ask->id, sizeof id);
+    bool approval = ask->approval;
+    end_ask(ask);
+    answer(peer, id, approval, failure, result, why);
+    work(peer);
+}
+
+static int start(struct peer *peer, const struct rpc_message *m, const char *arguments,
+                 struct err *e)
+{
+    static const struct toolplane_events events = {.done = on_done};
+    struct toolplane_request request = {.role = TOOLPLANE_KERNEL,
+                                        .session = peer->holder->session,
+                                        .params = json_get(m->params, "server_params"),
+                                        .arguments = arguments};
+    int r = json_need_text(m->params, "server_name", &request.server, e);
+    r = r < 0 ? r : json_need_text(m->params, "tool_name", &request.tool, e);
+    if (r == 0 && !json_is_object(json_get(m->params, "tool_args")))
+        r = err_set(e, -EINVAL, "tool_args: an object is needed");
+    if (r == 0 && request.params && !json_is_object(request.params))
+        r = err_set(e, -EINVAL, "server_params: an object is needed");
+    if (r < 0)
+        return r;
+    struct ask *ask = NEW(struct ask);
+    *ask = (struct ask){.next = peer->asks,
+                        .peer = peer,
+                        .approval = strcmp(m->method, "approve") == 0,
+                        .held = strlen(arguments)};
+    memcpy(ask->id, m->id, sizeof ask->id);
+    if (ask->next)
+        ask->next->prev = ask;
+    peer->asks = ask;
+    peer->n_asks++;
+    peer->holder->held += ask->held;
+    struct toolplane *plane = peer->owner->config.toolplane;
+    struct err why = ERR_NONE;
+    r = ask->approval ? toolplane_approve(plane, &request, &events, ask, &ask->call, &why)
+                      : toolplane_call(plane, &request, &events, ask, &ask->call, &why);
+    if (r < 0) {
+        answer(peer, ask->id, ask->approval, TOOLPLANE_ERROR, NULL, why.msg);
+        end_ask(ask);
+    }
+    return 0;
+}
+
+static void run_call(struct peer *peer, const struct rpc_message *m, const char *arguments)
+{
+    struct err e = ERR_NONE;
+    if (peer->n_asks >= TOOLSOCK_CALLS_MAX)
+        answer_error(peer, m->id, RPC_TOO_MUCH, "too many calls at a time on this connection");
+    else if (peer->holder->held > TOOLSOCK_HELD_MAX / 2)
+        answer_error(peer, m->id, RPC_TOO_MUCH, "the open calls of this kernel are too large");
+    else if (start(peer, m, arguments ? arguments : "", &e) < 0)
+        answer_error(peer, m->id, RPC_INVALID_PARAMS, e.msg);
+}
+
+static void run_reset(struct peer *peer, const struct rpc_message *m, const char *arguments)
+{
+    (void)arguments;
+    const struct toolsock_config *config = &peer->owner->config;
+    if (!config->may_reset || strcmp(config->may_reset, peer->holder->session) != 0) {
+        drop_str char *why =
+            xasprintf("code of this session may not stop the MCP servers, which all sessions "
+                      "share%s%s",
+                      config->may_reset ? ": only that of the session " : "",
+                      config->may_reset ? config->may_reset : "");
+        answer_error(peer, m->id, RPC_NOT_ALLOWED, why);
+        return;
+    }
+    toolplane_reset(peer->owner->config.toolplane);
+    answer_empty(peer, m->id);
+}
+
+static void run_hello(struct peer *peer, const struct rpc_message *m, const char *arguments)
+{
+    (void)arguments;
+    struct toolsock *s = peer->owner;
+    const char *token = json_get_text(m->params, "token"), *session = NULL;
+    if (peer->holder) {
+        answer_error(peer, m->id, RPC_INVALID_REQUEST, "Invalid Request: a second hello");
+        return;
+    }
+    if (!token || !s->config.who(s->config.ctx, token, &session)) {
+        refuse(peer, m->id, RPC_NOT_ALLOWED, "the token is not that of a kernel");
+        return;
+    }
+    struct holder *holder = holder_of(s, token, session);
+    if (holder->peers >= TOOLSOCK_PER_TOKEN_MAX) {
+        refuse(peer, m->id, RPC_TOO_MUCH, "too many connections of this kernel");
+        return;
+    }
+    holder->peers++;
+    peer->holder = holder;
+    peer->in.cap = TOOLSOCK_LINE_MAX + READ_BYTES;
+    s->n_strangers--;
+    loop_timer_stop(s->config.loop, &peer->hello);
+    answer_empty(peer, m->id);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct peer *peer, const struct rpc_message *m, const char *arguments);
+} methods[] = {
+    {"run", run_call}, {"approve", run_call}, {"reset", run_reset}, {"hello", run_hello}};
+
+static void run_request(struct peer *peer, const struct rpc_message *m, const char *arguments)
+{
+    if (!peer->holder && strcmp(m->method, "hello") != 0) {
+        refuse(peer, m->id, RPC_NOT_ALLOWED, "hello must come first");
+        return;
+    }
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(methods[i].name, m->method) == 0) {
+            methods[i].run(peer, m, arguments);
+            return;
+        }
+    }
+    answer_error(peer, m->id, RPC_METHOD_NOT_FOUND, "Method not found");
+}
+
+static void cancel(struct peer *peer, const char *id)
+{
+    for (struct ask *ask = peer->asks; ask; ask = ask->next) {
+        if (rpc_same_id(ask->id, id)) {
+            toolplane_call_cancel(ask->call);
+            end_ask(ask);
+            return;
+        }
+    }
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+/* A copy of the value of params.NAME as it was written, or NULL. */
+static char *written(const char *line, size_t n, const char *name)
+{
+    struct jsonspan span;
+    if (!jsonspan_get(JSONSPAN(line, n), "params", &span) || !jsonspan_get(span, name, &span))
+        return NULL;
+    return jsonspan_line(span);
+}
+
+static void run_line(struct peer *peer, char *line, size_t n)
+{
+    drop_str char *arguments = written(line, n, "tool_args");
+    drop_str char *id = arguments ? NULL : written(line, n, "id");
+    struct rpc_message m;
+    struct err e = ERR_NONE;
+    int code = rpc_parse(line, n, &m, &e);
+    if (code < 0 && !peer->holder)
+        refuse(peer, m.id, code, e.msg);
+    else if (code < 0)
+        answer_error(peer, m.id, code, e.msg);
+    else if (m.kind == RPC_REQUEST)
+        run_request(peer, &m, arguments);
+    else if (m.kind == RPC_NOTIFICATION && id && strcmp(m.method, "cancel") == 0)
+        cancel(peer, id);
+    rpc_message_done(&m);
+}
+
+/* Whole lines, while their answers are read. */
+static void run_lines(struct peer *peer)
+{
+    size_t at = 0;
+    while (!peer->broken && !peer->ending && !backlog(peer) && peer->scanned < peer->in.len) {
+        char *from = peer->in.data + peer->scanned;
+        char *end = memchr(from, '\n', peer->in.len - peer->scanned);
+        if (!end) {
+            peer->scanned = peer->in.len;
+            break;
+        }
+        run_line(peer, peer->in.data + at, (size_t)(end - (peer->in.data + at)));
+        at = peer->scanned = (size_t)(end - peer->in.data) + 1;
+    }
+    buf_cut_front(&peer->in, at);
+    peer->scanned -= at;
+    give_back(&peer->in);
+    count(peer);
+}
+
+static void check_length(struct peer *peer)
+{
+    if (peer->ending || peer->broken || peer->scanned < peer->in.len)
+        return;
+    if (peer->in.len > (peer->holder ? TOOLSOCK_LINE_MAX : TOOLSOCK_HELLO_MAX))
+        refuse(peer, "null", RPC_TOO_MUCH, "the line is too long");
+    else if (peer->holder && peer->holder->held > TOOLSOCK_HELD_MAX)
+        refuse(peer, "null", RPC_TOO_MUCH, "the open calls of this kernel are too large");
+}
+
+static void read_some(struct peer *peer)
+{
+    if (peer->ending || backlog(peer))
+        return;
+    size_t most = peer->holder ? READ_BYTES : TOOLSOCK_HELLO_MAX + 1;
+    if (buf_reserve(&peer->in, most) < 0) {
+        peer->broken = true;
+        return;
+    }
+    ssize_t n = recv(peer->fd, peer->in.data + peer->in.len, most, MSG_DONTWAIT);
+    if (n > 0)
+        peer->in.len += (size_t)n;
+    else
+        peer->broken |= n == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+/* --- connections ---------------------------------------------------------------------------- */
+
+static void cancel_all(struct peer *peer)
+{
+    while (peer->asks) {
+        toolplane_call_cancel(peer->asks->call);
+        end_ask(peer->asks);
+    }
+}
+
+static void end_peer(struct peer *peer)
+{
+    struct toolsock *s = peer->owner;
+    cancel_all(peer);
+    if (peer->prev)
+        peer->prev->next = peer->next;
+    else
+        s->peers = peer->next;
+    if (peer->next)
+        peer->next->prev = peer->prev;
+    s->n_peers--;
+    if (peer->holder) {
+        peer->holder->held -= peer->counted;
+        holder_leave(s, peer->holder);
+    } else {
+        s->n_strangers--;
+    }
+    loop_timer_stop(s->config.loop, &peer->hello);
+    (void)loop_io_del(peer->io);
+    (void)fd_close(peer->fd);
+    buf_done(&peer->in);
+    buf_done(&peer->out);
+    xfree(peer);
+}
+
+static void work(struct peer *peer)
+{
+    run_lines(peer);
+    check_length(peer);
+    if (peer->broken)
+        end_peer(peer);
+}
+
+static void on_peer(void *ctx, unsigned events)
+{
+    struct peer *peer = ctx;
+    if (events & LOOP_OUT)
+        flush(peer);
+    if (events & LOOP_IN)
+        read_some(peer);
+    else if (events & LOOP_HUP)
+        peer->broken = true;
+    work(peer);
+}
+
+static void on_no_hello(void *ctx)
+{
+    end_peer(ctx);
+}
+
+/* Its calls end now; itself in the next turn, for it may be at work. */
+static void give_up(struct peer *peer)
+{
+    cancel_all(peer);
+    peer->broken = true;
+    loop_io_set(peer->io, 0);
+    loop_timer_set(peer->owner->config.loop, &peer->hello, 0, on_no_hello, peer);
+}
+
+static void drop_oldest_stranger(struct toolsock *s)
+{
+    struct peer *oldest = NULL;
+    for (struct peer *peer = s->peers; peer; peer = peer->next)
+        oldest = peer->holder ? oldest : peer;
+    end_peer(oldest);
+}
+
+static void turn_away(int fd)
+{
+    drop_buf struct buf out = BUF_INIT(READ_BYTES);
+    rpc_put_error(&out, "null", RPC_TOO_MUCH, "too many connections", NULL);
+    (void)buf_addc(&out, '\n');
+    (void)send(fd, buf_text(&out), out.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it fits a socket */
+    (void)fd_close(fd);
+}
+
+static void take_in(struct toolsock *s, int fd)
+{
+    if (s->n_strangers >= TOOLSOCK_STRANGERS_MAX)
+        drop_oldest_stranger(s);
+    if (s->n_peers >= TOOLSOCK_CONNECTIONS_MAX) {
+        turn_away(fd);
+        return;
+    }
+    struct peer *peer = NEW(struct peer);
+    *peer = (struct peer){.next = s->peers,
+                          .owner = s,
+                          .fd = fd,
+                          .in = BUF_INIT(2 * TOOLSOCK_HELLO_MAX + 2),
+                          .out = BUF_INIT(SIZE_MAX / 2)};
+    if (peer->next)
+        peer->next->prev = peer;
+    s->peers = peer;
+    s->n_peers++;
+    s->n_strangers++;
+    loop_timer_set(s->config.loop, &peer->hello, TOOLSOCK_HELLO_MS, on_no_hello, peer);
+    if (loop_io_add(s->config.loop, fd, LOOP_IN, on_peer, peer, &peer->io, NULL) < 0)
+        end_peer(peer);
+}
+
+static void on_pause_over(void *ctx)
+{
+    struct toolsock *s = ctx;
+    loop_io_set(s->io, LOOP_IN);
+}
+
+static void on_connection(void *ctx, unsigned events)
+{
+    (void)events;
+    struct toolsock *s = ctx;
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+            loop_io_set(s->io, 0);
+            loop_timer_set(s->config.loop, &s->pause, ACCEPT_PAUSE_MS, on_pause_over, s);
+        }
+        if (fd < 0)
+            return;
+        take_in(s, fd);
+    }
+}
+
+/* --- opening and closing -------------------------------------------------------------------- */
+
+static int listen_at(struct toolsock *s, struct err *e)
+{
+    int r = unixsock_listen(s->path, BACKLOG, &s->fd, e);
+    return r < 0 ? r : loop_io_add(s->config.loop, s->fd, LOOP_IN, on_connection, s, &s->io, e);
+}
+
+int toolsock_open(const struct toolsock_config *config, struct toolsock **ret, struct err *e)
+{
+    struct toolsock *s = NEW(struct toolsock);
+    *s = (struct toolsock){.config = *config, .path = xstrdup(config->path), .fd = -1};
+    int r = listen_at(s, e);
+    if (r < 0) {
+        (void)toolsock_close(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+struct toolsock *toolsock_close(struct toolsock *s)
+{
+    if (!s)
+        return NULL;
+    while (s->peers)
+        end_peer(s->peers);
+    loop_timer_stop(s->config.loop, &s->pause);
+    (void)loop_io_del(s->io);
+    (void)fd_close(s->fd);
+    unixsock_remove(s->path);
+    xfree(s->path);
+    xfree(s);
+    return NULL;
+}
+
+void toolsock_revoke(struct toolsock *s, const char *token)
+{
+    struct peer *next;
+    for (struct peer *peer = s->peers; peer; peer = next) {
+        next = peer->next;
+        if (peer->holder && strcmp(peer->holder->token, token) == 0)
+            give_up(peer);
+    }
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/landlock/landlock_abi.h"
+
+#include "sandbox/landlock/floor.h"
+
+int landlock_abi(void)
+{
+    const int abi = landlock_version();
+    return abi > 0 ? abi : 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/limits/diskbudget.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sandbox/limits/activity.h"
+#include "sandbox/limits/diskuse.h"
+#include "sandbox/limits/holdings.h"
+#include "sandbox/proc/maps.h"
+#include "sandbox/proc/proctree.h"
+
+enum {
+    SOON = 10,   /* walks take at most a tenth of the time where the disks fill, */
+    SELDOM = 50, /* else a fiftieth */
+    LINE_MAX_LEN = 4096,
+    CHATTER = 256 << 10,    /* bytes that a kernel writes to pipes and the like when it starts */
+    NOISE_SHARE = 8,        /* this part of the limit is, when counts of the disk differ, */
+    NOISE_LEAST = 16 << 20, /* and so many bytes */
+};
+
+enum state { RESTS, WALKS, HAS_WALKED };
+
+struct diskbudget {
+    uint64_t most, charge; /* the latter of files with names */
+    uint64_t reaped;
+    const char **places;
+    size_t unseen; /* at the beginning */
+    struct {       /* when nothing ran during a walk, which then has seen everything */
+        uint64_t filled, charge, written;
+    } quiet;
+    /* of the last walk */
+    struct diskuse last;
+    struct activity before;     /* when it began */
+    uint64_t filled;            /* then, of diskuse_filled() */
+    struct activity_own looked; /* of the last look */
+    int64_t soon_ms, next_ms;
+    /* of the one that goes on */
+    struct activity begun;
+    uint64_t begun_filled;
+    bool has_walker;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t go;
+    enum state state;
+    struct diskuse use;
+    int64_t took_ms; /* of processor time */
+};
+
+/* --- the walker ------------------------------------------------------------------------------- */
+
+static void *walk(void *ctx)
+{
+    struct diskbudget *b = ctx;
+    for (;;) {
+        struct diskuse use;
+        const int64_t from = clock_of_thread_ns();
+        (void)pthread_mutex_lock(&b->lock);
+        while (b->state != WALKS)
+            (void)pthread_cond_wait(&b->go, &b->lock);
+        (void)pthread_mutex_unlock(&b->lock);
+        diskuse_take(b->places, &use);
+        (void)pthread_mutex_lock(&b->lock);
+        b->use = use;
+        b->took_ms = (clock_of_thread_ns() - from) / 1000000;
+        b->state = HAS_WALKED;
+        (void)pthread_mutex_unlock(&b->lock);
+    }
+    return NULL;
+}
+
+static bool start_walker(struct diskbudget *b)
+{
+    pthread_t thread;
+    if (!b->has_walker && pthread_create(&thread, NULL, walk, b) == 0) {
+        (void)pthread_detach(thread);
+        b->has_walker = true;
+    }
+    return b->has_walker;
+}
+
+static enum state look_at_walker(struct diskbudget *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    enum state state = b->state;
+    if (state == HAS_WALKED)
+        b->state = RESTS;
+    (void)pthread_mutex_unlock(&b->lock);
+    return state;
+}
+
+static void look(const struct diskbudget *b, struct activity *ret)
+{
+    activity_take(ret);
+    ret->written += b->reaped;
+}
+
+static void begin_walk(struct diskbudget *b, uint64_t filled)
+{
+    if (!start_walker(b))
+        return;
+    look(b, &b->begun);
+    b->begun_filled = filled;
+    (void)pthread_mutex_lock(&b->lock);
+    b->state = WALKS;
+    (void)pthread_cond_signal(&b->go);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+/* --- files that only a mapping holds ---------------------------------------------------------- */
+
+struct search {
+    const struct holdings *holdings;
+    bool found;
+};
+
+static bool is_removed(const struct search *search, const char *line)
+{
+    struct maps_line map;
+    return strstr(line, " (deleted)\n") && maps_parse(line, &map) && map.ino != 0 &&
+           strncmp(map.name, "/memfd:", 7) != 0 && strncmp(map.name, "/dev/", 5) != 0 &&
+           !holdings_has(search->holdings, map.dev, map.ino);
+}
+
+/* How much there is of it cannot be found out. */
+static void find_removed(void *ctx, pid_t pid)
+{
+    struct search *search = ctx;
+    char path[32], line[LINE_MAX_LEN];
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        search->found |= is_removed(search, line);
+    if (file)
+        (void)fclose(file);
+}
+
+/* --- judging ---------------------------------------------------------------------------------- */
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static uint64_t growth(const struct diskbudget *b, const struct diskuse *use, bool unseen)
+{
+    uint64_t bytes = above(use->disk, b->last.disk);
+    if (unseen && above(use->filled, b->last.filled) > bytes)
+        bytes = above(use->filled, b->last.filled);
+    return bytes + above(use->memory, b->last.memory);
+}
+
+static bool others_write(const struct activity *before, const struct activity *now)
+{
+    return above(now->others_written, before->others_written) > CHATTER ||
+           activity_has_lost(before, now);
+}
+
+/* All growth is theirs, unless there was somebody else, or they did next to nothing. What has gone
+ * out of sight has not gone: then nothing is given back. */
+static void charge(struct diskbudget *b, const struct diskuse *use, const struct activity *now,
+                   bool unseen)
+{
+    uint64_t more = growth(b, use, unseen), less = 0;
+    if (!unseen)
+        less = above(b->last.disk, use->disk) + above(b->last.memory, use->memory);
+    const uint64_t told = above(now->written, b->before.written);
+    const bool doubtful =
+        others_write(&b->before, now) || !activity_has_run(&b->before.own, &now->own);
+    if (doubtful && !now->untold && told < more)
+        more = told;
+    b->charge = above(b->charge + more, less);
+}
+
+/* Files that are moved while the directories are walked may be missed. The disks have filled by
+ * them all the same: since the last walk that has missed nothing, by more than what was charged,
+ * and ours have written it. */
+static uint64_t missed(struct diskbudget *b, const struct activity *now, uint64_t unnamed)
+{
+    const uint64_t filled = diskuse_filled(b->places), charge = b->charge + unnamed;
+    if (!activity_has_run(&b->begun.own, &now->own)) {
+        b->quiet.filled = filled;
+        b->quiet.charge = charge;
+        b->quiet.written = now->written;
+        return 0;
+    }
+    const uint64_t share = b->most / NOISE_SHARE, noise = share > NOISE_LEAST ? share : NOISE_LEAST;
+    const uint64_t charged = above(charge, b->quiet.charge);
+    const uint64_t more = above(above(filled, b->quiet.filled), charged);
+    const uint64_t told = above(above(now->written, b->quiet.written), charged);
+    if (more <= noise)
+        return 0;
+    return now->untold || more < told ? more : told;
+}
+
+static bool judge(struct diskbudget *b)
+{
+    struct activity now;
+    drop_holdings struct holdings holdings = HOLDINGS_NONE;
+    look(b, &now);
+    holdings_take(&holdings);
+    struct search search = {.holdings = &holdings};
+    (void)proctree_each(find_removed, &search);
+    charge(b, &b->use, &now, b->use.unseen > b->unseen || holdings.unseen || search.found);
+    const int64_t end = clock_ms(), took = b->took_ms;
+    b->last = b->use;
+    const uint64_t taken = b->charge + holdings.unnamed + missed(b, &now, holdings.unnamed);
+    b->before = b->begun;
+    b->filled = b->begun_filled;
+    b->soon_ms = end + took * SOON;
+    b->next_ms = end + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
+    return taken > b->most;
+}
+
+/* Also when the tree has just fallen asleep: what comes after that is not its doing. */
+static bool is_due(struct diskbudget *b, uint64_t filled)
+{
+    const int64_t now = clock_ms();
+    const uint64_t grown = above(filled, b->filled);
+    const struct activity_own own = activity_own();
+    const bool has_run = activity_has_run(&b->before.own, &own);
+    const bool sleeps = !activity_has_run(&b->looked, &own);
+    b->looked = own;
+    const bool fills = grown > 0 && grown >= above(b->most, b->charge) / 2;
+    if (has_run && (sleeps || fills))
+        return now >= b->soon_ms;
+    return (has_run || fills) && now >= b->next_ms;
+}
+
+bool diskbudget_exceeded(struct diskbudget *b)
+{
+    switch (look_at_walker(b)) {
+    case WALKS:
+        return false;
+    case HAS_WALKED:
+        return judge(b);
+    case RESTS:
+        break;
+    }
+    const uint64_t filled = diskuse_filled(b->places);
+    if (is_due(b, filled))
+        begin_walk(b, filled);
+    return false;
+}
+
+void diskbudget_reaped(struct diskbudget *b, uint64_t written)
+{
+    b->reaped += written;
+}
+
+struct diskbudget *diskbudget_open(uint64_t most, const char *const *places)
+{
+    struct diskbudget *b = NEW(struct diskbudget);
+    size_t n = 0;
+    while (places[n])
+        n++;
+    b->places = xcalloc(n + 1, sizeof *b->places);
+    for (size_t i = 0; i < n; i++)
+        b->places[i] = xstrdup(places[i]);
+    (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_cond_init(&b->go, NULL);
+    b->most = most;
+    diskuse_take(b->places, &b->last);
+    b->unseen = b->last.unseen;
+    b->filled = diskuse_filled(b->places);
+    look(b, &b->before);
+    b->quiet.filled = b->filled;
+    b->quiet.written = b->before.written;
+    return b;
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is who: the server execs this process; it forks the child (or adopts one), then only polls
+ * its control socket, a signalfd and, until the child has exec'ed, the pipe on which a failed start
+ * is told. There is one thread and nothing was allocated when it forks. Where the child has a
+ * broker, its threads come after that; all that is here stays in the first one. */
+#include "sandbox/shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/unixsock.h"
+#include "sandbox/confine/confine.h"
+#include "sandbox/confine/guard.h"
+#include "sandbox/limits/budget.h"
+#include "sandbox/limits/claims.h"
+#include "sandbox/limits/diskbudget.h"
+#include "sandbox/proc/proctree.h"
+#include "sandbox/shim/shim_tell.h"
+
+enum {
+    USAGE_STATUS = 2,
+    NO_DEADLINE = -1,
+    SECOND_US = 1000000,
+    ROUNDED = 10,
+    TICKS_US = 300000,
+    BLOCK = 512,
+    SHORT_TURN_NS = 100000,
+};
+
+struct failure { /* what goes through the start pipe */
+    int32_t code, step;
+};
+
+struct shim {
+    int control, signals;
+    int start;        /* read end of the start pipe; -1 once the start is decided */
+    pid_t child;      /* 0: reaped or never made */
+    int64_t deadline; /* when an outside TERM becomes a KILL; NO_DEADLINE */
+    bool kill;        /* end everything */
+    int spec;         /* -1: the child has no walls */
+    int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
+    struct guard *guard;
+    struct sandbox_limits limits;
+    char options[16];        /* as in the spec: how those of the limits are called */
+    struct budget *memory;   /* NULL: there is no limit */
+    struct diskbudget *disk; /* likewise */
+    int64_t next_look;       /* at what it uses; NO_DEADLINE: there is no limit of that */
+    int64_t next_memory;     /* likewise */
+    long task_refusals;
+    int64_t cpu_us;    /* of the child, when it has ended */
+    int64_t reaped_us; /* of all that were reaped here, and of their children */
+    bool cpu_told;
+    struct teller teller;
+};
+
+const char *shim_step_name(int step)
+{
+    static const char *const names[SHIM_STEP__COUNT] = {
+        [SHIM_STEP_SETUP] = "setup",   [SHIM_STEP_FORK] = "fork",
+        [SHIM_STEP_SETSID] = "setsid", [SHIM_STEP_PARENT] = "parent",
+        [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
+        [SHIM_STEP_ADOPT] = "adopt",   [SHIM_STEP_SANDBOX] = "sandbox",
+    };
+    return step > 0 && step < SHIM_STEP__COUNT ? names[step] : "unknown step";
+}
+
+static void report(const struct shim *s, enum shim_kind kind, int32_t a, int32_t b)
+{
+    teller_report(&s->teller, kind, a, b, NULL);
+}
+
+static int failed(const struct shim *s, int code, enum shim_step step)
+{
+    report(s, SHIM_FAILED, code, (int32_t)step);
+    return -code;
+}
+
+static int failed_sandbox(const struct shim *s, const struct err *why)
+{
+    teller_report(&s->teller, SHIM_FAILED, -why->code, SHIM_STEP_SANDBOX, why->msg);
+    return why->code;
+}
+
+/* All but those that a fault of our own raises: blocked they would kill anyway, only later. */
+static void fill_blocked(sigset_t *set)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
+static int setup(struct shim *s)
+{
+    sigset_t set;
+    fill_blocked(&set);
+    if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+        return failed(s, errno, SHIM_STEP_SETUP);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, the child's status would be lost */
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+        fcntl(s->control, F_SETFD, FD_CLOEXEC) < 0 ||
+        (s->spec >= 0 && fcntl(s->spec, F_SETFD, FD_CLOEXEC) < 0) ||
+        (s->confine >= 0 && fcntl(s->confine, F_SETFD, FD_CLOEXEC) < 0))
+        return failed(s, errno, SHIM_STEP_SETUP);
+    (void)setpgid(0, 0); /* a session leader already has a group of its own */
+    return 0;
+}
+
+/* From here to exec the child runs system calls on prepared data only. */
+static void child_fail(int pipe_fd, enum shim_step step)
+{
+    const struct failure f = {errno, (int32_t)step};
+    (void)!write(pipe_fd, &f, sizeof f);
+    _exit(127);
+}
+
+/* A disposition "ignored" outlives exec (Python for one ignores SIGPIPE), so does the mask. */
+static void reset_signals(void)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)sigaction(sig, &dfl, NULL); /* refused for KILL, STOP and the libc's own */
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+struct start { /* what the child needs */
+    pid_t shim;
+    int pipe_fd;
+    int confine; /* its end; -1: no walls */
+    char **words;
+};
+
+static void become_child(const struct start *start)
+{
+    int pipe_fd = start->pipe_fd, step;
+    if (setsid() < 0)
+        child_fail(pipe_fd, SHIM_STEP_SETSID);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != start->shim)
+        child_fail(pipe_fd, SHIM_STEP_PARENT);
+    const struct rlimit no_core = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &no_core) < 0)
+        child_fail(pipe_fd, SHIM_STEP_LIMITS);
+    reset_signals();
+    if (start->confine >= 0 && confine_self(start->confine, &step) < 0)
+        _exit(127); /* the shim was told */
+    (void)execvp(start->words[0], start->words);
+    child_fail(pipe_fd, SHIM_STEP_EXEC);
+}
+
+static int start_child(struct shim *s, char **words)
+{
+    int ends[2], pair[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) < 0 ||
+        (s->spec >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0))
+        return failed(s, errno, SHIM_STEP_SETUP);
+    const struct start start = {getpid(), ends[1], pair[1], words};
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)fd_close(pair[0]); /* or it would not see that we have gone */
+        become_child(&start);
+    }
+    int code = errno;
+    (void)fd_close(ends[1]);
+    (void)fd_close(pair[1]);
+    s->start = ends[0];
+    s->confine = pair[0];
+    if (pid < 0)
+        return failed(s, code, SHIM_STEP_FORK);
+    s->child = pid;
+    return 0;
+}
+
+static int adopt_child(struct shim *s, pid_t pid)
+{
+    siginfo_t info;
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        return failed(s, errno, SHIM_STEP_ADOPT);
+    s->child = pid;
+    if (s->spec < 0)
+        report(s, SHIM_STARTED, pid, 0);
+    return 0;
+}
+
+/* Closes [from, to]; without close_range(2) what the limit lets be open. */
+static void close_between(int from, int to)
+{
+    if (from > to || syscall(SYS_close_range, (unsigned)from, (unsigned)to, 0) == 0)
+        return;
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = from; fd <= to && fd < most; fd++)
+        (void)close(fd);
+}
+
+/* The descriptors that were for the child only. */
+static void drop_descriptors(const struct shim *s)
+{
+    int keep[] = {s->control, s->signals, s->start, s->spec, s->confine};
+    int from = STDERR_FILENO + 1;
+    for (;;) {
+        int next = INT32_MAX;
+        for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
+            if (keep[i] >= from && keep[i] < next)
+                next = keep[i];
+        close_between(from, next == INT32_MAX ? next : next - 1);
+        if (next == INT32_MAX)
+            break;
+        from = next + 1;
+    }
+    drop_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (null < 0)
+            (void)close(fd);
+        else
+            (void)dup2(null, fd);
+    }
+}
+
+/* --- walls ---------------------------------------------------------------------------------- */
+
+struct sched_attr_v0 { /* of sched_setattr(2) */
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice, deadline, period; /* of nanoseconds */
+};
+
+/* Short turns come soon, also where all processors are busy; what is older than Linux 6.12 does not
+ * care. */
+static struct budget *open_memory(uint64_t most)
+{
+    const struct sched_attr_v0 attr = {.size = sizeof attr, .slice = SHORT_TURN_NS};
+    (void)syscall(SYS_sched_setattr, 0, &attr, 0);
+    return budget_open(most);
+}
+
+static int make_walls(struct shim *s, struct err *e)
+{
+    struct sandbox_spec *spec = NULL;
+    int r = guard_settle(e);
+    if (r == 0)
+        r = sandbox_spec_read(s->spec, &spec, e);
+    if (r < 0)
+        return r;
+    s->limits = spec->limits;
+    (void)snprintf(s->options, sizeof s->options, "%s", spec->options ? spec->options : "kernel");
+    r = guard_open(spec, &s->guard, e);
+    if (r == 0 && s->limits.memory > 0)
+        s->memory = open_memory(s->limits.memory);
+    if (r == 0 && s->limits.disk > 0)
+        s->disk = diskbudget_open(s->limits.disk, spec->disk_places);
+    (void)sandbox_spec_free(spec);
+    return r < 0 ? r : guard_offer(s->guard, s->confine, e);
+}
+
+static int offer_walls(struct shim *s)
+{
+    struct err e = ERR_NONE;
+    if (s->spec < 0)
+        return 0;
+    int r = make_walls(s, &e);
+    s->spec = fd_close(s->spec);
+    return r < 0 ? failed_sandbox(s, &e) : 0;
+}
+
+/* The child has answered, or has gone. */
+static int on_confined(struct shim *s)
+{
+    struct err e = ERR_NONE;
+    if (guard_accept(s->guard, s->confine, 0, teller_refused, &s->teller, &e) < 0)
+        return failed_sandbox(s, &e);
+    s->confine = fd_close(s->confine);
+    if (!guard_has_broker(s->guard))
+        s->guard = guard_free(s->guard);
+    if (s->limits.tasks > 0 || s->limits.cpu > 0 || s->disk)
+        s->next_look = clock_ms() + SHIM_LOOK_MS;
+    if (s->memory)
+        s->next_memory = clock_ms();
+    if (s->start < 0)
+        report(s, SHIM_STARTED, s->child, 0);
+    return 0;
+}
+
+/* The running child keeps its floor and its filter; its broker gets another policy. */
+static void change_settings(const struct shim *s, int fd)
+{
+    struct err e = ERR_NONE;
+    struct sandbox_spec *spec = NULL;
+    int r = s->guard
+                ? sandbox_spec_read(fd, &spec, &e)
+                : err_set(&e, -EBUSY, "without a broker it takes a new kernel: reset the session");
+    if (r == 0)
+        r = guard_change(s->guard, spec, &e);
+    (void)sandbox_spec_free(spec);
+    teller_report(&s->teller, SHIM_CONFINED, -r, 0, e.msg);
+}
+
+/* Once, however often it was met since the last look. */
+static void tell_tasks(struct shim *s)
+{
+    char text[200];
+    long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
+    if (refusals <= s->task_refusals)
+        return;
+    (void)snprintf(text, sizeof text, "the limit of %d tasks (--%s-tasks) was reached",
+                   s->limits.tasks, s->options);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_TASKS, 0, text);
+    s->task_refusals = refusals;
+}
+
+static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const char *what,
+                     const char *option)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text, "the limit of %llu MiB %s (--%s-%s) was reached",
+                   (unsigned long long)(most >> 20), what, s->options, option);
+    teller_report(&s->teller, SHIM_LIMIT, (int32_t)limit, 0, text);
+    s->kill = true;
+}
+
+static void tell_cpu(struct shim *s)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
+                   s->limits.cpu, s->options);
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_CPU, 0, text);
+    s->cpu_told = true;
+}
+
+static bool cpu_exceeded(const struct shim *s)
+{
+    return s->limits.cpu > 0 &&
+           s->reaped_us + budget_cpu_us() >= s->limits.cpu * (int64_t)SECOND_US;
+}
+
+/* The first KILL comes before all order: what goes on growing is stopped by nothing else. */
+static void look_at_memory(struct shim *s)
+{
+    if (budget_exceeded(s->memory)) {
+        kill_for(s, SHIM_LIMIT_MEMORY, s->limits.memory, "memory", "memory");
+        (void)proctree_signal(SIGKILL);
+    }
+    s->next_memory = clock_ms() + budget_pause_ms(s->memory);
+}
+
+/* A tree that uses too much is ended. */
+static void look_at_budgets(struct shim *s)
+{
+    const struct sandbox_limits *most = &s->limits;
+    const int64_t from = clock_of_thread_ns(); /* a look that had to wait costs no more for it */
+    tell_tasks(s);
+    if (s->disk && diskbudget_exceeded(s->disk))
+        kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
+    if (!s->kill && cpu_exceeded(s) && cpu_exceeded(s)) { /* no end of a process in between */
+        tell_cpu(s);
+        s->kill = true;
+    }
+    const int64_t pause = (clock_of_thread_ns() - from) / 1000000 * SHIM_LOOK_SHARE;
+    s->next_look = clock_ms() + (pause > SHIM_LOOK_MS ? pause : SHIM_LOOK_MS);
+}
+
+/* --- the child's life ----------------------------------------------------------------------- */
+
+/* The start pipe has a failure, or has ended because exec succeeded. */
+static int on_start(struct shim *s)
+{
+    struct failure f;
+    ssize_t n = read(s->start, &f, sizeof f);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    s->start = fd_close(s->start);
+    if (n == (ssize_t)sizeof f)
+        return failed(s, f.code, (enum shim_step)f.step);
+    report(s, SHIM_STARTED, s->child, 0);
+    return 0;
+}
+
+static void signal_group(const struct shim *s, int sig)
+{
+    if (s->child > 0 && s->start < 0) /* before exec the group is not made for sure */
+        (void)kill(-s->child, sig);
+}
+
+static void on_control(struct shim *s)
+{
+    char order;
+    drop_fd int fd = -1;
+    size_t count = 0;
+    if (unixsock_receive(s->control, &order, 1, &fd, 1, &count) < 0)
+        order = SHIM_KILL;
+    switch ((enum shim_order)order) {
+    case SHIM_INTERRUPT:
+        signal_group(s, SIGINT);
+        break;
+    case SHIM_TERMINATE:
+        signal_group(s, SIGTERM);
+        break;
+    case SHIM_RESUME:
+        (void)proctree_signal(SIGCONT);
+        break;
+    case SHIM_CONFINE:
+        change_settings(s, fd);
+        break;
+    case SHIM_LOOK:
+        report(s, SHIM_HOLDS, s->child <= 0 || claims_any(s->child), 0);
+        break;
+    case SHIM_KILL:
+    default: /* a server that speaks otherwise is not ours */
+        s->kill = true;
+    }
+}
+
+static void on_signals(struct shim *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGTERM && s->deadline == NO_DEADLINE) {
+            signal_group(s, SIGTERM);
+            s->deadline = clock_ms() + SHIM_TERM_GRACE_MS;
+        }
+    }
+}
+
+/* Reaps what has ended. True: the child is among them. */
+static bool reap(struct shim *s, int *ret_status)
+{
+    int status;
+    bool ended = false;
+    struct rusage used;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
+        const int64_t us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
+                           used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+        s->reaped_us += us;
+        if (s->disk)
+            diskbudget_reaped(s->disk, (uint64_t)used.ru_oublock * BLOCK);
+        if (pid != s->child)
+            continue;
+        s->cpu_us = us;
+        *ret_status = status;
+        s->child = 0;
+        ended = true;
+    }
+    return ended;
+}
+
+static bool is_due(int64_t when)
+{
+    return when != NO_DEADLINE && clock_ms() >= when;
+}
+
+static int time_left(const struct shim *s)
+{
+    int64_t next = s->deadline;
+    if (s->next_look != NO_DEADLINE && (next == NO_DEADLINE || s->next_look < next))
+        next = s->next_look;
+    if (s->next_memory != NO_DEADLINE && (next == NO_DEADLINE || s->next_memory < next))
+        next = s->next_memory;
+    if (next == NO_DEADLINE)
+        return -1;
+    int64_t left = next - clock_ms();
+    return left > 0 ? (int)left : 0;
+}
+
+/* What has come up. Negative: the child never started. */
+static int act(struct shim *s, const struct pollfd *fds)
+{
+    int r = 0;
+    if (fds[3].revents)
+        r = on_confined(s);
+    else if (fds[2].revents)
+        r = on_start(s);
+    if (r < 0)
+        return r;
+    if (fds[0].revents)
+        on_control(s);
+    if (fds[1].revents)
+        on_signals(s);
+    if (is_due(s->next_memory))
+        look_at_memory(s);
+    if (!s->kill && is_due(s->next_look))
+        look_at_budgets(s);
+    if (is_due(s->deadline))
+        s->kill = true;
+    return 0;
+}
+
+static bool is_starting(const struct shim *s)
+{
+    return s->start >= 0 || s->confine >= 0;
+}
+
+/* Until the child has ended or must end. 0, or negative: it never started. */
+static int watch(struct shim *s, int *ret_status)
+{
+    while (!(!is_starting(s) && reap(s, ret_status)) && !s->kill) {
+        /* -1 is passed over. How the confinement ended decides before the pipe does. */
+        struct pollfd fds[] = {{s->control, POLLIN, 0},
+                               {s->signals, POLLIN, 0},
+                               {s->confine < 0 ? s->start : -1, POLLIN, 0},
+                               {s->confine, POLLIN, 0}};
+        if (poll(fds, 4, time_left(s)) < 0 && errno != EINTR)
+            s->kill = true;
+        int r = s->kill ? 0 : act(s, fds);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The kernel of the machine kills without a word, and counts in ticks, a little otherwise. */
+static void tell_killed_for_cpu(struct shim *s, int status)
+{
+    const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
+    const int64_t slack = most / ROUNDED > TICKS_US ? most / ROUNDED : TICKS_US;
+    if (most > 0 && s->cpu_us >= most - slack && WIFSIGNALED(status) &&
+        WTERMSIG(status) == SIGKILL && !s->cpu_told)
+        tell_cpu(s);
+}
+
+static void report_exit(struct shim *s, int status)
+{
+    tell_tasks(s);
+    tell_killed_for_cpu(s, status);
+    if (WIFEXITED(status))
+        report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
+    else
+        report(s, SHIM_EXITED, -1, WTERMSIG(status));
+}
+
+static int supervise(struct shim *s)
+{
+    int status = SIGKILL; /* as a wait status: killed; stays when an order to kill came first */
+    if (watch(s, &status) < 0) {
+        (void)proctree_end(0);
+        return 1;
+    }
+    pid_t child = s->child;
+    if (child > 0) /* its end may have begun: the server hears of it first, by its pipes */
+        s->cpu_us = clock_of_process_ns(child) / 1000;
+    (void)proctree_end_and_note(0, child, &status);
+    report_exit(s, status); /* now that the ports and files of its descendants are free too */
+    return 0;
+}
+
+/* A number of digits only, as the words of a role are. */
+static int parse_number(const char *text)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    return errno || end == text || *end || n < 0 || n > INT32_MAX ? -1 : (int)n;
+}
+
+static bool is_control(int fd)
+{
+    int type = 0;
+    socklen_t size = sizeof type;
+    return fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+           type == SOCK_SEQPACKET;
+}
+
+/* The words behind CONTROL_FD. False: they are not of either form. */
+static bool parse_words(struct shim *s, int argc, char **argv, pid_t *ret_adopt, char ***ret_words)
+{
+    int at = 0;
+    if (argc >= 2 && strcmp(argv[0], "--adopt") == 0) {
+        *ret_adopt = parse_number(argv[1]);
+        at = 2;
+    }
+    if (argc - at >= 2 && strcmp(argv[at], "--sandbox") == 0) {
+        s->spec = parse_number(argv[at + 1]);
+        if (s->spec < 0)
+            return false;
+        at += 2;
+    }
+    if (*ret_adopt > 0 && s->spec >= 0 && argc - at == 2 && strcmp(argv[at], "--confine") == 0) {
+        s->confine = parse_number(argv[at + 1]);
+        return is_control(s->confine);
+    }
+    if (*ret_adopt != 0)
+        return *ret_adopt > 0 && s->spec < 0 && argc == at;
+    *ret_words = argv + at + 1;
+    return argc - at >= 2 && strcmp(argv[at], "--") == 0;
+}
+
+int shim_main(int argc, char **argv)
+{
+    static struct shim s; /* the broker's threads know it to the end */
+    s = (struct shim){.signals = -1,
+                      .start = -1,
+                      .deadline = NO_DEADLINE,
+                      .spec = -1,
+                      .confine = -1,
+                      .next_look = NO_DEADLINE,
+                      .next_memory = NO_DEADLINE};
+    char **words = NULL;
+    pid_t adopt = 0;
+    s.control = argc >= 2 ? parse_number(argv[1]) : -1;
+    if (!is_control(s.control) || !parse_words(&s, argc - 2, argv + 2, &adopt, &words)) {
+        (void)dprintf(STDERR_FILENO, "ipybox shim: this role is started by the server only\n");
+        return USAGE_STATUS;
+    }
+    teller_init(&s.teller, s.control);
+    if (setup(&s) < 0 || (adopt ? adopt_child(&s, adopt) : start_child(&s, words)) < 0)
+        return 1;
+    drop_descriptors(&s);
+    if (offer_walls(&s) < 0) {
+        (void)proctree_end(0);
+        return 1;
+    }
+    return supervise(&s);
+}

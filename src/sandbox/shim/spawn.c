@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/shim/spawn.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/service.h"
+#include "base/unixsock.h"
+#include "sandbox/shim/shim.h"
+
+enum {
+    SHIM_FD = 3, /* where the shim finds its end of the socket, */
+    SPEC_FD = 4, /* and what its child is put behind */
+    LAST_FD = CHILD_FIRST_FD + CHILD_FDS_MAX - 1,
+    OUTPUT_CHUNK = 64 * 1024,
+    CHUNKS_PER_TURN = 4,
+    FD_SCAN_MAX = 65536,
+    LAUNCH_STACK = 64 * 1024,
+    LAUNCH_FAILED = 127,
+};
+
+struct spawner {
+    struct loop *loop;
+    struct child *children;
+    void (*refused)(void *ctx, const char *text); /* NULL: nobody wants to know */
+    void *refused_ctx;
+};
+
+struct stream { /* our end of one of the child's pipes */
+    int fd;     /* -1: there is none, or it was closed */
+    struct loop_io *io;
+};
+
+struct child {
+    struct spawner *spawner;
+    struct child *prev, *next;
+    pid_t shim; /* 0: somebody else's child */
+    int control;
+    struct loop_io *control_io;
+    struct stream input, output, errors; /* the first and the last of a piped child */
+    struct loop_timer patience;          /* of a gentle end */
+    int64_t grace_ms;
+    char *limit;                       /* the budget that ended it */
+    const struct child_events *events; /* NULL once it was given up or has ended */
+    void *ctx;
+};
+
+struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
+    int control, input, output, errors;
+    int spec; /* -1: no walls */
+    int fds[CHILD_FDS_MAX];
+    size_t fd_count;
+};
+
+static void close_stream(struct stream *stream)
+{
+    stream->io = loop_io_del(stream->io);
+    stream->fd = fd_close(stream->fd);
+}
+
+static void close_ends(const struct ends *ends)
+{
+    (void)fd_close(ends->control);
+    (void)fd_close(ends->input);
+    (void)fd_close(ends->output);
+    (void)fd_close(ends->errors);
+    (void)fd_close(ends->spec);
+    for (size_t i = 0; i < ends->fd_count; i++)
+        (void)fd_close(ends->fds[i]);
+}
+
+/* What whoever started us left open is none of a child's business; what we open is close-on-exec
+ * from birth. */
+static int keep_inherited_to_ourselves(struct err *e)
+{
+    if (syscall(SYS_close_range, SHIM_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+        return 0;
+    struct rlimit limit = {.rlim_cur = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &limit); /* a kernel before 5.11: one by one */
+    int end = limit.rlim_cur < FD_SCAN_MAX ? (int)limit.rlim_cur : FD_SCAN_MAX;
+    for (int fd = SHIM_FD; fd < end; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
+            return err_set(e, -errno, "descriptor %d: %s", fd, strerror(errno));
+    }
+    return 0;
+}
+
+int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
+{
+    int r = keep_inherited_to_ourselves(e);
+    if (r < 0)
+        return r;
+    struct spawner *spawner = NEW(struct spawner);
+    spawner->loop = loop;
+    *ret = spawner;
+    return 0;
+}
+
+static void unlink_child(struct child *child)
+{
+    if (child->prev)
+        child->prev->next = child->next;
+    else
+        child->spawner->children = child->next;
+    if (child->next)
+        child->next->prev = child->prev;
+}
+
+static void free_child(struct child *child)
+{
+    loop_timer_stop(child->spawner->loop, &child->patience);
+    (void)loop_io_del(child->control_io);
+    (void)fd_close(child->control);
+    close_stream(&child->input);
+    close_stream(&child->output);
+    close_stream(&child->errors);
+    xfree(child->limit);
+    xfree(child);
+}
+
+/* The shim's end of the socket is closed: it is gone or in its last microseconds. */
+static void reap(struct child *child)
+{
+    while (child->shim > 0 && waitpid(child->shim, NULL, 0) < 0 && errno == EINTR)
+        ;
+    unlink_child(child);
+    free_child(child);
+}
+
+static void tell_ended(struct child *child, const struct child_exit *how, const struct err *why)
+{
+    const struct child_events *events = child->events;
+    child->events = NULL;
+    if (events)
+        events->ended(child->ctx, how, why);
+}
+
+/* Hands on what is in the pipe, a bounded amount; true while there may be more. */
+static bool read_stream(struct child *child, struct stream *stream)
+{
+    static char chunk[OUTPUT_CHUNK];
+    for (int i = 0; i < CHUNKS_PER_TURN; i++) {
+        ssize_t n = read(stream->fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            if (n == 0)
+                stream->io = loop_io_del(stream->io);
+            return false;
+        }
+        if (child->events && stream == &child->output)
+            child->events->output(child->ctx, chunk, (size_t)n);
+        else if (child->events)
+            child->events->errors(child->ctx, chunk, (size_t)n);
+    }
+    return true;
+}
+
+static void on_output(void *ctx, unsigned events)
+{
+    (void)events;
+    struct child *child = ctx;
+    (void)read_stream(child, &child->output);
+}
+
+static void on_errors(void *ctx, unsigned events)
+{
+    (void)events;
+    struct child *child = ctx;
+    (void)read_stream(child, &child->errors);
+}
+
+static void on_input(void *ctx, unsigned events)
+{
+    struct child *child = ctx;
+    if (events & LOOP_HUP)
+        close_stream(&child->input);
+    else
+        loop_io_set(child->input.io, 0);
+    if (child->events)
+        child->events->writable(child->ctx);
+}
+
+static void on_refused(const struct spawner *spawner, const struct shim_report *report,
+                       const char *text)
+{
+    drop_str char *more =
+        report->b > 0 ? xasprintf(", and %d more before it", (int)report->b) : NULL;
+    drop_str char *line = xasprintf("pid=%d %s%s", (int)report->a, text, more ? more : "");
+    if (spawner->refused)
+        spawner->refused(spawner->refused_ctx, line);
+}
+
+static void on_limit(struct child *child, const struct shim_report *report, const char *text)
+{
+    if (report->a != SHIM_LIMIT_TASKS) { /* it is killed: the reason of its end, which comes */
+        xfree(child->limit);
+        child->limit = xstrdup(text);
+    } else if (child->events && child->events->limited) {
+        child->events->limited(child->ctx, text);
+    }
+}
+
+static void on_confined(struct child *child, const struct shim_report *report, const char *text)
+{
+    struct err why = ERR_NONE;
+    if (report->a != 0)
+        (void)err_set(&why, -report->a, "%s", text);
+    if (child->events && child->events->confined)
+        child->events->confined(child->ctx, report->a != 0 ? &why : NULL);
+}
+
+static void on_report(struct child *child, const struct shim_report *report, const char *text)
+{
+    struct err why = ERR_NONE;
+    switch (report->kind) {
+    case SHIM_STARTED:
+        return;
+    case SHIM_FAILED:
+        (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
+                      *text ? text : strerror(report->a));
+        tell_ended(child, NULL, &why);
+        return;
+    case SHIM_EXITED:
+        while (child->events && child->output.io && read_stream(child, &child->output))
+            ;
+        while (child->events && child->errors.io && read_stream(child, &child->errors))
+            ;
+        tell_ended(
+            child,
+            &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
+            NULL);
+        return;
+    case SHIM_REFUSED:
+        on_refused(child->spawner, report, text);
+        return;
+    case SHIM_LIMIT:
+        on_limit(child, report, text);
+        return;
+    case SHIM_CONFINED:
+        on_confined(child, report, text);
+        return;
+    case SHIM_HOLDS:
+        if (child->events && child->events->holds)
+            child->events->holds(child->ctx, report->a != 0);
+        return;
+    }
+}
+
+static void on_control(void *ctx, unsigned events)
+{
+    (void)events;
+    struct child *child = ctx;
+    for (;;) {
+        struct shim_report report;
+        char text[SHIM_TEXT_MAX + 1];
+        struct iovec parts[] = {{&report, sizeof report}, {text, SHIM_TEXT_MAX}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        ssize_t n = recvmsg(child->control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n >= (ssize_t)sizeof report) {
+            text[(size_t)n - sizeof report] = '\0';
+            on_report(child, &report, text);
+            continue;
+        }
+        struct err why = ERR_NONE;
+        (void)err_set(&why, -EPIPE, "its shim was killed");
+        tell_ended(child, NULL, &why);
+        reap(child);
+        return;
+    }
+}
+
+struct launch {          /* what a process is started with */
+    const char *program; /* without a slash it is looked up in our PATH */
+    const char *cwd;     /* NULL: ours */
+    const struct ends *ends;
+    char *const *argv, *const *envp;
+    int error; /* of the step that failed */
+};
+
+/* Under the number, and open behind the exec. */
+static bool put(int fd, int number)
+{
+    return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;
+}
+
+static bool put_given(const struct ends *ends)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < ends->fd_count; i++)
+        good = put(ends->fds[i], CHILD_FIRST_FD + (int)i);
+    return good;
+}
+
+static bool put_ends(const struct ends *ends)
+{
+    int input = ends->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : ends->input;
+    return input >= 0 && put(input, STDIN_FILENO) && put(ends->output, STDOUT_FILENO) &&
+           put(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
+           put(ends->control, SHIM_FD) && (ends->spec < 0 || put(ends->spec, SPEC_FD)) &&
+           put_given(ends);
+}
+
+/* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
+ * data alone. The server's own uid protects it until the last moment, and does not go on. */
+__attribute__((no_sanitize("address"))) static int become(void *ctx)
+{
+    struct launch *launch = ctx;
+    sigset_t none;
+    sigemptyset(&none);
+    bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
+                 setpgid(0, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+    int r = ready ? service_give_up() : -errno;
+    if (r == 0)
+        (void)execvpe(launch->program, launch->argv, launch->envp);
+    launch->error = r < 0 ? -r : errno;
+    _exit(LAUNCH_FAILED);
+}
+
+/* clone(2) as posix_spawn(3) has it, which cannot change ids. Not fork: libzmq's threads may hold
+ * the allocator's lock at this moment. No signal may find us in two processes. */
+static int spawn(struct launch *launch, pid_t *ret_pid)
+{
+    alignas(16) static char stack[LAUNCH_STACK];
+    sigset_t all, before;
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = clone(become, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
+    int r = pid < 0 ? -errno : -launch->error;
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (r == 0)
+        *ret_pid = pid;
+    while (r < 0 && pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return r;
+}
+
+static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pid_t *ret_pid)
+{
+    size_t n = 0;
+    while (spec->argv[n])
+        n++;
+    const char **argv = xcalloc(n + 7, sizeof *argv);
+    size_t at = 0;
+    argv[at++] = "ipybox";
+    argv[at++] = "shim";
+    argv[at++] = "3";
+    if (ends->spec >= 0) {
+        argv[at++] = "--sandbox";
+        argv[at++] = "4";
+    }
+    argv[at++] = "--";
+    memcpy(&argv[at], spec->argv, n * sizeof *argv);
+    struct launch launch = {.program = "/proc/self/exe",
+                            .cwd = spec->cwd,
+                            .ends = ends,
+                            .argv = (char *const *)(size_t)argv,
+                            .envp = (char *const *)(size_t)spec->envp};
+    int r = spawn(&launch, ret_pid);
+    xfree(argv);
+    return r;
+}
+
+int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd, pid_t *ret_pid,
+                 struct err *e)
+{
+    (void)spawner;
+    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
+    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
+    struct launch launch = {.program = spec->argv[0],
+                            .cwd = spec->cwd,
+                            .ends = &ends,
+                            .argv = (char *const *)(size_t)spec->argv,
+                            .envp = (char *const *)(size_t)spec->envp};
+    int r = moved < 0 ? -errno : spawn(&launch, ret_pid);
+    return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
+}
+
+void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
+                        void *ctx)
+{
+    spawner->refused = refused;
+    spawner->refused_ctx = ctx;
+}
+
+void spawner_reap(struct spawner *spawner)
+{
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (struct child *child = spawner->children; child; child = child->next) {
+            if (child->shim == pid)
+                child->shim = 0; /* its socket tells the rest */
+        }
+    }
+}
+
+/* One that has a number of the child's would be written over before it is put in its place. */
+static int move_up(int fd)
+{
+    if (fd < 0 || fd > LAST_FD)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LAST_FD + 1);
+    (void)fd_close(fd);
+    return moved;
+}
+
+static struct child *new_child(struct spawner *spawner, int control)
+{
+    struct child *child = NEW(struct child);
+    *child = (struct child){.spawner = spawner,
+                            .next = spawner->children,
+                            .control = control,
+                            .input = {.fd = -1},
+                            .output = {.fd = -1},
+                            .errors = {.fd = -1}};
+    if (child->next)
+        child->next->prev = child;
+    spawner->children = child;
+    return child;
+}
+
+/* One pipe, read (0) or written (1) by us without waiting. */
+static int open_pipe(int our_end, struct stream *ours, int *ret_theirs, struct err *e)
+{
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return err_set(e, -errno, "pipe2: %s", strerror(errno));
+    ours->fd = pipes[our_end];
+    *ret_theirs = move_up(pipes[1 - our_end]);
+    (void)fcntl(ours->fd, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* The pairs of a child: our ends go into the child that is returned, the others to *ret. */
+static struct child *open_child(struct spawner *spawner, bool piped, struct ends *ret,
+                                struct err *e)
+{
+    int sockets[2] = {-1, -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+        (void)err_set(e, -errno, "socketpair: %s", strerror(errno));
+        return NULL;
+    }
+    struct child *child = new_child(spawner, sockets[0]);
+    *ret = (struct ends){
+        .control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1, .spec = -1};
+    int r = open_pipe(0, &child->output, &ret->output, e);
+    if (r == 0 && piped)
+        r = open_pipe(1, &child->input, &ret->input, e);
+    if (r == 0 && piped)
+        r = open_pipe(0, &child->errors, &ret->errors, e);
+    if (r == 0)
+        return child;
+    close_ends(ret);
+    unlink_child(child);
+    free_child(child);
+    return NULL;
+}
+
+static int watch_all(struct child *child, struct err *e)
+{
+    struct loop *loop = child->spawner->loop;
+    int r = loop_io_add(loop, child->control, LOOP_IN, on_control, child, &child->control_io, e);
+    if (r == 0)
+        r = loop_io_add(loop, child->output.fd, LOOP_IN, on_output, child, &child->output.io, e);
+    if (r == 0 && child->errors.fd >= 0)
+        r = loop_io_add(loop, child->errors.fd, LOOP_IN, on_errors, child, &child->errors.io, e);
+    if (r == 0 && child->input.fd >= 0)
+        r = loop_io_add(loop, child->input.fd, 0, on_input, child, &child->input.io, e);
+    return r;
+}
+
+static int watch(struct child *child, const struct child_events *events, void *ctx, struct err *e)
+{
+    int r = watch_all(child, e);
+    if (r < 0) {
+        (void)shutdown(child->control, SHUT_RDWR);
+        reap(child);
+        return r;
+    }
+    child->events = events;
+    child->ctx = ctx;
+    return 0;
+}
+
+static int give(const struct child_spec *spec, struct ends *ends, struct err *e)
+{
+    for (size_t i = 0; i < spec->fd_count; i++) {
+        int fd = fcntl(spec->fds[i], F_DUPFD_CLOEXEC, LAST_FD + 1);
+        if (fd < 0)
+            return err_set(e, -errno, "descriptor %d: %s", spec->fds[i], strerror(errno));
+        ends->fds[ends->fd_count++] = fd;
+    }
+    return 0;
+}
+
+int child_start(struct spawner *spawner, const struct child_spec *spec,
+                const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    struct ends ends;
+    struct child *child = open_child(spawner, spec->piped, &ends, e);
+    if (!child)
+        return e ? e->code : -EMFILE;
+    int r = give(spec, &ends, e);
+    if (r == 0 && spec->sandbox)
+        r = sandbox_spec_write(spec->sandbox, &ends.spec, e);
+    bool made = r == 0;
+    ends.spec = move_up(ends.spec);
+    if (made)
+        r = spawn_shim(spec, &ends, &child->shim);
+    close_ends(&ends);
+    if (r < 0) {
+        child->shim = 0;
+        reap(child);
+        return !made ? r
+                     : err_set(e, r, "start %s in %s: %s", spec->argv[0],
+                               spec->cwd ? spec->cwd : ".", strerror(-r));
+    }
+    r = watch(child, events, ctx, e);
+    if (r == 0)
+        *ret = child;
+    return r;
+}
+
+int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
+                struct child_ends *ret_ends, struct child **ret, struct err *e)
+{
+    struct ends ends;
+    struct child *child = open_child(spawner, false, &ends, e);
+    if (!child)
+        return e ? e->code : -EMFILE;
+    int r = watch(child, events, ctx, e);
+    if (r < 0) {
+        close_ends(&ends);
+        return r;
+    }
+    *ret_ends = (struct child_ends){.control = ends.control, .output = ends.output};
+    *ret = child;
+    return 0;
+}
+
+static void command(struct child *child, char letter)
+{
+    (void)send(child->control, &letter, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void child_interrupt(struct child *child)
+{
+    command(child, SHIM_INTERRUPT);
+}
+
+void child_terminate(struct child *child)
+{
+    command(child, SHIM_TERMINATE);
+}
+
+void child_resume(struct child *child)
+{
+    command(child, SHIM_RESUME);
+}
+
+void child_look(struct child *child)
+{
+    command(child, SHIM_LOOK);
+}
+
+void child_kill(struct child *child)
+{
+    command(child, SHIM_KILL);
+}
+
+int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e)
+{
+    const char order = SHIM_CONFINE;
+    drop_fd int fd = -1;
+    int r = sandbox_spec_write(spec, &fd, e);
+    if (r < 0)
+        return r;
+    r = unixsock_send(child->control, &order, 1, &fd, 1, MSG_DONTWAIT);
+    return r < 0 ? err_set(e, r, "the kernel's shim: %s", strerror(-r)) : 0;
+}
+
+struct child *child_end(struct child *child)
+{
+    if (!child)
+        return NULL;
+    child->events = NULL;
+    loop_timer_stop(child->spawner->loop, &child->patience);
+    child->output.io = loop_io_del(child->output.io);
+    child->errors.io = loop_io_del(child->errors.io);
+    (void)shutdown(child->control, SHUT_WR); /* the shim reads the end and kills the tree */
+    return NULL;
+}
+
+static void on_second_grace_over(void *ctx)
+{
+    (void)child_end(ctx);
+}
+
+static void on_first_grace_over(void *ctx)
+{
+    struct child *child = ctx;
+    child_terminate(child);
+    loop_timer_set(child->spawner->loop, &child->patience, child->grace_ms, on_second_grace_over,
+                   child);
+}
+
+struct child *child_end_gently(struct child *child, int64_t grace_ms)
+{
+    if (!child)
+        return NULL;
+    child->events = NULL;
+    child->grace_ms = grace_ms;
+    close_stream(&child->input);
+    loop_timer_set(child->spawner->loop, &child->patience, grace_ms, on_first_grace_over, child);
+    return NULL;
+}
+
+ssize_t child_write(struct child *child, const char *bytes, size_t n)
+{
+    if (child->input.fd < 0)
+        return -EPIPE;
+    ssize_t written = write(child->input.fd, bytes, n);
+    if (written >= 0)
+        return written;
+    if (errno != EAGAIN && errno != EINTR) {
+        close_stream(&child->input);
+        return -EPIPE;
+    }
+    loop_io_set(child->input.io, LOOP_OUT);
+    return -EAGAIN;
+}
+
+static bool shims_left(struct spawner *spawner)
+{
+    for (struct child *child = spawner->children, *next; child; child = next) {
+        struct shim_report report;
+        ssize_t n;
+        next = child->next;
+        while ((n = recv(child->control, &report, sizeof report, MSG_DONTWAIT)) > 0)
+            ;
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            reap(child);
+    }
+    return spawner->children != NULL;
+}
+
+struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms)
+{
+    if (!spawner)
+        return NULL;
+    for (struct child *child = spawner->children; child; child = child->next)
+        (void)child_end(child);
+    int64_t until = clock_ms() + wait_ms;
+    while (shims_left(spawner) && clock_ms() < until)
+        (void)poll(NULL, 0, 2);
+    while (spawner->children) { /* PID 1 finishes what could not be waited for */
+        struct child *child = spawner->children;
+        unlink_child(child);
+        free_child(child);
+    }
+    xfree(spawner);
+    return NULL;
+}

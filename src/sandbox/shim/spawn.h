@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sandbox/shim/spawn.h - the server's only way to start a process.
+ * How:     every child runs below a shim of its own (shim.h), which owns the whole tree of the
+ *          child's descendants and ends it when the child ends, when it is told to, or when the
+ *          server is gone. The child gets its own session, /dev/null as input (unless it is
+ *          `piped`), exactly the environment that is given, and no descriptor but 0, 1 and 2, and
+ *          those that are given.
+ * Owner:   child_end() and child_end_gently() give a child up: no event comes after it, the tree is
+ *          killed, the rest is done by the spawner in the background. They may be called inside an
+ *          event.
+ * Needs:   SIGPIPE is ignored in a process that writes to a child.
+ * Thread:  loop thread; child_start() costs about a millisecond, nothing blocks. */
+#ifndef SANDBOX_SHIM_SPAWN_H
+#define SANDBOX_SHIM_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "loop/loop.h"
+#include "sandbox/confine/spec.h"
+
+struct spawner;
+MUST_CHECK int spawner_new(struct loop *loop, struct spawner **ret, struct err *e);
+
+/* Kills what still runs and waits for it, at most wait_ms. NULL in, NULL out. */
+struct spawner *spawner_free(struct spawner *spawner, int64_t wait_ms);
+
+/* What the policies of sandboxed children refused: "pid=17 call=openat path=/x". */
+void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
+                        void *ctx);
+
+#define CHILD_FIRST_FD 5 /* the number of the first given descriptor in the child */
+#define CHILD_FDS_MAX 6
+
+struct child_spec {
+    const char *const *argv; /* argv[0] is looked up in the environment's PATH */
+    const char *const *envp;
+    const char *cwd;
+    bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
+    const struct sandbox_spec *sandbox; /* what it is put behind; NULL: nothing */
+    const int *fds;                     /* given to it, in this order; they stay the caller's */
+    size_t fd_count;                    /* at most CHILD_FDS_MAX */
+};
+
+struct child_exit {
+    int code;          /* exit status, -1 when a signal ended it */
+    int signal;        /* 0, or the signal that ended it */
+    const char *limit; /* why the shim ended it: a budget that was used up; NULL; borrowed */
+};
+
+struct child_events {
+    /* Bytes that the tree wrote to 1 or 2, as they come; only to 1 when it is piped. */
+    void (*output)(void *ctx, const char *bytes, size_t n);
+    /* Piped: bytes that it wrote to 2, and: child_write() takes bytes again, or has failed. */
+    void (*errors)(void *ctx, const char *bytes, size_t n);
+    void (*writable)(void *ctx);
+    /* The answer to child_confine(). why == NULL: it holds. May be NULL where that is not asked. */
+    void (*confined)(void *ctx, const struct err *why);
+    /* The answer to child_look(). May be NULL where that is not asked. */
+    void (*holds)(void *ctx, bool any);
+    /* It met a limit that does not end it, in a sentence; may be NULL. */
+    void (*limited)(void *ctx, const char *text);
+    /* The last event: the child ended, and its tree with it, or (how == NULL) it never ran, for
+     * this reason. */
+    void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
+};
+
+struct child;
+MUST_CHECK int child_start(struct spawner *spawner, const struct child_spec *spec,
+                           const struct child_events *events, void *ctx, struct child **ret,
+                           struct err *e);
+
+/* A child that somebody else puts below a shim: `ipybox shim … --adopt`, with the two descriptors
+ * that are returned here for it (owned, close-on-exec). Its events are as those of any child. */
+struct child_ends {
+    int control; /* the shim's */
+    int output;  /* the child's 1 and 2 */
+};
+MUST_CHECK int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
+                           struct child_ends *ret_ends, struct child **ret, struct err *e);
+
+/* A helper of the server itself, without a shim: it finds `fd` as its descriptor 3, writes to the
+ * server's standard error, and has to end when the other end of fd is closed. */
+MUST_CHECK int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
+                            pid_t *ret_pid, struct err *e);
+
+/* Buries processes that became the server's children when their parents died: call it on SIGCHLD,
+ * in a process that is a subreaper. */
+void spawner_reap(struct spawner *spawner);
+
+void child_interrupt(struct child *child);    /* SIGINT to its process group */
+void child_terminate(struct child *child);    /* SIGTERM to its process group */
+void child_resume(struct child *child);       /* SIGCONT to the whole tree */
+void child_look(struct child *child);         /* `holds` follows: see claims.h */
+void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
+struct child *child_end(struct child *child); /* NULL in, NULL out */
+
+/* Other settings for a child that has started behind a spec with settings: those of `spec`, which
+ * is the first one but for them. 0: `confined` follows, unless the child ends before. */
+MUST_CHECK int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e);
+
+/* --- a piped child ---------------------------------------------------------------------------- */
+
+/* Returns how many of the n > 0 bytes were taken. -EAGAIN: none, `writable` comes; -EPIPE: nobody
+ * reads its input any more. */
+MUST_CHECK ssize_t child_write(struct child *child, const char *bytes, size_t n);
+
+/* Gives it up in order: the end of its input; grace_ms later SIGTERM, another grace_ms later the
+ * end of its tree. What it writes meanwhile is thrown away. NULL in, NULL out. */
+struct child *child_end_gently(struct child *child, int64_t grace_ms);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/kernels/judge.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "sandbox/policy/policy.h"
+
+struct judge {
+    const struct session_config *base;
+    struct sessions *sessions;
+    char *settings; /* of the policy */
+    int64_t made_ms;
+    struct policy *policy;        /* NULL: none is made yet, or could be made */
+    struct policy_making *making; /* of the next one, or NULL */
+    struct loop_timer next;
+};
+
+struct judge *judge_new(struct sessions *sessions)
+{
+    struct judge *judge = NEW(struct judge);
+    judge->base = sessions_base(sessions);
+    judge->sessions = sessions;
+    return judge;
+}
+
+static void stop_making(struct judge *judge)
+{
+    loop_timer_stop(judge->base->kernel.loop, &judge->next);
+    judge->making = policy_give_up(judge->making);
+}
+
+struct judge *judge_free(struct judge *judge)
+{
+    if (!judge)
+        return NULL;
+    stop_making(judge);
+    judge->policy = policy_free(judge->policy);
+    xfree(judge->settings);
+    xfree(judge);
+    return NULL;
+}
+
+static const char *settings_now(const struct judge *judge)
+{
+    const char *settings = sessions_settings(judge->sessions);
+    return settings ? settings : sandbox_settings_default;
+}
+
+static int begin(struct judge *judge)
+{
+    const struct sandbox_spec *spec = judge->base->kernel.sandbox;
+    const struct policy_place place = {.cwd = judge->base->workspace,
+                                       .home = spec && spec->home ? spec->home : "/nonexistent"};
+    struct sandbox_settings *settings = NULL;
+    int r = sandbox_settings_parse(judge->settings, strlen(judge->settings), &settings, NULL);
+    if (r == 0)
+        r = policy_begin(settings, &place, &judge->making, NULL);
+    (void)sandbox_settings_free(settings);
+    return r;
+}
+
+static void end(struct judge *judge, struct policy *policy)
+{
+    stop_making(judge);
+    (void)policy_free(judge->policy);
+    judge->policy = policy;
+    judge->made_ms = loop_now(judge->base->kernel.loop);
+}
+
+static void go_on(void *ctx)
+{
+    struct judge *judge = ctx;
+    struct policy *policy = NULL;
+    int r = policy_step(judge->making, JUDGE_NAMES, &policy, NULL);
+    if (r == 0)
+        loop_timer_set(judge->base->kernel.loop, &judge->next, JUDGE_PAUSE_MS, go_on, judge);
+    else
+        end(judge, policy);
+}
+
+/* That of other settings judges nothing. One that is old does while the next one is made. */
+static void renew(struct judge *judge, const char *text)
+{
+    if (!judge->settings || strcmp(judge->settings, text) != 0) {
+        end(judge, NULL);
+        xfree(judge->settings);
+        judge->settings = xstrdup(text);
+    } else if (judge->making || loop_now(judge->base->kernel.loop) - judge->made_ms < JUDGE_MS) {
+        return;
+    }
+    if (begin(judge) < 0)
+        end(judge, NULL);
+    else
+        go_on(judge);
+    for (int i = 1; i < JUDGE_FIRST && !judge->policy && judge->making; i++)
+        go_on(judge);
+}
+
+bool judge_is_ready(const struct judge *judge)
+{
+    return judge->policy || !judge->making;
+}
+
+static const struct policy *policy_now(struct judge *judge)
+{
+    renew(judge, settings_now(judge));
+    return judge->policy;
+}
+
+bool judge_allows(struct judge *judge, enum judge_act act, const char *path)
+{
+    const struct policy *policy = policy_now(judge);
+    if (!policy || !policy_may_read(policy, path))
+        return false;
+    if (act == JUDGE_REMOVE && policy_pins(policy, path))
+        return false;
+    return act == JUDGE_READ || policy_may_write(policy, path);
+}
+
+bool judge_allows_move(struct judge *judge, const char *from, const char *to, bool is_dir)
+{
+    const struct policy *policy = policy_now(judge);
+    return policy && judge_allows(judge, JUDGE_REMOVE, from) &&
+           judge_allows(judge, JUDGE_REMOVE, to) &&
+           (!is_dir || policy_may_move_dir(policy, from, to));
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/kernels/walls.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "sandbox/confine/guard.h"
+#include "sandbox/limits/diskuse.h"
+#include "session/kernels/limits.h"
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+static bool has_sandbox(const struct walls *w)
+{
+    return w->server && w->server->settings;
+}
+
+static int need_sandbox(const struct walls *w, struct err *e)
+{
+    return has_sandbox(w) ? 0
+                          : err_set(e, -EBUSY,
+                                    "kernels run without a sandbox here: the server "
+                                    "was started without --sandbox");
+}
+
+/* Where proxies are stands in the environment of kernels, which is the same for all. */
+static int check_proxies(const struct walls *w, const char *text, struct err *e)
+{
+    struct sandbox_settings *mine = NULL, *servers = NULL;
+    int r = sandbox_settings_parse(text, strlen(text), &mine, e);
+    if (r == 0)
+        r = sandbox_settings_parse(w->server->settings, strlen(w->server->settings), &servers, e);
+    if (r == 0 && (mine->http_proxy_port != servers->http_proxy_port ||
+                   mine->socks_proxy_port != servers->socks_proxy_port))
+        r = err_set(e, -EDOM,
+                    "network.httpProxyPort, network.socksProxyPort: these are the same for all "
+                    "sessions (--sandbox-config)");
+    (void)sandbox_settings_free(mine);
+    (void)sandbox_settings_free(servers);
+    return r;
+}
+
+static struct sandbox_spec spec_of(const struct walls *w, const char *settings)
+{
+    struct sandbox_spec spec = *w->server;
+    spec.settings = settings;
+    return spec;
+}
+
+/* What is neither wrong in itself nor impossible live: the place does not let them be used. */
+static int describe(int r, struct err *e)
+{
+    const struct err why = *e;
+    if (r == 0 || r == -EINVAL || r == -EBUSY)
+        return r;
+    return err_set(e, -EBUSY, "these settings cannot be used here: %s", why.msg);
+}
+
+static int check(const struct walls *w, const char *settings, struct err *e)
+{
+    struct policy *policy = NULL;
+    int r = need_sandbox(w, e);
+    if (r == 0)
+        r = check_proxies(w, settings, e);
+    if (r < 0)
+        return r;
+    struct sandbox_spec spec = spec_of(w, settings);
+    r = describe(guard_policy_of(&spec, &policy, e), e);
+    (void)policy_free(policy);
+    return r;
+}
+
+/* Kernels that start from now on get them; NULL: the server's. */
+static void use(struct walls *w, char *settings)
+{
+    xfree(w->settings);
+    w->settings = settings;
+    if (settings)
+        w->spec = spec_of(w, settings);
+    w->config->kernel.sandbox = settings ? &w->spec : w->server;
+    w->config->pool = settings ? NULL : w->spares;
+}
+
+/* In the place of the server's, for good. */
+static int tighten(struct walls *w, const struct json *limits, struct err *e)
+{
+    struct sandbox_limits own;
+    int r = limits_read(limits, w->server, &own, e);
+    if (r < 0)
+        return r;
+    w->tighter = *w->server;
+    w->tighter.limits = own;
+    if (own.disk > 0 && !w->tighter.disk_places) {
+        w->places = diskuse_places();
+        w->tighter.disk_places = (const char *const *)w->places;
+    }
+    w->server = &w->tighter;
+    w->spares = NULL;
+    use(w, NULL);
+    return 0;
+}
+
+int walls_open(struct walls *w, struct session_config *config, const char *settings,
+               const struct json *limits, struct err *e)
+{
+    *w = (struct walls){.config = config, .server = config->kernel.sandbox, .spares = config->pool};
+    int r = limits ? tighten(w, limits, e) : 0;
+    if (r == 0 && settings)
+        r = check(w, settings, e);
+    if (r == 0 && settings)
+        use(w, xstrdup(settings));
+    return r;
+}
+
+void walls_close(struct walls *w)
+{
+    xfree(w->settings);
+    xfree(w->wanted);
+    xfree(w->before);
+    (void)diskuse_places_free(w->places);
+    *w = (struct walls){0};
+}
+
+const struct sandbox_limits *walls_limits(const struct walls *w)
+{
+    return w->server ? &w->server->limits : NULL;
+}
+
+const char *walls_settings(const struct walls *w, bool *ret_own)
+{
+    *ret_own = w->settings != NULL;
+    return w->settings ? w->settings : has_sandbox(w) ? w->server->settings : NULL;
+}
+
+int walls_explain(const struct walls *w, struct buf *text, struct err *e)
+{
+    bool own;
+    struct policy *policy = NULL;
+    int r = need_sandbox(w, e);
+    if (r < 0)
+        return r;
+    struct sandbox_spec spec = spec_of(w, walls_settings(w, &own));
+    r = guard_policy_of(&spec, &policy, e);
+    if (r == 0)
+        policy_explain(policy, text);
+    (void)policy_free(policy);
+    return r;
+}
+
+/* --- a change --------------------------------------------------------------------------------- */
+
+static void finish(struct walls *w, const struct err *why)
+{
+    walls_fn done = w->done;
+    w->done = NULL;
+    w->changing = false;
+    xfree(w->wanted);
+    w->wanted = NULL;
+    if (done)
+        done(w->ctx, why);
+}
+
+static void use_wanted(struct walls *w)
+{
+    char *settings = w->wanted;
+    w->wanted = NULL;
+    use(w, settings);
+}
+
+static void on_confined(void *ctx, const struct err *why)
+{
+    struct walls *w = ctx;
+    struct err told = why ? *why : ERR_NONE;
+    if (why)
+        (void)describe(why->code, &told);
+    else
+        use_wanted(w);
+    finish(w, why ? &told : NULL);
+}
+
+static void on_reset_begins(void *ctx)
+{
+    struct walls *w = ctx;
+    w->starts = true;
+    w->before = w->settings;
+    w->settings = NULL;
+    use_wanted(w);
+}
+
+static void on_reset(void *ctx, const struct err *why)
+{
+    struct walls *w = ctx;
+    struct err told = ERR_NONE;
+    char *before = w->before;
+    w->before = NULL;
+    if (w->starts && why)
+        use(w, before);
+    else
+        xfree(before);
+    w->starts = false;
+    if (why)
+        (void)err_set(&told, -ESHUTDOWN, "%s", why->msg);
+    finish(w, why ? &told : NULL);
+}
+
+static int begin_reset(struct walls *w, struct session *session, struct err *e)
+{
+    struct cell *cell = NULL;
+    int r = session_reset(session, on_reset, w, &cell, e);
+    if (r == 0)
+        cell_before_reset(cell, on_reset_begins);
+    return r;
+}
+
+/* A kernel that is not up yet has run nothing: it is started anew. */
+static int begin(struct walls *w, struct session *session, struct err *e)
+{
+    int r = session_confine(session, w->wanted, on_confined, w, e);
+    if (r == 1) {
+        use_wanted(w);
+        session_renew(session);
+    }
+    return r;
+}
+
+int walls_change(struct walls *w, struct session *session, const char *settings, bool reset,
+                 walls_fn done, void *ctx, struct err *e)
+{
+    if (w->changing)
+        return err_set(e, -EBUSY, "another change of the session's sandbox is under way");
+    int r = check(w, settings, e);
+    if (r < 0)
+        return r;
+    w->changing = true;
+    w->wanted = xstrdup(settings);
+    w->done = done;
+    w->ctx = ctx;
+    r = reset ? begin_reset(w, session, e) : begin(w, session, e);
+    if (r != 0) { /* it holds, or it has failed: nothing follows */
+        w->done = NULL;
+        finish(w, NULL);
+    }
+    return r;
+}
+
+void walls_forget(struct walls *w, const void *ctx)
+{
+    if (w->ctx == ctx)
+        w->done = NULL;
+}

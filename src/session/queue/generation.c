@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/queue/generation.h"
+
+#include "apigen/apigen.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "tools/client/package.h"
+
+struct generation {
+    struct generation *next;
+    struct generations *all;
+    char *server;
+    struct tool_list *held;
+    struct apigen_tool *tools;
+    size_t n;
+    struct apigen_work *work;
+    struct package *package;
+    generation_fn done;
+    void *ctx;
+};
+
+struct generations {
+    struct loop *loop;
+    const struct tools *tools;
+    char *dir;
+    struct generation *queue; /* the first is being written */
+    struct loop_defer slice;
+    struct package_sweep *sweep; /* only while nothing is written */
+    struct loop_timer pace;
+};
+
+/* --- leftovers ------------------------------------------------------------------------------- */
+
+static void stop_sweep(struct generations *all)
+{
+    loop_timer_stop(all->loop, &all->pace);
+    all->sweep = package_sweep_close(all->sweep);
+}
+
+static void sweep_some(void *ctx)
+{
+    struct generations *all = ctx;
+    if (all->sweep && package_sweep_some(all->sweep))
+        loop_timer_set(all->loop, &all->pace, GENERATION_SWEEP_MS, sweep_some, all);
+    else
+        stop_sweep(all);
+}
+
+static void start_sweep(struct generations *all)
+{
+    stop_sweep(all);
+    all->sweep = package_sweep_open(all->dir);
+    sweep_some(all);
+}
+
+/* --- a package ------------------------------------------------------------------------------- */
+
+static void write_some(void *ctx);
+
+static void go_on(struct generations *all)
+{
+    if (all->queue)
+        loop_defer(all->loop, &all->slice, write_some, all);
+    else
+        start_sweep(all);
+}
+
+static void drop(struct generation *g)
+{
+    (void)package_close(g->package);
+    (void)apigen_end(g->work);
+    xfree(g->tools);
+    tools_release(g->held);
+    xfree(g->server);
+    xfree(g);
+}
+
+static void leave(struct generation *g)
+{
+    struct generation **at = &g->all->queue;
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+}
+
+static void finish(struct generation *g, const struct err *why)
+{
+    leave(g);
+    g->package = package_close(g->package);
+    go_on(g->all);
+    g->done(g->ctx, why ? NULL : apigen_modules(g->work), why ? 0 : g->n, why);
+    drop(g);
+}
+
+static int begin(struct generation *g, struct err *e)
+{
+    struct tools_server server;
+    g->held = tools_hold(g->all->tools, g->server, &server);
+    if (!g->held)
+        return err_set(e, -ENOENT, "the MCP server %s was removed meanwhile", g->server);
+    g->n = server.n_tools;
+    g->tools = xcalloc(g->n + 1, sizeof *g->tools);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct tools_tool *tool = &server.tools[i];
+        g->tools[i] = (struct apigen_tool){.name = tool->name,
+                                           .description = tool->description,
+                                           .input = tool->input,
+                                           .output = tool->output};
+    }
+    g->work = apigen_begin(g->server, g->tools, g->n);
+    return package_open(g->all->dir, g->server, &g->package, e);
+}
+
+/* 1: there is more to do. */
+static int write_module(struct generation *g, struct err *e)
+{
+    struct apigen_file file = {0};
+    int r = apigen_next(g->work, &file, e);
+    if (r == 0)
+        return package_place(g->package, e);
+    if (r < 0)
+        return r;
+    r = package_add(g->package, &file, e);
+    apigen_file_done(&file);
+    return r < 0 ? r : 1;
+}
+
+static void write_some(void *ctx)
+{
+    struct generations *all = ctx;
+    struct generation *g = all->queue;
+    struct err e = ERR_NONE;
+    int64_t end_ns = clock_ns() + GENERATION_SLICE_MS * 1000000LL;
+    int r = g->work ? 0 : begin(g, &e);
+    for (r = r < 0 ? r : 1; r > 0 && clock_ns() < end_ns;)
+        r = write_module(g, &e);
+    if (r > 0)
+        loop_defer(all->loop, &all->slice, write_some, all);
+    else
+        finish(g, r < 0 ? &e : NULL);
+}
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+struct generation *generation_start(struct generations *all, const char *server, generation_fn done,
+                                    void *ctx)
+{
+    struct generation *g = NEW(struct generation);
+    *g = (struct generation){.all = all, .server = xstrdup(server), .done = done, .ctx = ctx};
+    struct generation **at = &all->queue;
+    while (*at)
+        at = &(*at)->next;
+    *at = g;
+    stop_sweep(all);
+    loop_defer(all->loop, &all->slice, write_some, all);
+    return g;
+}
+
+struct generation *generation_cancel(struct generation *g)
+{
+    if (!g)
+        return NULL;
+    struct generations *all = g->all;
+    leave(g);
+    drop(g);
+    loop_defer_stop(all->loop, &all->slice);
+    go_on(all);
+    return NULL;
+}
+
+struct generations *generations_open(struct loop *loop, const struct tools *tools,
+                                     const char *packages_dir)
+{
+    struct generations *all = NEW(struct generations);
+    *all = (struct generations){.loop = loop, .tools = tools, .dir = xstrdup(packages_dir)};
+    return all;
+}
+
+struct generations *generations_close(struct generations *all)
+{
+    if (!all)
+        return NULL;
+    while (all->queue) {
+        struct generation *g = all->queue;
+        leave(g);
+        drop(g);
+    }
+    loop_defer_stop(all->loop, &all->slice);
+    stop_sweep(all);
+    xfree(all->dir);
+    xfree(all);
+    return NULL;
+}

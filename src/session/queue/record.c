@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/queue/record.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json/jsonw.h"
+
+enum { REASON_MAX = 16384 };
+
+struct eventlog *record_open(const struct session_config *config)
+{
+    if (config->event_memory == 0)
+        return NULL;
+    return eventlog_open(&(struct eventlog_config){.loop = config->kernel.loop,
+                                                   .memory_max = config->event_memory,
+                                                   .data_max = config->event_data,
+                                                   .spill_dir = config->event_dir,
+                                                   .spill_max = config->event_spill,
+                                                   .apart = config->event_apart,
+                                                   .spill_for_readers = config->event_for_readers});
+}
+
+void record_result(struct cell_result *result)
+{
+    const char **const texts[] = {&result->ename, &result->evalue, &result->traceback,
+                                  &result->reason, &result->last_words};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = *texts[i] ? *texts[i] : "";
+}
+
+void record_kernel(struct eventlog *log, const char *state, const char *reason)
+{
+    drop_buf struct buf text = BUF_INIT(REASON_MAX);
+    struct jsonw w = JSONW(&text);
+    if (!log)
+        return;
+    jsonw_object(&w);
+    jsonw_set_text(&w, "state", state);
+    jsonw_set_text(&w, "reason", reason);
+    jsonw_end(&w);
+    eventlog_add(log, &(struct logged){.kind = LOGGED_KERNEL, .data = text.data, .n = text.len});
+}
+
+void record_begin(struct eventlog *log, uint64_t cell)
+{
+    if (log)
+        eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
+}
+
+const char *const cell_status_names[] = {
+    [CELL_OK] = "ok",           [CELL_ERROR] = "error",     [CELL_TIMEOUT] = "timeout",
+    [CELL_LOST] = "lost",       [CELL_STOPPED] = "stopped", [CELL_CANCELLED] = "cancelled",
+    [CELL_REFUSED] = "refused",
+};
+
+/* A timeout is soft when the interrupt was enough, hard when it took the kernel along. */
+void record_end(struct eventlog *log, const struct cell_result *result)
+{
+    drop_buf struct buf text = BUF_INIT(REASON_MAX);
+    struct jsonw w = JSONW(&text);
+    if (!log)
+        return;
+    jsonw_object(&w);
+    jsonw_set_text(&w, "status", cell_status_names[result->status]);
+    if (result->status == CELL_TIMEOUT)
+        jsonw_set_text(&w, "timeout", result->kernel_replaced ? "hard" : "soft");
+    if (*result->reason)
+        jsonw_set_text(&w, "reason", result->reason);
+    if (result->kernel_replaced)
+        jsonw_set_bool(&w, "kernel_replaced", true);
+    jsonw_end(&w);
+    eventlog_add(log,
+                 &(struct logged){
+                     .kind = LOGGED_END, .cell = result->number, .data = text.data, .n = text.len});
+}
+
+void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
+{
+    static const enum logged_kind kinds[JUPYTER__COUNT] = {
+        [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,
+        [JUPYTER_CLEAR_OUTPUT] = LOGGED_CLEAR,
+        [JUPYTER_UPDATE_DISPLAY_DATA] = LOGGED_UPDATE,
+        [JUPYTER_EXECUTE_RESULT] = LOGGED_RESULT,
+        [JUPYTER_ERROR] = LOGGED_ERROR,
+    };
+    struct logged event = {.cell = cell, .late = late};
+    if (!log)
+        return;
+    if (m->type == JUPYTER_STREAM) {
+        const char *name = json_get_text(m->content, "name");
+        event.kind = name && strcmp(name, "stderr") == 0 ? LOGGED_STDERR : LOGGED_STDOUT;
+        event.data = json_get_text(m->content, "text");
+        event.n = event.data ? strlen(event.data) : 0;
+        eventlog_add(log, &event);
+    } else if (kinds[m->type] != LOGGED_BEGIN) {
+        eventlog_add_json(log, kinds[m->type], cell, late, m->content);
+    }
+}
+
+int record_audit_begin(const struct session_config *config, uint64_t cell,
+                       const struct origin *origin, struct slice code, struct err *e)
+{
+    int r = audit_check(config->audit, e);
+    struct audit_event event = {.kind = AUDIT_CELL,
+                                .session = config->id,
+                                .cell = cell,
+                                .request_id = origin->request_id,
+                                .trace_id = origin->trace.id,
+                                .code = code.data,
+                                .code_len = code.len};
+    if (r == 0 && audit_add(config->audit, &event) < 0)
+        r = audit_check(config->audit, e);
+    return r;
+}
+
+void record_audit_end(const struct session_config *config, uint64_t cell, const char *request_id,
+                      enum cell_status status, int64_t ms)
+{
+    (void)audit_add(config->audit, &(struct audit_event){.kind = AUDIT_CELL_END,
+                                                         .session = config->id,
+                                                         .cell = cell,
+                                                         .request_id = request_id,
+                                                         .outcome = cell_status_names[status],
+                                                         .timed = true,
+                                                         .ms = ms});
+}

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/queue/session_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "output/collect.h"
+#include "session/queue/record.h"
+
+enum { TRACEBACK_MAX = 4 << 20 };
+
+static void dispatch(struct session *s, enum event event);
+static void check_closed(struct session *s);
+
+static void want_work(void *ctx)
+{
+    dispatch(ctx, WORK);
+}
+
+static void look_for_work(struct session *s)
+{
+    loop_defer(s->loop, &s->work, want_work, s);
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+static void free_cell(struct cell *cell)
+{
+    output_done(&cell->output);
+    xfree(cell->code);
+    xfree(cell);
+}
+
+static struct cell *take_first(struct session *s)
+{
+    struct cell *cell = s->queue;
+    s->queue = cell->next;
+    s->queued--;
+    s->running = false;
+    loop_timer_stop(s->loop, &s->timer);
+    return cell;
+}
+
+static void tell_finished(struct session *s, struct cell *cell, struct cell_result *result)
+{
+    result->number = cell->number;
+    output_finish(&cell->output);
+    result->output = &cell->output;
+    record_result(result);
+    if (cell->number > 0) {
+        record_end(s->events, result);
+        record_audit_end(s->config, cell->number, cell->origin.request_id, result->status,
+                         loop_now(s->loop) - cell->begun_ms);
+    }
+    metrics_cell(s->config->metrics, (int)result->status,
+                 cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
+    bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
+    result->notice = ran ? s->notice : "";
+    result->late = ran && !cell->abandoned ? late_tell(&s->late) : "";
+    cell->events->finished(cell->ctx, result);
+    if (cell->abandoned) {
+        late_text(&s->late, buf_text(&cell->output.text));
+    } else if (ran) {
+        s->notice[0] = '\0';
+        late_told(&s->late);
+    }
+    free_cell(cell);
+}
+
+static void finish_reset(struct session *s)
+{
+    struct cell *cell = take_first(s);
+    cell->reset_done(cell->ctx, NULL);
+    free_cell(cell);
+}
+
+/* Something that was queued and will not run. */
+static void refuse(struct session *s, struct cell *cell, enum cell_status status,
+                   const char *reason)
+{
+    if (!cell->reset_done) {
+        tell_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
+        return;
+    }
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ECANCELED, "%s", reason);
+    cell->reset_done(cell->ctx, &why);
+    free_cell(cell);
+}
+
+static void refuse_all(struct session *s, const struct err *why)
+{
+    while (s->queue)
+        refuse(s, take_first(s), CELL_REFUSED, why->msg);
+}
+
+/* --- kernel's events ------------------------------------------------------------------------ */
+
+static void on_ready(void *ctx)
+{
+    dispatch(ctx, READY);
+}
+
+static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
+{
+    struct session *s = ctx;
+    bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
+    struct cell *cell = in_cell ? s->queue : NULL;
+    const char *printed = m->type == JUPYTER_STREAM ? json_get_text(m->content, "text") : NULL;
+    if (printed && s->config->metrics)
+        s->config->metrics->output_bytes += strlen(printed);
+    record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
+    if (!cell) {
+        late_message(&s->late, m);
+        return;
+    }
+    if (m->type == JUPYTER_EXECUTE_INPUT) {
+        s->begun = true;
+        if (s->state == INTERRUPTED)
+            kernel_interrupt(s->kernel);
+    }
+    if (cell->events->message)
+        cell->events->message(cell->ctx, m);
+    if (m->type == JUPYTER_ERROR)
+        failure_set(&s->failure, m->content);
+    else
+        collect(&cell->output, m, cell->events->text, cell->ctx);
+}
+
+static void on_foreign(void *ctx, const struct jupyter_msg *m)
+{
+    struct session *s = ctx;
+    if (s->config->gateway) /* else code in the kernel has made it up */
+        foreign_message(&s->foreign, &s->place, m);
+}
+
+static void on_done(void *ctx, const struct json *reply)
+{
+    struct session *s = ctx;
+    s->reply = reply;
+    dispatch(s, DONE);
+    s->reply = NULL;
+}
+
+static void on_heartbeat(void *ctx, bool alive)
+{
+    struct session *s = ctx;
+    s->config->log(LOG_WARNING, alive ? "the kernel answers its heartbeat again"
+                                      : "the kernel does not answer its heartbeat; resuming it");
+    if (!alive)
+        kernel_resume(s->kernel); /* it may have been stopped by a signal */
+}
+
+/* Of the running cell as a rule; else the next one's answer says it. */
+static void on_limited(void *ctx, const char *text)
+{
+    struct session *s = ctx;
+    (void)snprintf(s->notice, sizeof s->notice, "A budget of this kernel is used up: %s.", text);
+    s->config->log(LOG_WARNING, text);
+}
+
+static void on_ended(void *ctx, const struct err *why, const char *last_words)
+{
+    struct session *s = ctx;
+    s->kernel = NULL;
+    foreign_lost(&s->foreign, &s->place);
+    loop_defer_stop(s->loop, &s->spare_ready);
+    s->why = why;
+    s->last_words = last_words;
+    dispatch(s, LOST);
+    s->why = NULL;
+}
+
+static const struct kernel_events kernel_events = {
+    .ready = on_ready,
+    .message = on_message,
+    .foreign = on_foreign,
+    .done = on_done,
+    .heartbeat = on_heartbeat,
+    .limited = on_limited,
+    .ended = on_ended,
+};
+
+static void on_released(void *ctx)
+{
+    struct session *s = ctx;
+    s->leaving = NULL;
+    if (s->ready)
+        dispatch(s, READY);
+}
+
+static void on_gone(void *ctx)
+{
+    struct session *s = ctx;
+    s->retiring--;
+    check_closed(s);
+}
+
+static void retire_kernel(struct session *s)
+{
+    static const struct kernel_leave leave = {.released = on_released, .gone = on_gone};
+    if (!s->kernel)
+        return;
+    struct kernel *kernel = s->kernel;
+    s->kernel = NULL;
+    loop_defer_stop(s->loop, &s->spare_ready);
+    s->retiring++;
+    s->leaving = kernel;
+    (void)kernel_retire(kernel, &leave, s);
+}
+
+/* --- steps: what an event means in a state -------------------------------------------------- */
+
+static void own_kernel(struct session *s)
+{
+    foreign_lost(&s->foreign, &s->place); /* of the kernel before */
+    s->state = STARTING;
+    s->used = s->set_up = s->ready = false;
+    if (s->config->metrics)
+        s->config->metrics->kernels++;
+    if (s->config->id)
+        kernel_set_owner(s->kernel, s->config->id);
+}
+
+static void start_kernel(struct session *s)
+{
+    struct err e = ERR_NONE;
+    bool ready = false;
+    if (s->config->pool)
+        s->kernel = pool_take(s->config->pool, &kernel_events, s, &ready);
+    if (!s->kernel && kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) < 0) {
+        s->state = DOWN;
+        s->config->log(LOG_ERROR, e.msg);
+        refuse_all(s, &e);
+        return;
+    }
+    own_kernel(s);
+    if (ready)
+        loop_defer(s->loop, &s->spare_ready, on_ready, s);
+}
+
+static void step_start(struct session *s)
+{
+    if (s->queue && !s->closing)
+        start_kernel(s);
+}
+
+static void start_reset(struct session *s)
+{
+    if (s->queue->before_reset)
+        s->queue->before_reset(s->queue->ctx);
+    record_kernel(s->events, "replaced", "reset");
+    metrics_restart(s->config->metrics, RESTART_RESET);
+    s->running = true;
+    s->notice[0] = '\0';
+    late_drop(&s->late);
+    retire_kernel(s);
+    start_kernel(s);
+}
+
+static void on_timeout(void *ctx)
+{
+    dispatch(ctx, TIMEOUT);
+}
+
+static void start_cell(struct session *s)
+{
+    struct cell *cell = s->queue;
+    struct slice code = {cell->code, cell->code_len};
+    struct err e = ERR_NONE;
+    failure_clear(&s->failure);
+    if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
+        kernel_execute(s->kernel, code, &e) < 0) {
+        struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
+        tell_finished(s, take_first(s), &result);
+        look_for_work(s);
+        return;
+    }
+    cell->number = ++s->cells;
+    cell->begun_ms = loop_now(s->loop);
+    record_begin(s->events, cell->number);
+    if (cell->events->begun)
+        cell->events->begun(cell->ctx, cell->number);
+    s->begun = false;
+    s->running = s->used = true;
+    s->state = RUNNING;
+    s->held_ms = cell->timeout_ms;
+    if (!s->held)
+        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);
+}
+
+static void step_work(struct session *s)
+{
+    if (!s->queue)
+        return;
+    if (s->queue->reset_done)
+        start_reset(s);
+    else
+        start_cell(s);
+}
+
+/* True: it runs, and its end is told as DONE. */
+static bool start_setup(struct session *s)
+{
+    if (s->set_up || !s->config->setup)
+        return false;
+    s->set_up = true;
+    drop_str char *code = xstrdup(s->config->setup);
+    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, NULL) == 0;
+}
+
+/* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
+static void step_ready(struct session *s)
+{
+    if (start_setup(s))
+        return;
+    s->ready = s->leaving != NULL;
+    if (s->ready) {
+        kernel_look(s->leaving);
+        return;
+    }
+    s->state = IDLE;
+    record_kernel(s->events, "ready", "");
+    if (s->running) /* a reset waits for this kernel */
+        finish_reset(s);
+    look_for_work(s);
+    if (s->watch)
+        s->watch(s->watch_ctx);
+}
+
+static void step_set_up(struct session *s)
+{
+    const char *status = json_get_text(s->reply, "status");
+    const char *why = json_get_text(s->reply, "evalue");
+    if (!status || strcmp(status, "ok") != 0)
+        (void)snprintf(s->notice, sizeof s->notice,
+                       "The session's directory and variables could not be set in this kernel: %s",
+                       why ? why : "the kernel did not say why");
+    step_ready(s);
+}
+
+static void step_start_failed(struct session *s)
+{
+    s->state = DOWN;
+    struct err e = ERR_NONE;
+    (void)err_set(&e, s->why->code, "no kernel could be started: %s%s%s", s->why->msg,
+                  *s->last_words ? "; it wrote: " : "", s->last_words);
+    s->config->log(LOG_ERROR, e.msg);
+    refuse_all(s, &e);
+    check_closed(s);
+}
+
+static void note_new_kernel(struct session *s, const char *why)
+{
+    (void)snprintf(s->notice, sizeof s->notice,
+                   "This cell ran in a new kernel: %s. Variables and imports made before are gone.",
+                   why);
+}
+
+/* exit() answers, and the process ends a moment later: the next cell must not run into that. */
+static void replace_after_exit(struct session *s)
+{
+    note_new_kernel(s, "the cell before it called exit()");
+    retire_kernel(s);
+    if (!s->closing)
+        start_kernel(s);
+}
+
+static void step_done(struct session *s)
+{
+    bool interrupted = s->state == INTERRUPTED;
+    s->state = IDLE;
+    bool exits = collect_payload(&s->queue->output, s->reply);
+    const char *status = json_get_text(s->reply, "status");
+    bool ok = status && strcmp(status, "ok") == 0;
+    if (!ok && !s->failure.ename)
+        failure_set(&s->failure, s->reply);
+    struct cell_result result = {
+        .status = interrupted ? s->stopped_as
+                  : ok        ? CELL_OK
+                              : CELL_ERROR,
+        .ename = s->failure.ename,
+        .evalue = s->failure.evalue,
+        .traceback = buf_text(&s->failure.traceback),
+        .reason = interrupted ? "the cell was interrupted; the kernel keeps its state" : "",
+    };
+    tell_finished(s, take_first(s), &result);
+    if (exits)
+        replace_after_exit(s);
+    look_for_work(s);
+}
+
+static void on_grace_over(void *ctx)
+{
+    dispatch(ctx, GRACE_OVER);
+}
+
+static void interrupt_as(struct session *s, enum cell_status status)
+{
+    s->stopped_as = status;
+    s->state = INTERRUPTED;
+    kernel_interrupt(s->kernel);
+    loop_timer_set(s->loop, &s->timer, s->config->interrupt_grace_ms, on_grace_over, s);
+}
+
+static void step_timeout(struct session *s)
+{
+    interrupt_as(s, CELL_TIMEOUT);
+}
+
+static void step_cancel(struct session *s)
+{
+    interrupt_as(s, CELL_CANCELLED);
+}
+
+/* A cell that another client has interrupted, and whose kernel is gone with it. */
+static enum cell_status lost_as(const struct session *s)
+{
+    return s->stopped_as == CELL_ERROR ? CELL_LOST : s->stopped_as;
+}
+
+static void step_replace(struct session *s)
+{
+    retire_kernel(s);
+    s->state = DOWN;
+    record_kernel(s->events, "replaced", "a cell ignored its interrupt");
+    metrics_restart(s->config->metrics, RESTART_UNRESPONSIVE);
+    struct cell_result result = {
+        .status = lost_as(s),
+        .reason = "the cell ignored the interrupt, so its kernel was ended and a new one is "
+                  "started: all variables and imports are gone",
+        .kernel_replaced = true,
+    };
+    tell_finished(s, take_first(s), &result);
+    if (s->stopped_as == CELL_CANCELLED) /* it has no answer to say so */
+        note_new_kernel(s, "the cell before it was cancelled and ignored the interrupt");
+    if (!s->closing)
+        start_kernel(s);
+    look_for_work(s);
+}
+
+static void step_lost_idle(struct session *s)
+{
+    s->state = DOWN;
+    s->config->log(LOG_WARNING, s->why->msg);
+    record_kernel(s->events, "lost", s->why->msg);
+    metrics_restart(s->config->metrics, RESTART_LOST);
+    note_new_kernel(s, s->why->msg);
+    if (!s->closing && s->used)
+        start_kernel(s);
+    look_for_work(s);
+    check_closed(s);
+}
+
+static void step_lost_running(struct session *s)
+{
+    struct err why = *s->why;
+    struct cell_result result = {
+        .status = s->state == INTERRUPTED ? lost_as(s) : CELL_LOST,
+        .reason = why.msg,
+        .last_words = s->last_words,
+        .kernel_replaced = true,
+    };
+    tell_finished(s, take_first(s), &result);
+    step_lost_idle(s);
+}
+
+static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
+    [DOWN] = {[WORK] = step_start},
+    [STARTING] = {[READY] = step_ready, [DONE] = step_set_up, [LOST] = step_start_failed},
+    [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle},
+    [RUNNING] = {[DONE] = step_done,
+                 [TIMEOUT] = step_timeout,
+                 [CANCEL] = step_cancel,
+                 [LOST] = step_lost_running},
+    [INTERRUPTED] = {[DONE] = step_done, [GRACE_OVER] = step_replace, [LOST] = step_lost_running},
+};
+
+/* An empty place: the event means nothing in this state (a second cancel, a late timer). */
+static void dispatch(struct session *s, enum event event)
+{
+    if (steps[s->state][event])
+        steps[s->state][event](s);
+    if (event != WORK)
+        check_closed(s);
+}
+
+/* --- calls from above ----------------------------------------------------------------------- */
+
+int session_open(const struct session_config *config, struct session **ret, struct err *e)
+{
+    struct session *s = NEW(struct session);
+    (void)e;
+    *s = (struct session){.config = config, .loop = config->kernel.loop};
+    late_init(&s->late, config->workspace);
+    s->events = record_open(config);
+    s->place = (struct foreign_place){s->loop, config->audit, config->metrics, config->id, NULL};
+    failure_init(&s->failure, TRACEBACK_MAX);
+    if (!config->lazy)
+        start_kernel(s);
+    *ret = s;
+    return 0;
+}
+
+static int enqueue(struct session *s, struct cell *cell, struct cell **ret, struct err *e)
+{
+    int r = 0;
+    if (s->closing)
+        r = err_set(e, -ESHUTDOWN, "the server is stopping");
+    else if (s->queued >= SESSION_QUEUE_MAX)
+        r = err_set(e, -EAGAIN, "%d cells are waiting already", SESSION_QUEUE_MAX);
+    if (r < 0) {
+        free_cell(cell);
+        return r;
+    }
+    struct cell **end = &s->queue;
+    while (*end)
+        end = &(*end)->next;
+    *end = *ret = cell;
+    s->queued++;
+    look_for_work(s);
+    return 0;
+}
+
+int session_execute(struct session *s, const struct cell_request *request,
+                    const struct cell_events *events, void *ctx, struct cell **ret, struct err *e)
+{
+    struct cell *cell = NEW(struct cell);
+    cell->session = s;
+    cell->code = xstrndup(request->code.data, request->code.len);
+    cell->code_len = request->code.len;
+    cell->timeout_ms = request->timeout_ms;
+    if (request->origin)
+        cell->origin = *request->origin;
+    cell->events = events;
+    cell->ctx = ctx;
+    output_init(&cell->output, s->config->workspace, request->max_chars,
+                s->config->output_file_limit);
+    return enqueue(s, cell, ret, e);
+}
+
+int session_reset(struct session *s, void (*done)(void *ctx, const struct err *why), void *ctx,
+                  struct cell **ret, struct err *e)
+{
+    struct cell *cell = NEW(struct cell);
+    cell->session = s;
+    cell->reset_done = done;
+    cell->ctx = ctx;
+    output_init(&cell->output, s->config->workspace, 0, 0);
+    return enqueue(s, cell, ret, e);
+}
+
+static void ignore_result(void *ctx, const struct cell_result *result)
+{
+    (void)ctx, (void)result;
+}
+
+static void ignore_reset(void *ctx, const struct err *why)
+{
+    (void)ctx, (void)why;
+}
+
+void cell_forget(struct cell *cell)
+{
+    static const struct cell_events silent = {.finished = ignore_result};
+    if (cell->reset_done)
+        cell->reset_done = ignore_reset;
+    else
+        cell->events = &silent;
+}
+
+void cell_abandon(struct cell *cell)
+{
+    cell_forget(cell);
+    cell->abandoned = cell->reset_done == NULL;
+}
+
+void cell_cancel(struct cell *cell)
+{
+    struct session *s = cell->session;
+    if (s->queue == cell && s->running) {
+        dispatch(s, CANCEL);
+        return;
+    }
+    struct cell **at = &s->queue;
+    while (*at != cell)
+        at = &(*at)->next;
+    *at = cell->next;
+    s->queued--;
+    refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
+    check_closed(s);
+}
+
+size_t session_waiting(const struct session *s)
+{
+    return s->queued;
+}
+
+uint64_t session_cell(const struct session *s)
+{
+    return s->running ? s->queue->number : 0;
+}
+
+void session_hold(struct session *s, bool hold)
+{
+    if (s->held == hold)
+        return;
+    s->held = hold;
+    if (s->state != RUNNING) /* the grace after an interrupt goes on */
+        return;
+    if (hold) {
+        s->held_ms = s->timer.due - loop_now(s->loop);
+        loop_timer_stop(s->loop, &s->timer);
+    } else {
+        loop_timer_set(s->loop, &s->timer, s->held_ms, on_timeout, s);
+    }
+}
+
+void cell_before_reset(struct cell *cell, loop_fn fn)
+{
+    cell->before_reset = fn;
+}
+
+int session_confine(struct session *s, const char *settings,
+                    void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
+{
+    return s->state == STARTING || !s->kernel ? 1
+                                              : kernel_confine(s->kernel, settings, done, ctx, e);
+}
+
+void session_renew(struct session *s)
+{
+    if (s->state != STARTING)
+        return;
+    s->kernel = kernel_kill(s->kernel);
+    loop_defer_stop(s->loop, &s->spare_ready);
+    start_kernel(s);
+}
+
+/* --- other clients of the kernel -------------------------------------------------------------- */
+
+void session_interrupt(struct session *s, bool insist)
+{
+    if (insist && s->state == RUNNING)
+        interrupt_as(s, CELL_ERROR);
+    else if (s->kernel && s->state != STARTING)
+        kernel_interrupt(s->kernel);
+}
+
+/* --- closing -------------------------------------------------------------------------------- */
+
+static void check_closed(struct session *s)
+{
+    if (!s->closing || s->queue || !s->closed)
+        return;
+    s->state = DOWN;
+    retire_kernel(s);
+    if (s->retiring > 0 || !s->closed)
+        return;
+    loop_timer_stop(s->loop, &s->close_timer);
+    loop_fn closed = s->closed;
+    s->closed = NULL;
+    closed(s->closed_ctx);
+}
+
+static void on_close_deadline(void *ctx)
+{
+    struct session *s = ctx;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ESHUTDOWN, "the server is stopping");
+    if (s->running && !s->queue->reset_done) {
+        struct cell_result result = {.status = CELL_STOPPED, .reason = why.msg};
+        tell_finished(s, take_first(s), &result);
+    }
+    s->kernel = kernel_kill(s->kernel);
+    loop_defer_stop(s->loop, &s->spare_ready);
+    s->state = DOWN;
+    refuse_all(s, &why);
+    check_closed(s);
+}
+
+void session_close(struct session *s, int64_t grace_ms, loop_fn done, void *ctx)
+{
+    s->closing = true;
+    s->closed = done;
+    s->closed_ctx = ctx;
+    loop_timer_set(s->loop, &s->close_timer, grace_ms, on_close_deadline, s);
+    check_closed(s);
+}
+
+struct session *session_free(struct session *s)
+{
+    if (!s)
+        return NULL;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
+    refuse_all(s, &why);
+    foreign_lost(&s->foreign, &s->place);
+    (void)kernel_kill(s->kernel);
+    loop_timer_stop(s->loop, &s->timer);
+    loop_timer_stop(s->loop, &s->close_timer);
+    loop_defer_stop(s->loop, &s->work);
+    loop_defer_stop(s->loop, &s->spare_ready);
+    failure_done(&s->failure);
+    late_done(&s->late);
+    s->events = eventlog_close(s->events);
+    xfree(s);
+    return NULL;
+}

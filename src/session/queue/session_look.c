@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What others see of a session. */
+#include "session/queue/session_parts.h"
+
+bool session_is_untouched(const struct session *s)
+{
+    return !s->kernel && s->cells == 0 && !s->queue && s->retiring == 0;
+}
+
+const struct origin *session_origin(const struct session *s)
+{
+    return s->running ? &s->queue->origin : NULL;
+}
+
+struct eventlog *session_events(const struct session *session)
+{
+    return session->events;
+}
+
+const struct kernel *session_kernel(const struct session *s, bool *ret_ready)
+{
+    *ret_ready = s->kernel && s->state != STARTING;
+    return s->kernel;
+}
+
+void session_watch(struct session *s, loop_fn fn, void *ctx)
+{
+    s->watch = fn;
+    s->watch_ctx = ctx;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session/queue/session_parts.h - what the files of a session share (private to session*.c).
+ * session.c changes it; session_look.c looks. */
+#ifndef SESSION_QUEUE_SESSION_PARTS_H
+#define SESSION_QUEUE_SESSION_PARTS_H
+
+#include "output/traceback.h"
+#include "session/queue/foreign.h"
+#include "session/queue/late.h"
+#include "session/queue/session.h"
+
+enum state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
+enum event { WORK, READY, DONE, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
+
+struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
+    struct session *session;
+    struct cell *next;
+    char *code;
+    size_t code_len;
+    int64_t timeout_ms, begun_ms;
+    struct origin origin;
+    struct output output;
+    const struct cell_events *events;
+    void *ctx;
+    void (*reset_done)(void *ctx, const struct err *why);
+    loop_fn before_reset; /* NULL: nothing */
+    uint64_t number;      /* in the event log; 0: it has not begun */
+    bool abandoned;       /* nobody gets its result: the text comes with the next one's */
+};
+
+struct session {
+    const struct session_config *config;
+    struct loop *loop;
+    enum state state;
+    struct kernel *kernel;
+    struct cell *queue; /* the first is the one being worked on, once `running` is set */
+    size_t queued;
+    bool begun;   /* the running cell's code has begun: an interrupt before that may be lost */
+    bool running; /* the first of the queue is in the kernel, or being reset to */
+    enum cell_status stopped_as;
+    struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
+    bool held;               /* the timeout's clock stands still, */
+    int64_t held_ms;         /* with so much left for the running cell */
+    struct loop_defer work;
+    struct loop_defer spare_ready;
+    bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
+    bool set_up;  /* config->setup has run in this kernel */
+    int retiring; /* kernels that are shutting down in the background */
+    struct kernel *leaving; /* the last of them, while it may hold what the next one could miss, */
+    bool ready;             /* and the next one is ready and waits for it */
+    /* about the running cell */
+    const struct json *reply; /* during DONE */
+    const struct err *why;    /* during LOST */
+    const char *last_words;
+    struct failure failure;
+    /* to tell the next cell */
+    char notice[600];
+    struct late late;
+    struct foreign foreign;
+    struct foreign_place place;
+    struct eventlog *events; /* NULL: none is kept */
+    uint64_t cells;          /* that have begun */
+    loop_fn watch;           /* another kernel is ready */
+    void *watch_ctx;
+    /* closing */
+    bool closing;
+    struct loop_timer close_timer;
+    loop_fn closed;
+    void *closed_ctx;
+};
+
+#endif

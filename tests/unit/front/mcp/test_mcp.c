@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <acutest.h>
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fakes/fake_session.h"
+#include "fakes/fake_toolplane.h"
+#include "front/mcp/mcp.h"
+
+#define META                                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+static int64_t now = 1000;
+static struct loop *loop;
+static struct mcp_config config;
+static struct mcp *mcp;
+static char sent[65536]; /* the messages since the last say(), one per line */
+static int messages, idles;
+
+static int64_t fake_clock(void)
+{
+    return now;
+}
+
+static void on_send(void *ctx, const struct mcp_out *out)
+{
+    (void)ctx;
+    const char *message = out->text;
+    size_t n = out->n;
+    TEST_CHECK(memchr(message, '\n', n) == NULL);
+    TEST_ASSERT(strlen(sent) + n + 2 < sizeof sent);
+    strncat(sent, message, n);
+    strcat(sent, "\n");
+    messages++;
+}
+
+static void on_idle(void *ctx)
+{
+    (void)ctx;
+    idles++;
+}
+
+static const struct mcp_events events = {.send = on_send, .idle = on_idle};
+
+static void say(const char *text)
+{
+    sent[0] = '\0';
+    messages = 0;
+    drop_str char *copy = xstrdup(text);
+    mcp_message(mcp, copy, strlen(copy));
+}
+
+static void open_mcp(void)
+{
+    struct err e = ERR_NONE;
+    TEST_ASSERT(loop_new(&loop, &e) == 0);
+    loop_set_clock(loop, fake_clock);
+    config = (struct mcp_config){.loop = loop, .version = "1.2.3"};
+    mcp = mcp_new(&config, &events, NULL);
+}
+
+static void open_initialized(void)
+{
+    open_mcp();
+    say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}");
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    TEST_CHECK(messages == 0);
+}
+
+static void close_mcp(void)
+{
+    mcp = mcp_free(mcp);
+    fake_session_drop();
+    loop = loop_free(loop);
+}
+
+static void expect(const char *part)
+{
+    TEST_CHECK(strstr(sent, part) != NULL);
+    TEST_MSG("wanted %s", part);
+    TEST_MSG("in     %s", sent);
+}
+
+static void expect_not(const char *part)
+{
+    TEST_CHECK(strstr(sent, part) == NULL);
+    TEST_MSG("not wanted %s", part);
+    TEST_MSG("in         %s", sent);
+}
+
+static void call(const char *id, const char *tool, const char *arguments)
+{
+    drop_str char *text = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\","
+                                    "\"params\":{\"name\":\"%s\",\"arguments\":%s}}",
+                                    id, tool, arguments);
+    say(text);
+}
+
+static void finish(enum cell_status status, const char *text)
+{
+    struct output o;
+    output_init(&o, "/tmp", 5000, 0);
+    output_text(&o, text, strlen(text));
+    output_finish(&o);
+    sent[0] = '\0';
+    messages = 0;
+    fake_session_finish(&(struct cell_result){.status = status,
+                                              .output = &o,
+                                              .ename = "ZeroDivisionError",
+                                              .evalue = "division by zero",
+                                              .traceback = "line 1",
+                                              .reason = "because",
+                                              .notice = "",
+                                              .late = ""});
+    output_done(&o);
+}
+
+static void the_version_is_echoed_when_it_is_served_and_else_the_newest(void)
+{
+    static const char *const cases[][2] = {
+        {"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"},
+        {"2025-11-25", "2025-11-25"}, {"2026-07-28", "2025-11-25"}, {"1999-01-01", "2025-11-25"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_mcp();
+        drop_str char *text = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
+                                        "\"params\":{\"protocolVersion\":\"%s\"}}",
+                                        cases[i][0]);
+        drop_str char *wanted =
+            xasprintf("\"id\":0,\"result\":{\"protocolVersion\":\"%s\"", cases[i][1]);
+        say(text);
+        expect(wanted);
+        expect("\"serverInfo\":{\"name\":\"ipybox\",\"version\":\"1.2.3\"}");
+        close_mcp();
+    }
+}
+
+static void before_initialize_only_ping_is_answered(void)
+{
+    open_mcp();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    expect("\"id\":2,\"error\":{\"code\":-32600");
+    close_mcp();
+}
+
+static void the_tools_have_the_names_and_defaults_that_clients_know(void)
+{
+    open_initialized();
+    say("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/list\"}");
+    expect("\"id\":\"a\",\"result\":{\"tools\":[{\"name\":\"execute_ipython_cell\"");
+    expect("\"name\":\"install_package\"");
+    expect("\"name\":\"register_mcp_server\"");
+    expect("\"name\":\"reset\"");
+    expect("\"default\":120");
+    expect("\"default\":5000");
+    expect("\"required\":[\"code\"]");
+    expect_not("resultType");
+    drop_json struct json *tree = json_parse(sent, strlen(sent), JSON_STRICT, NULL);
+    TEST_CHECK(json_count(json_get(json_get(tree, "result"), "tools")) == 4);
+    close_mcp();
+}
+
+static void a_cell_is_answered_in_the_old_form(void)
+{
+    open_initialized();
+    call("7", "execute_ipython_cell", "{\"code\":\"1+1\"}");
+    TEST_CHECK(messages == 0 && strcmp(fake.code, "1+1") == 0 && !mcp_is_idle(mcp));
+    TEST_CHECK(fake.request.timeout_ms == 120000 && fake.request.max_chars == 5000);
+    finish(CELL_OK, "2\n");
+    expect("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
+           "\"2\"}],\"isError\":false}}\n");
+    TEST_CHECK(mcp_is_idle(mcp) && idles == 1);
+    close_mcp();
+}
+
+static void arguments_of_every_form_that_models_write_are_understood(void)
+{
+    static const struct {
+        const char *arguments;
+        int64_t timeout_ms;
+        size_t max_chars;
+    } cases[] = {
+        {"{\"code\":\"x\",\"timeout\":1.5,\"max_output_chars\":10}", 1500, 10},
+        {"{\"code\":\"x\",\"timeout\":\"2\",\"max_output_chars\":\"0\"}", 2000, 0},
+        {"{\"code\":\"x\",\"timeout\":1e9,\"max_output_chars\":1e12}", 2592000000, OUTPUT_HEAD_MAX},
+        {"{\"code\":\"x\",\"other\":1}", 120000, 5000},
+        {"{\"code\":\"x\",\"timeout\":1e-9}", 1, 5000},
+    };
+    open_initialized();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("case %zu", i);
+        call("1", "execute_ipython_cell", cases[i].arguments);
+        TEST_CHECK(messages == 0);
+        TEST_CHECK(fake.request.timeout_ms == cases[i].timeout_ms);
+        TEST_CHECK(fake.request.max_chars == cases[i].max_chars);
+        finish(CELL_OK, "");
+    }
+    close_mcp();
+}
+
+static void wrong_arguments_are_named_in_the_error(void)
+{
+    static const char *const cases[][3] = {
+        {"execute_ipython_cell", "{}", "code: a string is needed"},
+        {"execute_ipython_cell", "{\"code\":5}", "code: a string is needed"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":0}", "timeout: more than 0"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":\"soon\"}", "timeout: a number"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":\"nan\"}", "timeout: a finite"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":null}", "timeout: a number"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"max_output_chars\":-1}", "max_output_chars:"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"max_output_chars\":1.5}", "max_output_chars:"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"include_images\":1}", "include_images: true"},
+        {"install_package", "{}", "package_name: a string"},
+        {"install_package", "{\"package_name\":\"--help\"}", "package_name: an option"},
+    };
+    open_initialized();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call("1", cases[i][0], cases[i][1]);
+        drop_str char *start =
+            xasprintf("\"text\":\"Error executing tool %s: %s", cases[i][0], cases[i][2]);
+        expect(start);
+        expect("\"isError\":true");
+        TEST_CHECK(messages == 1 && fake.executes == 0);
+    }
+    close_mcp();
+}
+
+static void every_end_of_a_cell_has_its_words(void)
+{
+    static const struct {
+        enum cell_status status;
+        const char *wanted;
+    } cases[] = {
+        {CELL_ERROR, "Error executing tool execute_ipython_cell: ZeroDivisionError: division by "
+                     "zero\\nline 1\"}"},
+        {CELL_TIMEOUT, "TimeoutError: the cell ran longer than 120 s; because"},
+        {CELL_LOST, "KernelDied: because. The next cell runs in a new kernel"},
+        {CELL_STOPPED, "the cell was ended: because"},
+        {CELL_REFUSED, "the cell did not run: because"},
+    };
+    open_initialized();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call("1", "execute_ipython_cell", "{\"code\":\"x\"}");
+        finish(cases[i].status, "before");
+        expect(cases[i].wanted);
+        expect("\"isError\":true");
+        expect("{\"type\":\"text\",\"text\":\"Output before the error:\\nbefore\"}");
+    }
+    close_mcp();
+}
+
+static void a_refused_cell_is_a_tool_error(void)
+{
+    open_initialized();
+    fake.refuse = true;
+    call("1", "execute_ipython_cell", "{\"code\":\"x\"}");
+    expect("Error executing tool execute_ipython_cell: the queue is full");
+    TEST_CHECK(mcp_is_idle(mcp));
+    close_mcp();
+}
+
+static void a_cancelled_call_gets_no_answer(void)
+{
+    open_initialized();
+    call("\"k\"", "execute_ipython_cell", "{\"code\":\"x\"}");
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+        "\"\\u006b\",\"reason\":\"r\"}}");
+    TEST_CHECK(fake.cancels == 1 && messages == 0);
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+        "\"k\"}}");
+    TEST_CHECK(fake.cancels == 1);
+    finish(CELL_CANCELLED, "x");
+    TEST_CHECK(messages == 0 && mcp_is_idle(mcp));
+    call("2", "install_package", "{\"package_name\":\"six\"}");
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+        "2}}");
+    TEST_CHECK(messages == 0 && mcp_is_idle(mcp));
+    close_mcp();
+}
+
+static void output_is_told_as_progress_to_the_one_who_asked(void)
+{
+    open_initialized();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":"
+        "{\"code\":\"x\"},\"_meta\":{\"progressToken\":\"t\"}"
+        "}}");
+    fake_session_text("a");
+    loop_turn(loop, 0);
+    loop_turn(loop, 0);
+    expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+           "\"progressToken\":\"t\",\"progress\":1,\"message\":\"a\"}}");
+    fake_session_text("b\xE2\x82"); /* half a character waits for the other half */
+    fake_session_text("\xAC"
+                      "c\xE2");
+    now += 100;
+    loop_turn(loop, 0);
+    expect("\"progress\":2,\"message\":\"b\xE2\x82\xAC"
+           "c\"");
+    TEST_CHECK(messages == 2);
+    finish(CELL_OK, "");
+    TEST_CHECK(messages == 1);
+    call("2", "execute_ipython_cell", "{\"code\":\"x\"}");
+    fake_session_text("quiet");
+    now += 100;
+    loop_turn(loop, 0);
+    TEST_CHECK(messages == 0);
+    finish(CELL_OK, "");
+    close_mcp();
+}
+
+static void a_flood_is_not_told_as_progress(void)
+{
+    open_initialized();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":"
+        "{\"code\":\"x\"},\"_meta\":{\"progressToken\":1}}}");
+    static char line[1001];
+    memset(line, 'x', 1000);
+    size_t told = 0;
+    for (int i = 0; i < 10000; i++) {
+        fake_session_text(line);
+        now += 100;
+        loop_turn(loop, 0);
+        told += strlen(sent);
+        sent[0] = '\0';
+    }
+    TEST_CHECK(told > 500000 && told < 1000000);
+    finish(CELL_OK, "");
+    close_mcp();
+}
+
+static void packages_are_answered_with_the_output_of_pip(void)
+{
+    open_initialized();
+    call("1", "install_package", "{\"package_name\":\"numpy>=2\"}");
+    TEST_CHECK(strcmp(fake.package, "numpy>=2") == 0);
+    fake_session_installed("Successfully installed", NULL);
+    expect("{\"content\":[{\"type\":\"text\",\"text\":\"Successfully installed\"}],\"isError\":"
+           "false}");
+    call("2", "install_package", "{\"package_name\":\"x\"}");
+    fake_session_installed("no such", "pip ended with status 1");
+    expect("{\"content\":[{\"type\":\"text\",\"text\":\"no such\"},{\"type\":\"text\",\"text\":"
+           "\"Error executing tool install_package: pip ended with status 1\"}],\"isError\":true}");
+    close_mcp();
+}
+
+static void a_reset_is_answered_with_nothing_or_the_reason(void)
+{
+    open_initialized();
+    call("1", "reset", "{}");
+    fake_session_reset_done(NULL);
+    expect("\"id\":1,\"result\":{\"content\":[],\"isError\":false}}");
+    call("2", "reset", "{}");
+    fake_session_reset_done("no python");
+    expect("Error executing tool reset: no python");
+    close_mcp();
+}
+
+static void a_registration_is_answered_with_the_modules_or_the_reason(void)
+{
+    open_initialized();
+    call("1", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":{\"command\":\"x\"}}");
+    TEST_CHECK(messages == 0 && fake_toolplane.registrations == 1);
+    TEST_CHECK(strcmp(fake_toolplane.server, "s") == 0);
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"command\":\"x\"}") == 0);
+    char *modules[] = {"echo", "add"};
+    fake_toolplane_registered(modules, 2, NULL);
+    expect(
+        "\"content\":[{\"type\":\"text\",\"text\":\"echo\"},{\"type\":\"text\",\"text\":\"add\"}],"
+        "\"isError\":false");
+    fake_toolplane.launched = true; /* then the last text says how */
+    call("4", "register_mcp_server",
+         "{\"server_name\":\"demo\",\"server_params\":{\"command\":\"x\"}}");
+    fake_toolplane_registered(modules, 1, NULL);
+    expect("\"content\":[{\"type\":\"text\",\"text\":\"echo\"},"
+           "{\"type\":\"text\",\"text\":\"how it is started\"}],\"isError\":false");
+    call("2", "register_mcp_server",
+         "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
+    TEST_CHECK(strcmp(fake_toolplane.params, "{\"url\":1}") == 0);
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EINVAL, "no command");
+    fake_toolplane_registered(NULL, 0, &why);
+    expect("Error executing tool register_mcp_server: no command");
+    expect("\"isError\":true");
+    call("3", "register_mcp_server", "{\"server_name\":\"s\",\"server_params\":[]}");
+    expect("server_params: an object is needed");
+    fake_toolplane_clear();
+    close_mcp();
+}
+
+static void only_the_default_session_stops_the_servers_that_all_share(void)
+{
+    open_initialized();
+    call("1", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 1);
+    config.session_id = "other";
+    call("2", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 1);
+    config.session_id = "default";
+    call("3", "reset", "{}");
+    TEST_CHECK(fake_toolplane.resets == 2);
+    fake_toolplane_clear();
+    close_mcp();
+}
+
+static void what_the_protocol_forbids_gets_its_code(void)
+{
+    static const char *const cases[][2] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"no\"}}",
+         "{\"code\":-32602,\"message\":\"Unknown tool: no\"}"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}", "-32602"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"reset\","
+         "\"arguments\":[]}}",
+         "-32602"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+         "-32602"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "-32601"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/list\"}", "-32601"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "-32602"},
+        {"nonsense", "\"id\":null,\"error\":{\"code\":-32700"},
+        {"[]", "-32600"},
+    };
+    open_initialized();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("%s", cases[i][0]);
+        say(cases[i][0]);
+        expect(cases[i][1]);
+        TEST_CHECK(messages == 1);
+    }
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"); /* an answer to nothing */
+    TEST_CHECK(messages == 0);
+    call("5", "execute_ipython_cell", "{\"code\":\"x\"}");
+    call("5", "execute_ipython_cell", "{\"code\":\"y\"}");
+    expect("\"id\":5,\"error\":{\"code\":-32600");
+    TEST_CHECK(fake.executes == 1);
+    finish(CELL_OK, "");
+    close_mcp();
+}
+
+static void batches_belong_to_the_revisions_that_had_them(void)
+{
+    static const char batch[] = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":"
+                                "\"2.0\",\"method\":\"notifications/x\"},{\"jsonrpc\":\"2.0\","
+                                "\"id\":9007199254740991,\"method\":\"ping\"}]";
+    open_initialized();
+    say(batch);
+    expect("\"id\":null,\"error\":{\"code\":-32600");
+    close_mcp();
+    open_mcp();
+    say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-03-26\"}}");
+    say(batch);
+    TEST_CHECK(messages == 2);
+    expect("\"id\":1,\"result\":{}");
+    expect("\"id\":9007199254740991,\"result\":{}");
+    say("[]");
+    expect("-32600");
+    close_mcp();
+}
+
+static void the_modern_era_needs_no_handshake(void)
+{
+    open_mcp();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}");
+    expect("\"supportedVersions\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\","
+           "\"2024-11-05\"]");
+    expect("\"resultType\":\"complete\"");
+    expect("\"ttlMs\":");
+    expect("\"cacheScope\":");
+    say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" META "}}");
+    expect("\"resultType\":\"complete\"");
+    expect("\"ttlMs\":");
+    say("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":{\"code\":\"1\"}," META "}}");
+    finish(CELL_OK, "1");
+    expect("{\"content\":[{\"type\":\"text\",\"text\":\"1\"}],\"isError\":false,\"resultType\":"
+           "\"complete\",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"ipybox\","
+           "\"version\":\"1.2.3\"}}}");
+    close_mcp();
+}
+
+static void a_wrong_envelope_is_refused_by_name(void)
+{
+    open_initialized();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}");
+    expect("-32602");
+    expect("clientCapabilities");
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":5,"
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+    expect("-32602");
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"1900-01-01\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+    expect("{\"code\":-32022,\"message\":\"Unsupported protocol version\",\"data\":{\"supported\":"
+           "[\"2026-07-28\"");
+    expect("\"requested\":\"1900-01-01\"}}");
+    static const char *const removed[] = {"initialize", "ping", "logging/setLevel"};
+    for (size_t i = 0; i < 3; i++) {
+        drop_str char *text = xasprintf(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" META "}}", removed[i]);
+        say(text);
+        expect("-32601");
+    }
+    close_mcp();
+}
+
+static void a_listener_is_acknowledged_and_stays_silent(void)
+{
+    open_mcp();
+    say("{\"jsonrpc\":\"2.0\",\"id\":\"L\",\"method\":\"subscriptions/listen\",\"params\":{"
+        "\"notifications\":{\"toolsListChanged\":true}," META "}}");
+    expect(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
+        "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"},\"notifications\":{}}}");
+    TEST_CHECK(messages == 1);
+    TEST_CHECK(mcp_is_idle(mcp)); /* it is no reason to stay */
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+        "\"L\"}}");
+    TEST_CHECK(messages == 0);
+    close_mcp();
+}
+
+static void a_message_that_is_too_long_is_answered_under_its_id(void)
+{
+    open_initialized();
+    sent[0] = '\0';
+    mcp_too_long(mcp, "12", 16777216);
+    expect("\"id\":12,\"error\":{\"code\":-32600");
+    expect("16777216");
+    sent[0] = '\0';
+    mcp_too_long(mcp, "", 16777216);
+    expect("\"id\":null");
+    close_mcp();
+}
+
+static void a_peer_that_goes_leaves_nothing_behind(void)
+{
+    open_initialized();
+    call("1", "execute_ipython_cell", "{\"code\":\"x\"}");
+    call("2", "reset", "{}");
+    call("3", "install_package", "{\"package_name\":\"six\"}");
+    mcp = mcp_free(mcp);
+    TEST_CHECK(fake.forgotten == 2);
+    close_mcp();
+}
+
+#define T(name) {#name, name}
+
+TEST_LIST = {
+    T(the_version_is_echoed_when_it_is_served_and_else_the_newest),
+    T(before_initialize_only_ping_is_answered),
+    T(the_tools_have_the_names_and_defaults_that_clients_know),
+    T(a_cell_is_answered_in_the_old_form),
+    T(arguments_of_every_form_that_models_write_are_understood),
+    T(wrong_arguments_are_named_in_the_error),
+    T(every_end_of_a_cell_has_its_words),
+    T(a_refused_cell_is_a_tool_error),
+    T(a_cancelled_call_gets_no_answer),
+    T(output_is_told_as_progress_to_the_one_who_asked),
+    T(a_flood_is_not_told_as_progress),
+    T(packages_are_answered_with_the_output_of_pip),
+    T(a_reset_is_answered_with_nothing_or_the_reason),
+    T(a_registration_is_answered_with_the_modules_or_the_reason),
+    T(only_the_default_session_stops_the_servers_that_all_share),
+    T(what_the_protocol_forbids_gets_its_code),
+    T(batches_belong_to_the_revisions_that_had_them),
+    T(the_modern_era_needs_no_handshake),
+    T(a_wrong_envelope_is_refused_by_name),
+    T(a_listener_is_acknowledged_and_stays_silent),
+    T(a_message_that_is_too_long_is_answered_under_its_id),
+    T(a_peer_that_goes_leaves_nothing_behind),
+    {NULL, NULL},
+};

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <acutest.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "output/display.h"
+
+static char workspace[64];
+
+static void make_workspace(void)
+{
+    (void)snprintf(workspace, sizeof workspace, "/tmp/ipybox-test-XXXXXX");
+    TEST_ASSERT(mkdtemp(workspace) != NULL);
+}
+
+static void remove_workspace(void)
+{
+    drop_str char *command = xasprintf("rm -rf %s", workspace);
+    TEST_CHECK(system(command) == 0);
+}
+
+static void open_output(struct output *o, size_t max_chars)
+{
+    make_workspace();
+    output_init(o, workspace, max_chars, (uint64_t)1 << 30);
+}
+
+static void close_output(struct output *o)
+{
+    output_done(o);
+    remove_workspace();
+}
+
+static void add(struct output *o, const char *text)
+{
+    output_text(o, text, strlen(text));
+}
+
+static char *read_whole(const char *path, size_t *ret_n)
+{
+    FILE *file = fopen(path, "re");
+    TEST_ASSERT(file != NULL);
+    char *bytes = xcalloc(1, 1 << 20);
+    *ret_n = fread(bytes, 1, 1 << 20, file);
+    (void)fclose(file);
+    return bytes;
+}
+
+static void text_is_stripped_at_both_ends_as_python_does(void)
+{
+    static const struct {
+        const char *parts[4];
+        const char *expected;
+    } cases[] = {
+        {{"hello\n"}, "hello"},
+        {{" \n\t", "a", " b ", "\n\n"}, "a b"},
+        {{"   ", "\n"}, ""},
+        {{"\xC2\xA0", "x", "\xE3\x80\x80"}, "x"}, /* no-break and ideographic space */
+        {{"\x1C", "x\x1F", "\xC2\x85"}, "x"},     /* separators count, as in Python */
+        {{"\xE2\x80\x8B", "x"}, "\xE2\x80\x8Bx"}, /* zero-width space does not */
+        {{"a", "\n", "\n", "b"}, "a\n\nb"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("case %zu", i);
+        struct output o;
+        open_output(&o, 1000);
+        for (int k = 0; k < 4 && cases[i].parts[k]; k++)
+            add(&o, cases[i].parts[k]);
+        output_finish(&o);
+        TEST_CHECK(strcmp(buf_text(&o.text), cases[i].expected) == 0);
+        TEST_CHECK(!o.truncated && !o.file);
+        close_output(&o);
+    }
+}
+
+static void text_at_the_limit_is_whole_and_one_more_goes_to_a_file(void)
+{
+    struct output o;
+    open_output(&o, 5);
+    add(&o, "12345");
+    output_finish(&o);
+    TEST_CHECK(!o.truncated && o.chars == 5);
+    close_output(&o);
+
+    open_output(&o, 5);
+    add(&o, "123");
+    add(&o, "456");
+    output_finish(&o);
+    TEST_CHECK(o.truncated && o.chars == 6);
+    TEST_CHECK(strcmp(buf_text(&o.text), "12345") == 0);
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(n == 6 && memcmp(bytes, "123456", 6) == 0);
+    TEST_CHECK(strncmp(o.file, workspace, strlen(workspace)) == 0);
+    close_output(&o);
+}
+
+static void white_space_beyond_the_limit_truncates_nothing(void)
+{
+    struct output o;
+    open_output(&o, 3);
+    add(&o, "abc");
+    for (int i = 0; i < 100; i++)
+        add(&o, " \n");
+    output_settle(&o);
+    TEST_CHECK(o.file != NULL); /* it could not be known */
+    drop_str char *path = xstrdup(o.file);
+    output_finish(&o);
+    TEST_CHECK(!o.truncated && !o.file && access(path, F_OK) < 0);
+    TEST_CHECK(strcmp(buf_text(&o.text), "abc") == 0);
+    close_output(&o);
+}
+
+static void characters_are_counted_and_never_cut(void)
+{
+    static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x90\x8D";
+    for (size_t max = 0; max <= 4; max++) {
+        struct output o;
+        open_output(&o, max);
+        for (int i = 0; i < 50; i++)
+            add(&o, text);
+        output_finish(&o);
+        TEST_CHECK(o.truncated && o.chars == 200);
+        static const size_t lengths[] = {0, 1, 3, 6, 10};
+        TEST_CHECK(o.text.len == lengths[max]);
+        size_t n;
+        drop_str char *bytes = read_whole(o.file, &n);
+        TEST_CHECK(n == 500);
+        close_output(&o);
+    }
+}
+
+static void a_nul_is_a_nul_in_the_file(void)
+{
+    struct output o;
+    open_output(&o, 1);
+    add(&o, "a\xC0\x80"
+            "b");
+    output_finish(&o);
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(n == 3 && memcmp(bytes, "a\0b", 3) == 0);
+    TEST_CHECK(o.chars == 3);
+    close_output(&o);
+}
+
+static void a_megabyte_in_pieces_is_whole_in_the_file(void)
+{
+    struct output o;
+    open_output(&o, 10);
+    for (int i = 0; i < 100000; i++) {
+        char line[16];
+        (void)snprintf(line, sizeof line, "%09d\n", i);
+        add(&o, line);
+    }
+    output_finish(&o);
+    TEST_CHECK(o.chars == 999999);
+    TEST_CHECK(o.text.size <= 41); /* memory is the limit's, not the output's */
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(n == 1000000 && memcmp(bytes + 999990, "000099999\n", 10) == 0);
+    close_output(&o);
+}
+
+static void a_file_ends_at_its_limit_and_says_so(void)
+{
+    struct output o;
+    make_workspace();
+    output_init(&o, workspace, 1, 1000);
+    for (int i = 0; i < 100; i++)
+        add(&o, "\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC");
+    output_finish(&o);
+    TEST_CHECK(o.truncated && o.chars == 400);
+    TEST_CHECK(strstr(o.file_note, "limit") != NULL);
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(n <= 1000 && n >= 990 && n % 3 == 0);
+    close_output(&o);
+}
+
+static void a_workspace_that_takes_no_file_is_said_in_the_note(void)
+{
+    struct output o;
+    output_init(&o, "/proc/nowhere", 3, 1000);
+    add(&o, "abcdef");
+    output_finish(&o);
+    TEST_CHECK(o.truncated && !o.file && *o.file_note);
+    TEST_CHECK(strcmp(buf_text(&o.text), "abc") == 0);
+    output_done(&o);
+}
+
+static void a_folder_that_was_swapped_for_a_link_is_not_followed(void)
+{
+    struct output o;
+    open_output(&o, 1);
+    drop_str char *link = xasprintf("%s/outputs", workspace);
+    TEST_ASSERT(symlink("/tmp", link) == 0);
+    add(&o, "abc");
+    output_finish(&o);
+    TEST_CHECK(o.truncated && !o.file && *o.file_note);
+    close_output(&o);
+}
+
+struct bundle {
+    const char *mime[3], *data[3];
+};
+
+static const char *find(void *ctx, const char *mime)
+{
+    const struct bundle *b = ctx;
+    for (int i = 0; i < 3; i++) {
+        if (b->mime[i] && strcmp(b->mime[i], mime) == 0)
+            return b->data[i];
+    }
+    return NULL;
+}
+
+static void displays_give_text_and_files(void)
+{
+    static const struct {
+        struct bundle bundle;
+        const char *text, *ending;
+    } cases[] = {
+        {{{"text/plain", "image/png"}, {"<Figure>", "aGk=\n"}}, "<Figure>", ".png"},
+        {{{"image/jpeg"}, {"aGk="}}, "", ".jpg"},
+        {{{"image/svg+xml"}, {"<svg/>"}}, "", ".svg"},
+        {{{"text/plain", "text/html"}, {"   a\n0  1", "<table/>"}}, "a\n0  1", NULL},
+        {{{"text/html"}, {"<b>x</b>"}}, "", ".html"},
+        {{{"application/vnd.plotly.v1+json"}, {"{}"}}, "", ".plotly.json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("case %zu", i);
+        struct output o;
+        open_output(&o, 1000);
+        struct bundle bundle = cases[i].bundle;
+        display_show(&o, &(struct display_data){find, &bundle}, NULL);
+        output_finish(&o);
+        TEST_CHECK(strcmp(buf_text(&o.text), cases[i].text) == 0);
+        TEST_CHECK(o.file_count == (cases[i].ending ? 1 : 0));
+        if (o.file_count == 1) {
+            size_t n = strlen(o.files[0].path), e = strlen(cases[i].ending);
+            TEST_CHECK(strcmp(o.files[0].path + n - e, cases[i].ending) == 0);
+            TEST_CHECK(access(o.files[0].path, R_OK) == 0);
+        }
+        close_output(&o);
+    }
+}
+
+static void an_image_that_is_not_base64_is_said_in_the_text(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    struct bundle bundle = {{"image/png"}, {"***"}};
+    display_show(&o, &(struct display_data){find, &bundle}, NULL);
+    output_finish(&o);
+    TEST_CHECK(o.file_count == 0);
+    TEST_CHECK(strstr(buf_text(&o.text), "image/png was displayed but could not be saved") != NULL);
+    close_output(&o);
+}
+
+static void show(struct output *o, const char *id, const char *plain, bool update)
+{
+    struct bundle bundle = {{"text/plain", "image/png"}, {plain, "aGk="}};
+    struct display_data data = {find, &bundle};
+    (update ? display_update : display_show)(o, &data, id);
+}
+
+static void a_display_that_is_updated_shows_its_last_state_in_its_place(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    add(&o, "before\n");
+    show(&o, "a", "0 %", false);
+    add(&o, "\nbetween\n");
+    show(&o, "b", "B", false);
+    add(&o, "\nafter");
+    for (int i = 1; i <= 100; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%d %%", i);
+        show(&o, "a", text, true);
+    }
+    show(&o, "b", "second", true);
+    show(&o, "unknown", "nothing", true);
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "before\n100 %\nbetween\nsecond\nafter") == 0);
+    TEST_MSG("%s", buf_text(&o.text));
+    TEST_CHECK(o.file_count == 3 && o.chars == o.text.len); /* one image each, not one an update */
+    close_output(&o);
+}
+
+static void an_update_that_comes_too_late_is_added_at_the_end(void)
+{
+    struct output o;
+    open_output(&o, 10);
+    show(&o, "a", "first", false);
+    add(&o, "0123456789");
+    show(&o, "a", "last", true);
+    output_finish(&o);
+    TEST_CHECK(o.truncated);
+    size_t n;
+    drop_str char *bytes = read_whole(o.file, &n);
+    TEST_CHECK(strcmp(bytes, "first0123456789\nlast") == 0);
+    close_output(&o);
+}
+
+static void clear_output_clears_at_once_or_when_something_comes(void)
+{
+    struct output o;
+    open_output(&o, 10);
+    add(&o, "0123456789abcdef");
+    show(&o, NULL, "x", false);
+    drop_str char *image = xstrdup(o.files[0].path);
+    output_clear(&o, false);
+    TEST_CHECK(access(image, F_OK) < 0);
+    add(&o, "one");
+    output_clear(&o, true);
+    add(&o, "two");
+    output_clear(&o, true);
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "two") == 0 && !o.truncated && !o.file);
+    TEST_CHECK(o.chars == 3 && o.file_count == 0);
+    close_output(&o);
+}
+
+static void progress_bars_come_out_in_their_last_state(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    for (int i = 0; i <= 10; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "\r%3d%%|%.*s", i * 10, i, "##########");
+        add(&o, text);
+    }
+    add(&o, "\ndone");
+    output_finish(&o);
+    TEST_CHECK(strcmp(buf_text(&o.text), "100%|##########\ndone") == 0);
+    close_output(&o);
+}
+
+TEST_LIST = {
+    {"text_is_stripped_at_both_ends_as_python_does", text_is_stripped_at_both_ends_as_python_does},
+    {"text_at_the_limit_is_whole_and_one_more_goes_to_a_file",
+     text_at_the_limit_is_whole_and_one_more_goes_to_a_file},
+    {"white_space_beyond_the_limit_truncates_nothing",
+     white_space_beyond_the_limit_truncates_nothing},
+    {"characters_are_counted_and_never_cut", characters_are_counted_and_never_cut},
+    {"a_nul_is_a_nul_in_the_file", a_nul_is_a_nul_in_the_file},
+    {"a_megabyte_in_pieces_is_whole_in_the_file", a_megabyte_in_pieces_is_whole_in_the_file},
+    {"a_file_ends_at_its_limit_and_says_so", a_file_ends_at_its_limit_and_says_so},
+    {"a_workspace_that_takes_no_file_is_said_in_the_note",
+     a_workspace_that_takes_no_file_is_said_in_the_note},
+    {"a_folder_that_was_swapped_for_a_link_is_not_followed",
+     a_folder_that_was_swapped_for_a_link_is_not_followed},
+    {"displays_give_text_and_files", displays_give_text_and_files},
+    {"an_image_that_is_not_base64_is_said_in_the_text",
+     an_image_that_is_not_base64_is_said_in_the_text},
+    {"a_display_that_is_updated_shows_its_last_state_in_its_place",
+     a_display_that_is_updated_shows_its_last_state_in_its_place},
+    {"an_update_that_comes_too_late_is_added_at_the_end",
+     an_update_that_comes_too_late_is_added_at_the_end},
+    {"clear_output_clears_at_once_or_when_something_comes",
+     clear_output_clears_at_once_or_when_something_comes},
+    {"progress_bars_come_out_in_their_last_state", progress_bars_come_out_in_their_last_state},
+    {NULL, NULL},
+};

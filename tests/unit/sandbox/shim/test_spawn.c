@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The spawner runs /proc/self/exe as shim: here that is this test, which turns into one when it is
+ * started so, before the test framework looks at its words. */
+#include <acutest.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/become_shim.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "sandbox/shim/spawn.h"
+
+enum { WAIT_MS = 20000 };
+
+static struct loop *loop;
+static struct spawner *spawner;
+static int64_t fake_now;
+static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "X=from spec", NULL};
+
+struct seen {
+    char output[65536];
+    size_t len;
+    char errors[256];
+    int writable;
+    int ends;
+    struct child_exit how;
+    struct err why;
+};
+
+static void on_output(void *ctx, const char *bytes, size_t n)
+{
+    struct seen *seen = ctx;
+    n = n < sizeof seen->output - seen->len - 1 ? n : sizeof seen->output - seen->len - 1;
+    memcpy(seen->output + seen->len, bytes, n);
+    seen->len += n;
+}
+
+static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+{
+    struct seen *seen = ctx;
+    seen->ends++;
+    if (how)
+        seen->how = *how;
+    if (why)
+        seen->why = *why;
+}
+
+static void on_errors(void *ctx, const char *bytes, size_t n)
+{
+    struct seen *seen = ctx;
+    size_t at = strlen(seen->errors);
+    TEST_ASSERT(n < sizeof seen->errors - at);
+    memcpy(seen->errors + at, bytes, n);
+}
+
+static void on_writable(void *ctx)
+{
+    struct seen *seen = ctx;
+    seen->writable++;
+}
+
+static const struct child_events events = {
+    .output = on_output, .errors = on_errors, .writable = on_writable, .ended = on_ended};
+
+static void open_spawner(void)
+{
+    struct err e = ERR_NONE;
+    TEST_ASSERT(loop_new(&loop, &e) == 0 && spawner_new(loop, &spawner, &e) == 0);
+}
+
+static void close_spawner(void)
+{
+    spawner = spawner_free(spawner, 5000);
+    loop = loop_free(loop);
+    fake_now = 0;
+    TEST_CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* nothing is left to bury */
+}
+
+static struct child *start_it(const char *script, const char *cwd, bool piped, struct seen *seen)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = cwd, .piped = piped};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, &spec, &events, seen, &child, &e) == 0, "%s", e.msg);
+    return child;
+}
+
+static struct child *start(const char *script, const char *cwd, struct seen *seen)
+{
+    return start_it(script, cwd, false, seen);
+}
+
+static void wait_for_end(const struct seen *seen)
+{
+    int64_t until = clock_ms() + WAIT_MS;
+    while (!seen->ends && clock_ms() < until)
+        loop_turn(loop, 100);
+    TEST_CHECK(seen->ends == 1);
+}
+
+static void wait_for_output(const struct seen *seen, const char *text)
+{
+    int64_t until = clock_ms() + WAIT_MS;
+    while (!strstr(seen->output, text) && clock_ms() < until)
+        loop_turn(loop, 100);
+    TEST_CHECK(strstr(seen->output, text) != NULL);
+}
+
+static void a_child_has_exactly_what_it_was_given(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("echo \"$X|$HOME|$(pwd)|$(readlink /proc/self/fd/0)\"; ls /proc/self/fd | wc -l; "
+                "echo err >&2; exit 7",
+                "/usr", &seen);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 7 && seen.how.signal == 0);
+    /* ls has 0, 1, 2 and the directory it reads: no descriptor of ours got through */
+    TEST_CHECK(strcmp(seen.output, "from spec||/usr|/dev/null\n4\nerr\n") == 0);
+    TEST_MSG("%s", seen.output);
+    close_spawner();
+}
+
+/* As a server with a uid of its own (base/service.h) starts its children. */
+static int start_as_service(void)
+{
+    if (setresgid(4711, 4711, 4711) < 0 || setresuid(731, 4711, 731) < 0)
+        return 1;
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("grep Uid: /proc/self/status /proc/$PPID/status | cut -d : -f 3; "
+                "kill -0 $(awk '/PPid/ {print $2}' /proc/$PPID/status) 2>&1 | grep -c permitted",
+                "/", &seen);
+    wait_for_end(&seen);
+    close_spawner();
+    const char *wanted = "\t4711\t4711\t4711\t4711\n\t4711\t4711\t4711\t4711\n1\n";
+    if (strcmp(seen.output, wanted) == 0)
+        return getuid() == 731 && geteuid() == 4711 ? 0 : 2;
+    (void)dprintf(STDERR_FILENO, "%s%s\n", seen.output, seen.why.msg);
+    return 3;
+}
+
+static void no_child_has_the_uid_that_is_the_servers_own(void)
+{
+    int status = -1;
+    if (geteuid() != 0) {
+        TEST_MSG("needs root: passed over");
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(start_as_service());
+    TEST_CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    TEST_CHECK_(WEXITSTATUS(status) == 0, "%d", WEXITSTATUS(status));
+}
+
+static void all_output_comes_before_the_end_is_told(void)
+{
+    for (int i = 0; i < 20; i++) {
+        open_spawner();
+        struct seen seen = {0};
+        (void)start("seq 1 5000", "/", &seen);
+        wait_for_end(&seen);
+        TEST_CHECK(seen.len == 23893 && strcmp(seen.output + seen.len - 5, "5000\n") == 0);
+        close_spawner();
+    }
+}
+
+static void a_child_has_the_descriptors_that_it_was_given(void)
+{
+    const char *argv[] = {"sh", "-c", "cat /proc/self/fd/[5-9] /proc/self/fd/10", NULL};
+    const char *const words[CHILD_FDS_MAX] = {"one ", "two ", "three ", "four ", "five ", "six "};
+    int fds[CHILD_FDS_MAX];
+    for (int i = CHILD_FDS_MAX - 1; i >= 0;
+         i--) { /* some have the numbers of others in the child */
+        fds[i] = memfd_create(words[i], MFD_CLOEXEC);
+        TEST_ASSERT(write(fds[i], words[i], strlen(words[i])) > 0);
+    }
+    open_spawner();
+    struct seen seen = {0};
+    struct child_spec spec = {
+        .argv = argv, .envp = env, .cwd = "/", .fds = fds, .fd_count = CHILD_FDS_MAX};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, &spec, &events, &seen, &child, &e) == 0, "%s", e.msg);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 0 && strcmp(seen.output, "one two three four five six ") == 0);
+    TEST_MSG("%s", seen.output);
+    for (int i = 0; i < CHILD_FDS_MAX; i++)
+        TEST_CHECK(close(fds[i]) == 0);
+    close_spawner();
+}
+
+static void what_cannot_be_started_says_why(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    const char *argv[] = {"no-such-program", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT(child_start(spawner, &spec, &events, &seen, &child, &e) == 0);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.why.code == -ENOENT && strstr(seen.why.msg, "exec") != NULL);
+    TEST_MSG("%s", seen.why.msg);
+    spec.cwd = "/no/such/place";
+    TEST_CHECK(child_start(spawner, &spec, &events, &seen, &child, &e) == -ENOENT);
+    TEST_CHECK(strstr(e.msg, "/no/such/place") != NULL);
+    close_spawner();
+}
+
+static void signals_reach_the_child_and_its_end_names_them(void)
+{
+    open_spawner();
+    struct seen a = {0}, b = {0};
+    struct child *interrupted =
+        start("trap 'echo caught; exit 3' INT; echo up; sleep 60 & wait", "/", &a);
+    struct child *terminated = start("echo up; exec sleep 60", "/", &b);
+    wait_for_output(&a, "up");
+    wait_for_output(&b, "up");
+    child_interrupt(interrupted);
+    child_terminate(terminated);
+    wait_for_end(&a);
+    wait_for_end(&b);
+    TEST_CHECK(a.how.code == 3 && strstr(a.output, "caught") != NULL);
+    TEST_CHECK(b.how.signal == SIGTERM && b.how.code == -1);
+    close_spawner();
+}
+
+static bool runs(long pid)
+{
+    return kill((pid_t)pid, 0) == 0;
+}
+
+static void a_child_that_is_given_up_is_gone_with_all_that_it_started(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start("setsid sleep 300 & echo $!; echo end; sleep 300", "/", &seen);
+    wait_for_output(&seen, "end");
+    long daemon = atol(seen.output);
+    TEST_CHECK(daemon > 0 && runs(daemon));
+    (void)child_end(child);
+    (void)child_end(NULL);
+    int64_t until = clock_ms() + WAIT_MS;
+    while (runs(daemon) && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(!runs(daemon) && seen.ends == 0); /* and nobody is told */
+    close_spawner();
+}
+
+static void closing_the_spawner_ends_what_still_runs(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("echo $$; echo end; sleep 300", "/", &seen);
+    wait_for_output(&seen, "end");
+    long pid = atol(seen.output);
+    close_spawner();
+    TEST_CHECK(!runs(pid) && seen.ends == 0);
+}
+
+static void an_adopted_child_whose_ends_are_closed_has_ended(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child_ends ends;
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT(child_adopt(spawner, &events, &seen, &ends, &child, &e) == 0);
+    TEST_CHECK(write(ends.output, "words", 5) == 5);
+    struct shim_report report = {.kind = SHIM_EXITED, .a = 4};
+    TEST_CHECK(send(ends.control, &report, sizeof report, 0) == (ssize_t)sizeof report);
+    (void)close(ends.output);
+    (void)close(ends.control);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 4 && strcmp(seen.output, "words") == 0);
+    struct seen other = {0};
+    TEST_ASSERT(child_adopt(spawner, &events, &other, &ends, &child, &e) == 0);
+    (void)close(ends.output);
+    (void)close(ends.control);
+    wait_for_end(&other);
+    TEST_CHECK(other.why.code == -EPIPE);
+    close_spawner();
+}
+
+static void a_helper_has_its_socket_and_orphans_are_buried(void)
+{
+    open_spawner();
+    TEST_ASSERT(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    int sockets[2];
+    TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
+    const char *argv[] = {"sh", "-c", "(sleep 0.1 & echo orphan >&3); read line <&3", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    pid_t pid = 0;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(helper_start(spawner, &spec, sockets[1], &pid, &e) == 0, "%s", e.msg);
+    (void)close(sockets[1]);
+    char text[16] = "";
+    TEST_CHECK(recv(sockets[0], text, sizeof text - 1, 0) == 7 && strcmp(text, "orphan\n") == 0);
+    (void)close(sockets[0]); /* the end of its input */
+    int64_t until = clock_ms() + WAIT_MS;
+    while (clock_ms() < until && (waitpid(-1, NULL, WNOHANG | 0) >= 0 || errno != ECHILD)) {
+        spawner_reap(spawner);
+        loop_turn(loop, 10);
+    }
+    close_spawner();
+}
+
+static void a_piped_child_reads_what_is_written_and_its_errors_are_apart(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child =
+        start_it("read x; echo \"got $x\"; echo err >&2; ls /proc/self/fd | wc -l;"
+                 "exec 0</dev/null; echo closed; sleep 60",
+                 "/", true, &seen);
+    TEST_CHECK(child_write(child, "wor", 3) == 3 && child_write(child, "ds\n", 3) == 3);
+    wait_for_output(&seen, "closed");
+    TEST_CHECK(strcmp(seen.output, "got words\n4\nclosed\n") == 0);
+    TEST_MSG("%s", seen.output);
+    while (!strstr(seen.errors, "err\n"))
+        loop_turn(loop, 100);
+    while (!seen.writable)
+        loop_turn(loop, 100);
+    TEST_CHECK(child_write(child, "x", 1) == -EPIPE);
+    (void)child_end(child);
+    close_spawner();
+}
+
+static void who_does_not_read_makes_the_writer_wait(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start_it("read x; cat | wc -c", "/", true, &seen);
+    static const char zeros[4096] = {'\n'};
+    size_t sum = 0;
+    ssize_t n = 0;
+    while (sum < 300000) {
+        n = child_write(child, zeros, sizeof zeros);
+        sum += n > 0 ? (size_t)n : 0;
+        int before = seen.writable;
+        for (int64_t until = clock_ms() + WAIT_MS; n < 0 && seen.writable == before;) {
+            TEST_ASSERT(n == -EAGAIN && clock_ms() < until);
+            loop_turn(loop, 100);
+        }
+    }
+    (void)child_end_gently(child, 60000); /* the end of its input ends it */
+    close_spawner();
+}
+
+static int64_t fake_clock(void)
+{
+    return fake_now;
+}
+
+static void who_ignores_the_end_of_its_input_gets_term_then_kill(void)
+{
+    open_spawner();
+    loop_set_clock(loop, fake_clock);
+    char dir[] = "/tmp/spawn-XXXXXX";
+    TEST_ASSERT(mkdtemp(dir) != NULL);
+    struct seen seen = {0};
+    struct child *child = start_it("trap 'echo > term' TERM; echo $$; echo up; cat; "
+                                   "while :; do sleep 0.05; done",
+                                   dir, true, &seen);
+    wait_for_output(&seen, "up");
+    long pid = atol(seen.output);
+    (void)child_end_gently(child, 1000);
+    char mark[64];
+    (void)snprintf(mark, sizeof mark, "%s/term", dir);
+    loop_turn(loop, 50);
+    TEST_CHECK(access(mark, F_OK) < 0 && runs(pid));
+    fake_now += 1000;
+    int64_t until = clock_ms() + WAIT_MS;
+    while (access(mark, F_OK) < 0 && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(access(mark, F_OK) == 0 && runs(pid));
+    fake_now += 1000;
+    while (runs(pid) && clock_ms() < until)
+        loop_turn(loop, 20);
+    TEST_CHECK(!runs(pid) && seen.ends == 0);
+    (void)unlink(mark);
+    (void)rmdir(dir);
+    close_spawner();
+}
+
+#define T(name) {#name, name}
+
+TEST_LIST = {
+    T(a_child_has_exactly_what_it_was_given),
+    T(no_child_has_the_uid_that_is_the_servers_own),
+    T(all_output_comes_before_the_end_is_told),
+    T(a_child_has_the_descriptors_that_it_was_given),
+    T(what_cannot_be_started_says_why),
+    T(signals_reach_the_child_and_its_end_names_them),
+    T(a_child_that_is_given_up_is_gone_with_all_that_it_started),
+    T(closing_the_spawner_ends_what_still_runs),
+    T(an_adopted_child_whose_ends_are_closed_has_ended),
+    T(a_helper_has_its_socket_and_orphans_are_buried),
+    T(a_piped_child_reads_what_is_written_and_its_errors_are_apart),
+    T(who_does_not_read_makes_the_writer_wait),
+    T(who_ignores_the_end_of_its_input_gets_term_then_kill),
+    {NULL, NULL},
+};
