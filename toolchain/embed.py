@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a C file of a file's bytes: embed.py NAME INPUT OUTPUT [HEADER].
+"""Makes a C file of a file's bytes: embed.py NAME INPUT OUTPUT HEADER.
 
 A JSON document is embedded in its compact form. The array ends in a NUL, which NAME_size does not
-count.
+count. HEADER, as of an #include, declares both.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ PER_LINE = 20
 
 
 def main() -> int:
-    name, source, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    header = sys.argv[4] if len(sys.argv) > 4 else name
+    name, source, target, header = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
     data = source.read_bytes()
     if source.suffix == ".json":
         data = json.dumps(json.loads(data), separators=(",", ":"), ensure_ascii=False).encode()
@@ -26,7 +25,7 @@ def main() -> int:
         for at in range(0, len(data), PER_LINE)
     ]
     target.write_text(
-        f'#include "front/{header}.h"\n'
+        f'#include "{header}"\n'
         f"const size_t {name}_size = {len(data)};\n"
         f"const unsigned char {name}[] = {{\n" + "\n".join(lines) + "\n0};\n"
     )

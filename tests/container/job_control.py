@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+from pathlib import Path
 
 WAIT = 30.0
 CTRL_C, CTRL_Z = "\x03", "\x1a"
@@ -74,6 +75,18 @@ class Terminal:
                 raise SystemExit(f"the terminal belongs to {self.foreground()}; seen {self.seen!r}")
             time.sleep(0.01)
 
+    def until_runs(self, name: str, group: int) -> None:
+        """Wait until a program of this name has the terminal, and the shell's group not any more.
+
+        Before it is executed, its process still ignores the keys' signals as the shell does.
+        """
+        self.until_foreground(False, group)
+        deadline = time.monotonic() + WAIT
+        while Path(f"/proc/{self.foreground()}/comm").read_text() != name + "\n":
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{name} does not run; seen {self.seen!r}")
+            time.sleep(0.01)
+
     def ended(self) -> int:
         """Wait for the end of the program; its status."""
         deadline = time.monotonic() + WAIT
@@ -95,7 +108,7 @@ def inside(program: str) -> None:
     t = shell(program, "sandbox", "--", "bash", "--norc", "-i")
     own = t.foreground()
     t.line("sleep 600")
-    t.until_foreground(False, own)
+    t.until_runs("sleep", own)
     t.type(CTRL_Z)
     t.expect(r"Stopped\s+sleep 600")
     t.until_foreground(True, own)
@@ -165,7 +178,7 @@ def both(program: str) -> None:
     t.ask("echo inner $SANDBOX_RUNTIME", "inner 1")
     inner = t.foreground()
     t.line("sleep 600")
-    t.until_foreground(False, inner)
+    t.until_runs("sleep", inner)
     t.type(CTRL_Z)
     t.expect(r"Stopped\s+sleep 600")
     t.until_foreground(True, inner)
@@ -178,7 +191,7 @@ def both(program: str) -> None:
     t.until_foreground(True, own)
     t.ask("echo outer $last", "outer 137")
     t.line("sleep 600")
-    t.until_foreground(False, own)
+    t.until_runs("sleep", own)
     t.type(CTRL_C)
     t.ask("echo outer $last", "outer 130")
     t.line("exit")

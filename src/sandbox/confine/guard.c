@@ -183,12 +183,21 @@ static void add_limit(struct confine_offer *offer, int resource, uint64_t most)
     offer->limits[offer->limit_count++].most = most;
 }
 
+/* The shim counts all processes exactly and says why it ends them. Linux counts one process by
+ * ticks, which on a busy machine may be a tenth too many, and kills it without a word: its limit is
+ * for the case that the shim does not come to look. */
+static uint64_t cpu_of_one(int seconds)
+{
+    return (uint64_t)seconds + (uint64_t)seconds / 4 + 1;
+}
+
 int guard_offer(struct guard *guard, int sock, struct err *e)
 {
     struct confine_offer limits = {.version = CONFINE_VERSION};
     add_limit(&limits, RLIMIT_NOFILE, (uint64_t)guard->limits.files);
     add_limit(&limits, RLIMIT_FSIZE, guard->limits.file_size);
-    add_limit(&limits, RLIMIT_CPU, (uint64_t)guard->limits.cpu);
+    if (guard->limits.cpu > 0)
+        add_limit(&limits, RLIMIT_CPU, cpu_of_one(guard->limits.cpu));
     int ruleset = guard->floor ? floor_ruleset(guard->floor) : -1;
     return confine_send(sock, ruleset, guard->filter, guard->filter_count, guard->listener, &limits,
                         e);
