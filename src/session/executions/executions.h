@@ -83,7 +83,7 @@ struct execution {                 /* views read it, and write nothing */
 struct execution_order { /* borrowed for the call */
     struct cell_request cell;
     const char *key;       /* 1 to EXECUTION_KEY_MAX bytes, or NULL */
-    const char *digest;    /* HMAC_HEX characters */
+    const char *digest;    /* of the request, HMAC_HEX characters; "" where there is no key */
     bool cancel_when_left; /* by the request that brought it: execution_left() */
 };
 
