@@ -668,6 +668,7 @@ static void mount_small(void)
     if (given) {
         TEST_ASSERT(rmdir(dir) == 0 && strlen(given) < sizeof dir);
         (void)snprintf(dir, sizeof dir, "%s", given);
+        (void)snprintf(file, sizeof file, "%s/log", dir);
         return;
     }
     TEST_ASSERT(unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0);
