@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench/chaos.sh [SECONDS [SEED]] - SIGKILL to clients, kernels and the server of one container, at random moments for
-# that long (600). tests/container/chaos.py has what is done and what must hold; it prints what was killed and looked at.
+# that long (600). tests/container/lib/chaos.py has what is done and what must hold; it prints what was killed and looked at.
 # A failure names the seed: the same seed gives the same choices, not the same moments.
 #
 # IPYBOX_TEST_IMAGE  another image than `ipybox`
@@ -12,5 +12,5 @@ seed=${2:-$RANDOM}
 name=ipybox-chaos-$$
 trap 'docker rm -f "$name" >/dev/null 2>&1 || true' EXIT
 
-timeout -k 10 $((seconds * 2 + 110)) python3 -B -u "$here/../tests/container/chaos.py" "$seconds" "$seed" "$name" \
+timeout -k 10 $((seconds * 2 + 110)) python3 -B -u "$here/../tests/container/lib/chaos.py" "$seconds" "$seed" "$name" \
     "${IPYBOX_TEST_IMAGE:-ipybox}"

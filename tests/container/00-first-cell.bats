@@ -1,5 +1,5 @@
 # The short way through everything. If one of these fails, look here first.
-load helpers
+load lib/helpers
 
 @test "the handshake answers each version with itself, and others with the newest of its era" {
     drive <<'PY'

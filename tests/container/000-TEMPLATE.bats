@@ -1,5 +1,5 @@
 # Copy this file to NN-name.bats. `bats` runs it too: what is shown here works.
-load helpers
+load lib/helpers
 
 @test "a name is a sentence that says what holds" {
     drive <<'PY'

@@ -1,5 +1,5 @@
 # PID 1: signals, children that nobody waits for, exit statuses.
-load helpers
+load lib/helpers
 
 # A script for bash that says "ready", and on the signal $1 says so and ends with 42.
 trap_script()

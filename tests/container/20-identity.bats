@@ -1,5 +1,5 @@
 # Who everything runs as, and whose the files are.
-load helpers
+load lib/helpers
 
 # drive_as "UID GID [OTHER GROUPS]" [OPTION]... - cells run as these and without any right, can write to their home, know
 # who they are, and the server is healthy.
@@ -94,7 +94,7 @@ PY
 
 @test "the server has a uid for itself, nothing that it starts has it, and its files in the workspace are the owner's" {
     workspace 1234:5678
-    drive -v "$workspace:/app/workspace" -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
+    drive -v "$workspace:/app/workspace" -v "$here/tool_server.py:/tools/tool_server.py:ro" -- \
         --kernel-gateway-port 8888 <<'PY'
         # pip is there for a moment only: a package that it builds tells.
         runs(r"""

@@ -1,5 +1,5 @@
 # Cells and the kernel's life: state, interrupts, deaths, environment, and no output lost.
-load helpers
+load lib/helpers
 
 @test "10,000 quick cells lose no output: print, os.write(1), child processes" {
     drive_timeout=170

@@ -1,5 +1,5 @@
 # Kernels at their worst: killed, stopped, starved, flooding and lying, and a server that goes on.
-load helpers
+load lib/helpers
 
 setup_file()
 {

@@ -1,6 +1,6 @@
 # Everything at once, for half a minute; `tests/soak` does it for as long as one likes.
-load helpers
+load lib/helpers
 
 @test "half a minute of cells, resets, deaths, floods and cancellations loses no output and leaves nothing behind" {
-    "$here/../soak" 30 3>&3
+    "$here/../../soak" 30 3>&3
 }

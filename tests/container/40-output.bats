@@ -1,5 +1,5 @@
 # What a cell prints and displays, as text and as files.
-load helpers
+load lib/helpers
 
 @test "the text is all that was printed and shown, in order, without white space at its ends" {
     drive <<'PY'

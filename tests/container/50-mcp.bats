@@ -1,5 +1,5 @@
 # The protocol: errors, ids, order, progress, cancellation, and clients that behave badly.
-load helpers
+load lib/helpers
 
 # What most scripts below use.
 vocabulary='

@@ -1,5 +1,5 @@
 # install_package and pip, from the real index. IPYBOX_CA: a CA bundle that this needs here, as for the build.
-load helpers
+load lib/helpers
 
 # Tiny packages: of Python alone, and with an extension module.
 pure='iniconfig==2.1.0'

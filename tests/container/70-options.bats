@@ -1,5 +1,5 @@
 # Options, variables, help, health, log, and what an idle server costs.
-load helpers
+load lib/helpers
 
 every_option='workspace tool-server-host tool-server-port kernel-gateway-host kernel-gateway-port kernel-gateway-token
     sandbox sandbox-config log-level log-format stop-grace interrupt-grace kernel-start-timeout output-file-limit python ca'

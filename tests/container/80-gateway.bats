@@ -1,5 +1,5 @@
 # The bundled Jupyter Kernel Gateway.
-load helpers
+load lib/helpers
 
 # with_gateway [OPTION]... [-- WORD]... <<'PY' - as drive, with what the scripts below use.
 with_gateway()

@@ -1,5 +1,5 @@
 # The kernel gateway and MCP on the same kernels: what a client of one does is seen by the other.
-load helpers
+load lib/helpers
 
 setup_file()
 {

@@ -1,7 +1,7 @@
 # Tools of MCP servers, called by code: registration, the generated package, calls, failures, secrets.
-load helpers
+load lib/helpers
 
-tools=(-v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro")
+tools=(-v "$here/tool_server.py:/tools/tool_server.py:ro")
 
 @test "a registered server's tools are imported and called" {
     drive "${tools[@]}" <<'PY'

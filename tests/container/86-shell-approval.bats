@@ -1,5 +1,5 @@
 # Shell commands in cells that ask first, and kernels that cannot start a program in another way (docs/shell-approval.md).
-load helpers
+load lib/helpers
 
 yes='
 def decide(action="accept"):

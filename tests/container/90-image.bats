@@ -1,5 +1,5 @@
 # The images themselves: size, labels, what is in them and what is not.
-load helpers
+load lib/helpers
 
 both=("$image" "$slim_image")
 
@@ -103,7 +103,7 @@ PY
     local one
     for one in "${both[@]}"; do
         box run --rm --label "ipybox.test=$name" --entrypoint python3 \
-            -v "$here/../../third_party/python/requirements.txt:/lock:ro" "$one" -c '
+            -v "$here/../../../third_party/python/requirements.txt:/lock:ro" "$one" -c '
 import importlib.metadata, re
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name

@@ -1,6 +1,6 @@
 # SIGKILL at random moments, for 20 seconds; `bench/chaos.sh` does it for as long as one likes.
-load helpers
+load lib/helpers
 
 @test "clients, kernels and the server are killed at random: no event is lost, nothing waits for ever, nothing stays" {
-    "$here/../../bench/chaos.sh" 20 3>&3
+    "$here/../../../bench/chaos.sh" 20 3>&3
 }

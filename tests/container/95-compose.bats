@@ -1,5 +1,5 @@
 # The services of compose/compose.yaml, as they are in the file.
-load helpers
+load lib/helpers
 
 # Docker Compose as a plugin of docker, or as a program of its own.
 compose()
@@ -14,7 +14,7 @@ compose()
 setup()
 {
     name=ipybox-test-95-$BATS_TEST_NUMBER-$$
-    cp "$here/../../compose/compose.yaml" "$BATS_TEST_TMPDIR/"
+    cp "$here/../../../compose/compose.yaml" "$BATS_TEST_TMPDIR/"
     mkdir "$BATS_TEST_TMPDIR/workspace"
     project=(-p "$name" -f "$BATS_TEST_TMPDIR/compose.yaml")
     if ! compose version; then fail "Docker Compose is missing: install docker-compose"; fi

@@ -4,7 +4,7 @@
 
 The oracle is datamodel-code-generator, called by mcpygen 0.1.4.
 
-Needs the environment of requirements-mcpygen.txt (tests/peer/run mcpygen makes it):
+Needs the environment of requirements/mcpygen.txt (tests/peer/run mcpygen makes it):
 
     build/peer/mcpygen/bin/python tests/peer/apigen/golden.py
 """

@@ -62,7 +62,7 @@ def test_the_generated_corpus_is_what_its_seeds_give() -> None:
 
 def test_golden_files_are_of_the_pinned_versions() -> None:
     """Those of the environment in which golden.py runs, and our pydantic is theirs."""
-    pins = (HERE.parent / "requirements-mcpygen.txt").read_text()
+    pins = (HERE.parent / "requirements" / "mcpygen.txt").read_text()
     for server in servers():
         head = (GOLDEN / f"{server}.txt").read_text().split("\n", 1)[0]
         found = dict(re.findall(r"([\w-]+) (\d[\w.]*)", head))

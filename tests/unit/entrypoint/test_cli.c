@@ -284,7 +284,7 @@ static void nothing_is_approved_where_root_does_not_listen(void)
     check_is(asked, "");
 }
 
-/* What is asked of the server, and what is shown: tests/container/84-policy.bats. */
+/* What is asked of the server, and what is shown: tests/container/sandbox/84-policy.bats. */
 static void no_sandbox_is_changed_where_root_does_not_listen(void)
 {
     TEST_CHECK(run(ROLE_POLICY, WORDS(NULL), WORDS(OK "{\"source\":\"server\"}")) == 1);

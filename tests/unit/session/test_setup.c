@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the code does to a kernel is tested with kernels, in tests/container/90-http.bats. */
+ * What the code does to a kernel is tested with kernels, in tests/container/http/90-http.bats. */
 #include <acutest.h>
 
 #include <string.h>

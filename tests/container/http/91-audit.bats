@@ -1,11 +1,11 @@
 # The audit log: what it holds after a real conversation, and whether tampering with it is found.
-load helpers
+load ../lib/helpers
 
 @test "the audit log has every cell and call, no code, and is whole; what is changed in it is found" {
     local log=$BATS_TEST_TMPDIR/audit/log
     mkdir "${log%/*}"
     as_root chown 1000:1000 "${log%/*}"
-    drive -v "${log%/*}:/audit" -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
+    drive -v "${log%/*}:/audit" -v "$here/tool_server.py:/tools/tool_server.py:ro" -- \
         --audit-log /audit/log <<'PY'
         prints("secret = 'hunter2'; print(len(secret))", 7)
         fails("1 / 0", "ZeroDivisionError")

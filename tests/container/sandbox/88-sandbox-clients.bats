@@ -1,10 +1,10 @@
 # Clients of all kinds in the sandbox, without a proxy setting: what is allowed is reached, what is not is refused.
-load helpers
+load ../lib/helpers
 
 setup_file()
 {
     export BATS_TEST_TIMEOUT=600 clients_image=ipybox-test:clients-$$
-    CGO_ENABLED=0 HOME=${HOME:-/root} go build -o "$BATS_FILE_TMPDIR/fetch" "$BATS_TEST_DIRNAME/fetch.go"
+    CGO_ENABLED=0 HOME=${HOME:-/root} go build -o "$BATS_FILE_TMPDIR/fetch" "$here/fetch.go"
     for _ in 1 2 3; do      # the mirror may have a bad moment
         if printf 'FROM %s\nUSER 0\nRUN apt-get update && apt-get install -y --no-install-recommends curl wget\n' \
             "${IPYBOX_TEST_IMAGE:-ipybox}" | docker build -q -t "$clients_image" -; then break; fi

@@ -1,6 +1,6 @@
 # What the HTTP API tells as it happens: docs/http-api.md, "Events" and "Approvals". The WebSockets are those of the
 # Python library `websockets`, on this side of a published port.
-load helpers
+load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 

@@ -1,5 +1,5 @@
 # Floods: what hostile code, clients and MCP servers can make much of costs others nothing.
-load helpers
+load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute)
 
@@ -12,7 +12,7 @@ talk()
 
 @test "a cell's forged and refused events, and 100 forgotten MCP sessions, cost little and lock nobody out" {
     start_box "${tokens[@]}" --tmpfs /logs:size=12m,mode=1777 \
-        -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- \
+        -v "$here/tool_server.py:/tools/tool_server.py:ro" -- \
         serve --sandbox --max-sessions 20 --audit-log /logs/log
     talk <<'PY'
 wait_for("the server", ready)

@@ -1,8 +1,8 @@
 # Kernels and commands in a sandbox, and the walls that are there without one (docs/sandbox.md).
-load helpers
+load ../lib/helpers
 
-tools=(-v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro"
-       -v "$BATS_TEST_DIRNAME/file_server.py:/tools/file_server.py:ro")
+tools=(-v "$here/tool_server.py:/tools/tool_server.py:ro"
+       -v "$here/file_server.py:/tools/file_server.py:ro")
 
 # settings TEXT - writes a file of settings, for -v "$settings:/settings.json:ro"; sets settings.
 settings()
@@ -348,7 +348,7 @@ print(u.urlopen("http://localhost:8080/metrics").read().decode())'
 
 @test "one command on a terminal: its jobs, and itself as a job" {
     for case in inside outside both; do
-        box_timeout=150 run_box -v "$BATS_TEST_DIRNAME/job_control.py:/job_control.py:ro" -- python3 /job_control.py "$case"
+        box_timeout=150 run_box -v "$here/job_control.py:/job_control.py:ro" -- python3 /job_control.py "$case"
         assert_equal "$status" 0
         assert_equal "$output" ok
     done

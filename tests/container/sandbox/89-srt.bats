@@ -1,5 +1,5 @@
 # The name srt: Anthropic's sandbox-runtime, as its users call it (docs/sandbox-settings.md). tests/srt runs its own tests.
-load helpers
+load ../lib/helpers
 
 setup_file()
 {

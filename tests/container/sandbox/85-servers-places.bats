@@ -1,6 +1,6 @@
 # What cells plant for MCP servers, which run outside of the walls: none of it runs with a secret. Real servers, by uvx,
 # npx and install_package. IPYBOX_CA: a CA bundle that this needs here, as for the build.
-load helpers
+load ../lib/helpers
 
 setup_file()
 {
@@ -167,7 +167,7 @@ PY
 @test "servers keep out of each other's folders, and over HTTP it is told how they are started" {
     local ca=()
     workspace 1234:1234
-    drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -e S=s3cr3t -e IPYBOX_TOKEN=let-me-in \
+    drive -v "$here/tool_server.py:/tools/tool_server.py:ro" -e S=s3cr3t -e IPYBOX_TOKEN=let-me-in \
         -v "$workspace:/app/workspace" -- --http 8080 <<'PY'
         registers("first")
         command = "for f in /var/lib/ipybox/servers/first/x /var/lib/ipybox/servers/x /var/lib/ipybox/x $HOME/x $TMPDIR/x; do " \
@@ -192,7 +192,7 @@ PY
     workspace 1234:1234
     for how in '--user 1234:1234 --' '-- --sandbox'; do
         # shellcheck disable=SC2086  # words
-        drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -v "$workspace:/app/workspace" $how <<'PY'
+        drive -v "$here/tool_server.py:/tools/tool_server.py:ro" -v "$workspace:/app/workspace" $how <<'PY'
         registers("demo")
         inside("sh", "-c", "cd /var/lib/ipybox/servers/demo/home && echo login > token && chmod 0644 token && ls")
         for path in "", "/servers", "/servers/demo", "/servers/demo/home":
@@ -204,7 +204,7 @@ PY
 
 @test "--mcp-cwd and --servers-dir: where servers work and live; the workspace is no place for them" {
     workspace 1234:1234
-    drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -e S=s3cr3t -v "$workspace:/app/workspace" \
+    drive -v "$here/tool_server.py:/tools/tool_server.py:ro" -e S=s3cr3t -v "$workspace:/app/workspace" \
         --tmpfs /srv/mine:mode=1777 -- --mcp-cwd /tools --servers-dir /srv/mine/places <<'PY'
         registers("demo", command="python3", args=["tool_server.py"], env={"X": "${S}"})
         matches(box.launch, "runs /usr/bin/python3 in /tools. It holds a secret")

@@ -1,5 +1,5 @@
 # The HTTP API: docs/http-api.md.
-load helpers
+load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 

@@ -1,5 +1,5 @@
 # The same acts in every kind of container that people run, inside and outside of the sandbox.
-load helpers
+load ../lib/helpers
 
 readonly moby_seccomp=github.com/moby/profiles/seccomp@v0.2.3    # the engine's profile since version 25, and newer
 

@@ -1,5 +1,5 @@
 # Sessions of one container against each other: channels, keys, tokens, sockets (docs/processes.md, docs/kernels.md).
-load helpers
+load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute-secret -e SERVICE_KEY=service-secret)
 

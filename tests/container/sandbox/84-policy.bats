@@ -1,5 +1,5 @@
 # Another sandbox for a session while its kernel runs: docs/sandbox.md.
-load helpers
+load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 

@@ -1,5 +1,5 @@
 # What a cell plants where ipybox, pip, Jupyter or a shell would look for it is not run outside of a kernel's walls.
-load helpers
+load ../lib/helpers
 
 setup_file()
 {

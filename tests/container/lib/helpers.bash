@@ -4,7 +4,7 @@
 
 image=${IPYBOX_TEST_IMAGE:-ipybox}
 slim_image=${IPYBOX_TEST_SLIM_IMAGE:-ipybox:slim}
-here=$BATS_TEST_DIRNAME
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)      # this folder: the programs that tests run
 
 setup()
 {

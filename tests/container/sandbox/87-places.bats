@@ -1,5 +1,5 @@
 # Files and folders that are kept from cells and from pip, whatever the settings say; and pip behind walls.
-load helpers
+load ../lib/helpers
 
 restricted=(--user 1234:1234 --read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges)
 

@@ -1,5 +1,5 @@
 # Opens that pass the broker by (docs/sandbox-broker.md): the library is there, and nothing is open that was not.
-load helpers
+load ../lib/helpers
 
 library=/usr/lib/ipybox/opens.so
 

@@ -1,5 +1,5 @@
 # The command line: exec, sessions, approve and logs in a container whose server runs.
-load helpers
+load ../lib/helpers
 
 # cli WORD... - ipybox in $id, as docker exec has it: as root, where the container was started so.
 cli()

@@ -1,5 +1,5 @@
 # What one kernel may use of the disk and of memory (docs/sandbox.md, "Budgets").
-load helpers
+load ../lib/helpers
 
 setup_file()
 {
@@ -193,7 +193,7 @@ PY
 
 @test "--kernel-memory: what no process shows counts: sockets, page tables, tmpfs, memfds that nobody has open" {
     drive_timeout=200 drive --shm-size 1g --tmpfs /tmp:size=1g,mode=1777 \
-        -v "$BATS_TEST_DIRNAME/memory_doors.py:/doors.py:ro" -- --kernel-memory 256M <<'PY'
+        -v "$here/memory_doors.py:/doors.py:ro" -- --kernel-memory 256M <<'PY'
         over = "KernelDied: .*256 MiB memory .--kernel-memory. was reached"
         ways = ("unix_sockets", "senders_that_are_closed", "sockets_in_flight", "tcp_sockets", "page_tables", "closed_files",
                 "closed_files_in_tmp", "memfds_in_flight", "memfds_of_one_page", "shared_and_forgotten")
@@ -216,7 +216,7 @@ PY
 }
 
 @test "--kernel-memory: ten times as much, as fast as can be: killed before all of it is there" {
-    drive_timeout=200 drive --tmpfs /tmp:mode=1777 -v "$BATS_TEST_DIRNAME/memory_doors.py:/doors.py:ro" -- \
+    drive_timeout=200 drive --tmpfs /tmp:mode=1777 -v "$here/memory_doors.py:/doors.py:ro" -- \
         --kernel-memory 256M <<'PY'
         bar = {"alone": 512, "together": 1024}      # one process; ten of them, which a busy machine lets run on
         most = dict.fromkeys(bar, 0)
@@ -232,7 +232,7 @@ PY
 }
 
 @test "--mcp-memory and its like: the call names the limit, the next one starts the server anew" {
-    drive -v "$BATS_TEST_DIRNAME/tool_server.py:/tools/tool_server.py:ro" -- --mcp-memory 200M --mcp-open-files 100 \
+    drive -v "$here/tool_server.py:/tools/tool_server.py:ro" -- --mcp-memory 200M --mcp-open-files 100 \
         --mcp-cpu 5 --mcp-tasks 50 <<'PY'
         server = (
             "import sys, time; sys.path.insert(0, '/tools'); import tool_server as t\n"
