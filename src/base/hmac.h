@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * base/hmac.h - HMAC-SHA256 (RFC 2104) with a key that is set once, and plain SHA-256 (FIPS 180-4);
- * the only door to mbedtls.
+ * the only door to the digests of mbedTLS.
  * Owns:    one keyed context; a message costs no allocation.
  * Order:   hmac_begin, any number of hmac_add, hmac_end; then again from hmac_begin.
  * Failure: the library can only fail by lack of memory in hmac_new, or when it is broken: both end

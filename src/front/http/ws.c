@@ -3,12 +3,9 @@
 
 #include <fcntl.h>
 #include <libwebsockets.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,6 +16,7 @@ enum {
     CLOSE_SECONDS = 5,     /* for a peer to answer a close frame */
     READ_BYTES = 64 << 10, /* at once */
     SERVICE_MAX_MS = 5000, /* between two looks at the library's own timers */
+    ANSWER_MAX = 512,      /* bytes of the library's answer to a handshake */
 };
 
 struct message {
@@ -31,13 +29,12 @@ struct message {
 struct ws {
     struct ws_hub *hub;
     struct ws *next, *prev;
-    struct lws *wsi;                /* NULL: the library has let go of it */
+    struct lws *wsi;                /* NULL: before ws_attach(), and after the library closed it */
     const struct ws_events *events; /* NULL: given up by its handler */
     void *ctx;
     void (*over)(void *ctx);
     void *over_ctx;
-    int fd, peer; /* peer: the other end of the pair, -1 once attached */
-    bool attached, closing, ended, blocked, ping_due, heard;
+    bool closing, ended, blocked, ping_due, heard;
     int code; /* of the close, to be sent or as it came */
     char reason[WS_REASON_MAX + 1];
     struct buf in;
@@ -211,16 +208,16 @@ static void free_ws(struct ws *ws)
         ws->first = m->next;
         xfree(m);
     }
-    ws->peer = fd_close(ws->peer);
     buf_done(&ws->in);
     ws->over(ws->over_ctx);
     xfree(ws);
 }
 
-/* The library has closed it. */
+/* The library has closed it, or never had it. */
 static void on_closed(struct ws *ws)
 {
     ws->wsi = NULL;
+    ws->closing = true;
     const struct ws_events *events = ws->events;
     ws->events = NULL;
     if (events)
@@ -323,6 +320,36 @@ static void on_peer_closes(struct ws *ws, const unsigned char *in, size_t n)
         (void)snprintf(ws->reason, sizeof ws->reason, "%.*s", (int)(n - 2), (const char *)in + 2);
 }
 
+/* libwebsockets has written its answer to the handshake into a buffer and asks for more headers. The
+ * client has had that answer from HTTP already: the text is taken back, and nothing is sent. */
+static int unsay_answer(struct lws_process_html_args *args)
+{
+    static const char status[] = "HTTP/1.1 101 ", end_of_headers[] = "\r\n";
+    char *start = args->p;
+    for (size_t n = 0; n < ANSWER_MAX; n++) {
+        if (memcmp(--start, status, sizeof status - 1) != 0)
+            continue;
+        args->p = start - (sizeof end_of_headers - 1); /* which it adds before it sends */
+        return 0;
+    }
+    return -1;
+}
+
+static int on_established(struct lws *wsi)
+{
+    struct ws_hub *hub = hub_of(wsi);
+    struct ws *ws = hub->adopting;
+    if (!ws)
+        return -1;
+    hub->adopting = NULL;
+    ws->wsi = wsi;
+    lws_set_opaque_user_data(wsi, ws);
+    loop_timer_set(hub->loop, &ws->ping, hub->limits.ping_ms, on_ping_due, ws);
+    if (ws->first || ws->closing)
+        (void)lws_callback_on_writable(wsi);
+    return 0;
+}
+
 static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user, void *in,
                       size_t n)
 {
@@ -330,13 +357,10 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum" /* a hundred reasons, of which these are ours */
     switch (why) {
+    case LWS_CALLBACK_ADD_HEADERS:
+        return unsay_answer(in);
     case LWS_CALLBACK_ESTABLISHED:
-        ws = hub_of(wsi)->adopting;
-        if (!ws)
-            return -1;
-        ws->wsi = wsi;
-        lws_set_opaque_user_data(wsi, ws);
-        return 0;
+        return on_established(wsi);
     case LWS_CALLBACK_RECEIVE:
         return ws ? on_received(ws, in, n) : -1;
     case LWS_CALLBACK_RECEIVE_PONG:
@@ -364,7 +388,7 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user
 
 int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
 {
-    if (ws->closing || !ws->wsi)
+    if (ws->closing)
         return err_set(e, -EPIPE, "the WebSocket is closing");
     /* One message is always taken, however long it is: or it could never be sent. */
     size_t size = sizeof(struct message) + LWS_PRE + n;
@@ -381,7 +405,7 @@ int ws_send(struct ws *ws, bool text, const char *data, size_t n, struct err *e)
     *ws->end = m;
     ws->end = &m->next;
     ws->backlog += size;
-    if (ws->attached)
+    if (ws->wsi)
         (void)lws_callback_on_writable(ws->wsi);
     return 0;
 }
@@ -404,137 +428,84 @@ void ws_close(struct ws *ws, int code, const char *reason)
     ws->left = SIZE_MAX;
     ws->code = code;
     (void)snprintf(ws->reason, sizeof ws->reason, "%s", reason ? reason : "");
-    if (ws->attached)
+    if (ws->wsi)
         (void)lws_callback_on_writable(ws->wsi);
 }
 
 /* --- for http.c ------------------------------------------------------------------------------- */
 
-/* What the library needs to see of the request; the rest was judged by http.c. */
-static int shake_hands(struct ws *ws, const char *key, char accept[WS_ACCEPT_MAX])
+/* Sec-WebSocket-Accept for a key (RFC 6455, section 4.2.2). */
+static int accept_of(const char *key, char accept[WS_ACCEPT_MAX])
 {
-    static const char status[] = "HTTP/1.1 101 ", name[] = "Sec-WebSocket-Accept: ";
-    char text[1024];
-    int n = snprintf(text, sizeof text,
-                     "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                     "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                     "Sec-WebSocket-Key: %s\r\n\r\n",
-                     key);
-    struct ws_hub *hub = ws->hub;
-    hub->adopting = ws;
-    struct lws *wsi = lws_adopt_socket_vhost_readbuf(hub->vhost, ws->fd, text, (size_t)n);
-    hub->adopting = NULL;
-    if (!wsi || !ws->wsi) {
-        if (wsi)
-            lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
-        return -EINVAL;
-    }
-    ssize_t got = recv(ws->peer, text, sizeof text - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    const char *at = strcasestr(text, name);
-    if (strncmp(text, status, sizeof status - 1) != 0 || !at)
-        return -EINVAL;
-    at += sizeof name - 1;
-    (void)snprintf(accept, WS_ACCEPT_MAX, "%.*s", (int)strcspn(at, "\r\n"), at);
-    return 0;
+    unsigned char hash[20];
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+    lws_SHA1((const unsigned char *)text, (size_t)n, hash);
+    return lws_b64_encode_string((const char *)hash, sizeof hash, accept, WS_ACCEPT_MAX);
 }
 
 int ws_prepare(struct ws_hub *hub, const char *key, const struct ws_events *events, void *ctx,
                void (*over)(void *over_ctx), void *over_ctx, struct ws **ret,
                char accept[WS_ACCEPT_MAX], struct err *e)
 {
-    int pair[2];
     if (hub->count >= hub->limits.sockets)
         return err_set(e, -EBUSY, "%zu WebSockets are open, more are not allowed", hub->count);
-    if (strlen(key) != 24 || strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                         "0123456789+/=") != 24)
+    if (strlen(key) != 24 ||
+        strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                    "0123456789+/=") != 24 ||
+        accept_of(key, accept) < 0)
         return err_set(e, -EINVAL, "Sec-WebSocket-Key is not 16 bytes in base64");
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
-        return err_set(e, -errno, "socketpair: %s", strerror(errno));
     struct ws *ws = NEW(struct ws);
     *ws = (struct ws){.hub = hub,
-                      .next = hub->first,
+                      .events = events,
+                      .ctx = ctx,
                       .over = over,
                       .over_ctx = over_ctx,
-                      .ctx = ctx,
-                      .fd = pair[0],
-                      .peer = pair[1],
                       .heard = true,
                       .code = WS_LOST,
                       .backlog_max = hub->limits.backlog_max,
-                      .in = BUF_INIT(hub->limits.message_max)};
+                      .in = BUF_INIT(hub->limits.message_max),
+                      .next = hub->first};
     ws->end = &ws->first;
     if (ws->next)
         ws->next->prev = ws;
     hub->first = ws;
     hub->count++;
-    int r = shake_hands(ws, key, accept);
-    if (r < 0) {
-        if (ws->wsi)
-            ws_abandon(ws);
-        else
-            free_ws(ws);
-        return err_set(e, r, "the WebSocket handshake was refused");
-    }
-    ws->events = events;
     *ret = ws;
     return 0;
 }
 
 void ws_abandon(struct ws *ws)
 {
-    lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+    if (ws->wsi)
+        lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+    else
+        on_closed(ws);
 }
 
-static bool is_alive(const struct ws_hub *hub, const struct ws *ws)
-{
-    const struct ws *at = hub->first;
-    while (at && at != ws)
-        at = at->next;
-    return at != NULL;
-}
-
-/* The library reads the early frames from the pair; what it says to them goes on to fd. Returns
- * whether the socket has survived them. */
-static bool feed_early(struct ws *ws, int fd, const char *early, size_t n)
-{
-    struct ws_hub *hub = ws->hub;
-    int pair = ws->fd, waiting = 1;
-    drop_fd int peer = fcntl(ws->peer, F_DUPFD_CLOEXEC, 0);
-    if (peer < 0 || send(peer, early, n, MSG_NOSIGNAL) != (ssize_t)n) {
-        ws_abandon(ws);
-        return false;
-    }
-    for (int before = INT_MAX; is_alive(hub, ws) && ioctl(pair, FIONREAD, &waiting) == 0 &&
-                               waiting > 0 && waiting < before;) {
-        before = waiting;
-        serve_fd(hub, pair, LOOP_IN, LOOP_IN);
-    }
-    if (is_alive(hub, ws) && waiting > 0) /* it does not want to hear any more */
-        ws_abandon(ws);
-    char said[4096];
-    for (ssize_t got; (got = recv(peer, said, sizeof said, MSG_DONTWAIT)) > 0;)
-        (void)send(fd, said, (size_t)got, MSG_NOSIGNAL | MSG_DONTWAIT);
-    return is_alive(hub, ws);
-}
-
+/* libwebsockets takes a WebSocket only as a request: it reads the least one, which http.c has judged
+ * and answered, and then what came behind it. */
 void ws_attach(struct ws *ws, int fd, const char *early, size_t n)
 {
+    static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                                  "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                                  "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
     struct ws_hub *hub = ws->hub;
-    if (n > 0 && !feed_early(ws, fd, early, n))
-        return;
-    unsigned events = unwatch(hub, ws->fd);
-    if (dup3(fd, ws->fd, O_CLOEXEC) < 0) {
-        watch(hub, ws->fd, events);
-        ws_abandon(ws);
+    drop_buf struct buf text = BUF_INIT(sizeof request + n);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0 || buf_adds(&text, request) < 0 || (n > 0 && buf_add(&text, early, n) < 0)) {
+        (void)fd_close(own);
+        on_closed(ws);
         return;
     }
-    watch(hub, ws->fd, events | LOOP_IN);
-    ws->peer = fd_close(ws->peer);
-    ws->attached = true;
-    loop_timer_set(hub->loop, &ws->ping, hub->limits.ping_ms, on_ping_due, ws);
-    if (ws->first || ws->closing)
-        (void)lws_callback_on_writable(ws->wsi);
+    hub->adopting = ws;
+    struct lws *wsi = lws_adopt_socket_vhost_readbuf(hub->vhost, own, text.data, text.len);
+    if (hub->adopting) { /* it was not established */
+        hub->adopting = NULL;
+        if (wsi)
+            lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+        on_closed(ws);
+    }
     loop_defer(hub->loop, &hub->soon, service, hub);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/http/ws.h - WebSockets on connections that began as HTTP (the only door to libwebsockets).
- * How:     libwebsockets shakes hands on one end of a socket pair; HTTP sends that answer on the
- *          real connection, which then takes the place of the pair's end (ws_attach). It does so
- *          on a connection that was used for HTTP before, and loses no early frame.
+ * How:     HTTP answers the handshake; then libwebsockets adopts a duplicate of the connection
+ *          (ws_attach), together with the frames that were read behind the request. The connection
+ *          may have been used for HTTP before.
  * Owner:   the hub owns the sockets; a `struct ws *` is its handler's until `closed` is told or
  *          ws_close() gives it up.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, or from ws_hub_close().
@@ -71,12 +71,14 @@ size_t ws_hub_closing(const struct ws_hub *hub); /* given up, and not all of it 
 
 #define WS_ACCEPT_MAX 64
 
-/* Shakes hands for Sec-WebSocket-Key `key`; accept: the value of Sec-WebSocket-Accept. over: the
- * connection has ended and its place is free. -EINVAL: not a key; -EBUSY: there are too many. */
+/* A WebSocket that ws_attach() has to be called for; messages may be sent already. key: the value
+ * of Sec-WebSocket-Key; accept: of Sec-WebSocket-Accept. over: the connection has ended and its
+ * place is free. -EINVAL: not a key; -EBUSY: there are too many. */
 MUST_CHECK int ws_prepare(struct ws_hub *hub, const char *key, const struct ws_events *events,
                           void *ctx, void (*over)(void *over_ctx), void *over_ctx, struct ws **ret,
                           char accept[WS_ACCEPT_MAX], struct err *e);
-/* Takes a duplicate of fd; `early` was read behind the request already. */
+/* Takes a duplicate of fd, when the client has had the answer; `early` was read behind the request
+ * already. The socket may be closed by what it says. */
 void ws_attach(struct ws *ws, int fd, const char *early, size_t n);
 void ws_abandon(struct ws *ws); /* it will never be attached: `closed` is told */
 
