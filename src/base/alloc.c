@@ -17,6 +17,7 @@ static void *need(void *p)
     abort();
 }
 
+#ifdef IPYBOX_TESTS
 static long calls_to_failure = -1; /* 0: none fails; -1: $FAIL_ALLOC was not looked at yet */
 
 void try_realloc_fail_at(long n)
@@ -32,6 +33,12 @@ static int injected_failure(void)
     }
     return calls_to_failure > 0 && --calls_to_failure == 0;
 }
+#else
+static int injected_failure(void)
+{
+    return 0;
+}
+#endif
 
 void *xcalloc(size_t n, size_t size)
 {

@@ -17,8 +17,10 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *try_realloc(void *p, size_t size);
 
-/* For tests: the n-th try_realloc from now on fails. FAIL_ALLOC=n does so in a whole program. */
+#ifdef IPYBOX_TESTS /* -Dtests=true */
+/* The n-th try_realloc from now on fails; 0: none. FAIL_ALLOC=n does so in a whole program. */
 void try_realloc_fail_at(long n);
+#endif
 void xfree(void *p);
 
 #define NEW(type) ((type *)xcalloc(1, sizeof(type)))

@@ -38,7 +38,9 @@ struct broker_config {
     int tasks_max;                     /* 0: no limit */
     int write_error;                   /* errno of a refused change of files; 0: EPERM */
     const struct net_proxies *proxies; /* NULL: none; the descriptors are taken */
-    bool naive; /* only for the proof that the attacks of the tests work: check, then continue */
+#ifdef IPYBOX_TESTS
+    bool naive; /* proves that the attacks of the tests work: check, then let Linux do the call */
+#endif
     void (*refused)(void *ctx, const struct refusal *refusal); /* from any thread */
     void *ctx;
 };

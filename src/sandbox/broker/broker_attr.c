@@ -242,9 +242,7 @@ static void attr_asked(struct notice *notice)
         notice->error = -nameless;
     else if (!nameless && !may_change(notice, object, full))
         notice_refuse_write(notice, full);
-    else if (notice->broker->config.naive)
-        notice->go_on = true;
-    else
+    else if (!notice_naive(notice))
         attr->act(notice, object,
                   notice->args + (attr->path == NO_ARG ? attr->dirfd : attr->path) + 1);
 }

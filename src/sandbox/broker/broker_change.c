@@ -136,10 +136,8 @@ static int change_place(struct notice *notice, const struct change *change,
         notice_refuse_write(notice, place->full);
         return 0;
     }
-    if (notice->broker->config.naive) {
-        notice->go_on = true;
+    if (notice_naive(notice))
         return 0;
-    }
     return change->act(notice, place);
 }
 
@@ -228,10 +226,8 @@ static int move_place(struct notice *notice, const struct place *from, const str
             return 0;
         }
     }
-    if (notice->broker->config.naive) {
-        notice->go_on = true;
+    if (notice_naive(notice))
         return 0;
-    }
     return result(syscall(SYS_renameat2, from->dir, from->name, to->dir, to->name, flags));
 }
 
@@ -278,10 +274,8 @@ static int link_object(struct notice *notice, int object, const struct place *to
         notice_refuse_write(notice, from ? to->full : full);
         return 0;
     }
-    if (notice->broker->config.naive) {
-        notice->go_on = true;
+    if (notice_naive(notice))
         return 0;
-    }
     return result(linkat(AT_FDCWD, fd_path(object).text, to->dir, to->name, AT_SYMLINK_FOLLOW));
 }
 

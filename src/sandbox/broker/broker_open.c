@@ -109,9 +109,7 @@ static bool may_open(struct notice *notice, const struct wish *wish, const char 
         notice_refuse(notice, path);
     else if (!may)
         notice_refuse_write(notice, path);
-    else if (notice->broker->config.naive)
-        notice->go_on = true;
-    return may && !notice->go_on;
+    return may && !notice_naive(notice) && !notice->go_on;
 }
 
 static mode_t mode_of(const struct notice *notice, const struct wish *wish)
@@ -195,10 +193,8 @@ static int create(struct notice *notice, const struct wish *wish, const struct p
         notice_refuse_write(notice, place->full);
         return 0;
     }
-    if (notice->broker->config.naive) {
-        notice->go_on = true;
+    if (notice_naive(notice))
         return 0;
-    }
     /* O_EXCL: a FIFO or another's file that comes to the name meanwhile is not opened here. */
     int flags = wish->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY;
     drop_fd int fd = openat(place->dir, place->name, flags | O_CLOEXEC, mode_of(notice, wish));

@@ -71,9 +71,7 @@ static int connect_inet(struct wish *wish, const struct address *to)
         r = net_run(wish->net);
         return r < 0 ? r : connect_to(wish, &stub);
     case NET_ADDRESS:
-        if (wish->notice->broker->config.naive)
-            wish->notice->go_on = true;
-        return wish->notice->go_on ? 0 : connect_to(wish, &place);
+        return notice_naive(wish->notice) || wish->notice->go_on ? 0 : connect_to(wish, &place);
     case NET_NAME:
         return connect_name(wish, name, address_port(to));
     case NET_REFUSED:

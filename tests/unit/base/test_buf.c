@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <acutest.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -70,6 +71,16 @@ static void without_memory_the_contents_stay(void)
     }
 }
 
+static void the_variable_of_tests_lets_an_allocation_fail(void)
+{
+    TEST_ASSERT(setenv("FAIL_ALLOC", "2", 1) == 0);
+    void *first = try_realloc(NULL, 1), *second = try_realloc(NULL, 1);
+    void *third = try_realloc(NULL, 1);
+    TEST_CHECK(first && !second && third);
+    xfree(first);
+    xfree(third);
+}
+
 static void cutting_the_front_moves_the_rest_up(void)
 {
     drop_buf struct buf b = BUF_INIT(10);
@@ -113,6 +124,8 @@ TEST_LIST = {
     {"a failure is sticky until the buffer is cleared",
      a_failure_is_sticky_until_the_buffer_is_cleared},
     {"without memory the contents stay", without_memory_the_contents_stay},
+    {"the variable of tests lets an allocation fail",
+     the_variable_of_tests_lets_an_allocation_fail},
     {"cutting the front moves the rest up", cutting_the_front_moves_the_rest_up},
     {"taking moves the block out", taking_moves_the_block_out},
     {"a finished buffer can be used again", a_finished_buffer_can_be_used_again},
