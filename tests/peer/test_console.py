@@ -17,7 +17,7 @@ import pytest
 from box import IMAGE, PNG, docker
 
 HERE = Path(__file__).parent
-TOOL_SERVER = HERE.parent / "container" / "tool_server.py"
+TOOL_SERVER = HERE.parent / "container" / "lib" / "tool_server.py"
 URL = "http://localhost:8080/"
 TOKEN = "the-token"
 SECONDS = 60

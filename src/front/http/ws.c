@@ -320,8 +320,8 @@ static void on_peer_closes(struct ws *ws, const unsigned char *in, size_t n)
         (void)snprintf(ws->reason, sizeof ws->reason, "%.*s", (int)(n - 2), (const char *)in + 2);
 }
 
-/* libwebsockets has written its answer to the handshake into a buffer and asks for more headers. The
- * client has had that answer from HTTP already: the text is taken back, and nothing is sent. */
+/* libwebsockets has written its answer to the handshake into a buffer and asks for more headers.
+ * The client has had that answer from HTTP already: the text is taken back, and nothing is sent. */
 static int unsay_answer(struct lws_process_html_args *args)
 {
     static const char status[] = "HTTP/1.1 101 ", end_of_headers[] = "\r\n";
@@ -483,8 +483,8 @@ void ws_abandon(struct ws *ws)
         on_closed(ws);
 }
 
-/* libwebsockets takes a WebSocket only as a request: it reads the least one, which http.c has judged
- * and answered, and then what came behind it. */
+/* libwebsockets takes a WebSocket only as a request: it reads the least one, which http.c has
+ * judged and answered, and then what came behind it. */
 void ws_attach(struct ws *ws, int fd, const char *early, size_t n)
 {
     static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
