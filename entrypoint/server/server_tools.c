@@ -124,8 +124,10 @@ static int check_servers(const struct server_tools *t, struct err *e)
     return 0;
 }
 
-static int register_servers(struct server_tools *t, struct err *e)
+int server_tools_register(struct server_tools *t, struct err *e)
 {
+    if (!t->servers)
+        return 0;
     const struct json *servers = find_servers(t->servers);
     t->registrations = xcalloc(json_count(servers) + 1, sizeof *t->registrations);
     for (const struct json *item = json_first(servers); item; item = json_next(item)) {
@@ -200,9 +202,8 @@ static int open_plane(struct server_tools *t, struct err *e)
     return 0;
 }
 
-static int open_doors(struct server_tools *t, struct err *e)
+int server_tools_open_socket(struct server_tools *t, struct err *e)
 {
-    const struct options *o = t->config.options;
     t->socket_path = server_tools_socket(t->config.runtime_dir);
     struct toolsock_config socket = {.loop = t->config.loop,
                                      .path = t->socket_path,
@@ -210,9 +211,17 @@ static int open_doors(struct server_tools *t, struct err *e)
                                      .may_reset = SERVER_SESSION,
                                      .who = know_kernel,
                                      .ctx = t};
-    int r = toolsock_open(&socket, &t->socket, e);
-    if (r < 0 || o->tool_server_port == 0)
-        return r;
+    return toolsock_open(&socket, &t->socket, e);
+}
+
+void server_tools_close_socket(struct server_tools *t)
+{
+    t->socket = toolsock_close(t->socket);
+}
+
+int server_tools_open_port(struct server_tools *t, struct err *e)
+{
+    const struct options *o = t->config.options;
     if (!o->tool_server_token && !o->approver_token)
         log_warning("tools", "the tool server has no IPYBOX_TOOL_SERVER_TOKEN and no "
                              "IPYBOX_APPROVER_TOKEN: nobody but code in kernels can use it");
@@ -232,6 +241,11 @@ static int open_doors(struct server_tools *t, struct err *e)
     return toolserver_open(&toolserver, &t->toolserver, e);
 }
 
+void server_tools_close_port(struct server_tools *t)
+{
+    t->toolserver = toolserver_close(t->toolserver);
+}
+
 int server_tools_open(const struct server_tools_config *config, struct server_tools **ret,
                       struct err *e)
 {
@@ -242,10 +256,6 @@ int server_tools_open(const struct server_tools_config *config, struct server_to
     int r = read_settings(t, e);
     if (r == 0)
         r = open_plane(t, e);
-    if (r == 0)
-        r = open_doors(t, e);
-    if (r == 0 && t->servers)
-        r = register_servers(t, e);
     if (r < 0)
         (void)server_tools_close(t);
     else
@@ -258,8 +268,6 @@ struct server_tools *server_tools_close(struct server_tools *t)
     if (!t)
         return NULL;
     t->config.tokens->revoked = NULL;
-    t->toolserver = toolserver_close(t->toolserver);
-    t->socket = toolsock_close(t->socket);
     t->plane = toolplane_close(t->plane);
     t->tools = tools_close(t->tools);
     t->approvals = approvals_close(t->approvals);

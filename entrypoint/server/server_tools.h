@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * entrypoint/server/server_tools.h - opens the tool plane of the server: the MCP servers' registry,
- * the approvals, and the doors for those who call tools and who approve calls.
- * Doors:   the socket for code in kernels always; the tool server's port when it was asked for. */
+ * the approvals, and two doors (doors.c) for those who call tools and who approve calls: the socket
+ * for code in kernels and the port of the tool server. */
 #ifndef ENTRYPOINT_SERVER_SERVER_TOOLS_H
 #define ENTRYPOINT_SERVER_SERVER_TOOLS_H
 
@@ -34,7 +34,16 @@ char *server_tools_socket(const char *runtime_dir);
 struct server_tools;
 MUST_CHECK int server_tools_open(const struct server_tools_config *config,
                                  struct server_tools **ret, struct err *e);
+/* Both doors are closed before. */
 struct server_tools *server_tools_close(struct server_tools *tools); /* NULL in, NULL out */
+
+MUST_CHECK int server_tools_open_socket(struct server_tools *tools, struct err *e);
+void server_tools_close_socket(struct server_tools *tools);
+MUST_CHECK int server_tools_open_port(struct server_tools *tools, struct err *e);
+void server_tools_close_port(struct server_tools *tools);
+
+/* Begins to register the servers of --mcp-servers. */
+MUST_CHECK int server_tools_register(struct server_tools *tools, struct err *e);
 
 /* install_package has installed this. */
 void server_tools_note_package(struct server_tools *tools, const char *package);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter/kernel.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/service.h"
 #include "base/text/utf8.h"
 #include "jupyter/link.h"
 #include "jupyter/loading.h"
 #include "jupyter/oom.h"
 
 enum {
-    NUDGE_MS = 50, /* between kernel_info requests until iopub has spoken */
+    NAME_BYTES = 8, /* of a kernel's sockets, two digits each */
+    NUDGE_MS = 50,  /* between kernel_info requests until iopub has spoken */
     LAST_WORDS = 8192,
     REPLY_LATE_MS = 3000, /* after the idle status: IPython can lose a reply to interrupts */
     DRAIN_MS = 200,       /* of silence on iopub, then a dead kernel has nothing more to say */
@@ -400,7 +404,7 @@ static int start_all(struct kernel *kernel, struct err *e)
     static const struct link_events events = {.message = on_message, .heartbeat = on_heartbeat};
     const struct kernel_config *config = kernel->config;
     char name[17];
-    random_hex(name, 8);
+    random_hex(name, NAME_BYTES);
     drop_str char *place = xasprintf("%s/%s", config->channels, name);
     if (config->sandbox)
         kernel->sandbox = *config->sandbox;
@@ -554,4 +558,16 @@ void kernel_look(struct kernel *kernel)
 {
     if (kernel->child)
         child_look(kernel->child);
+}
+
+void kernel_clean_channels(const char *channels)
+{
+    drop_service struct service service = service_enter();
+    DIR *dir = opendir(channels);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strspn(entry->d_name, "0123456789abcdef") == (size_t)2 * NAME_BYTES)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    (void)closedir(dir);
 }

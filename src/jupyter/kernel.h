@@ -102,4 +102,8 @@ struct kernel *kernel_kill(struct kernel *kernel);
  * the end only. */
 void kernel_look(struct kernel *kernel);
 
+/* Removes from the directory what a server that was killed has left behind: the names of kernels'
+ * sockets. Before the first kernel is opened. */
+void kernel_clean_channels(const char *channels);
+
 #endif

@@ -49,8 +49,27 @@ struct relay {
     struct listener *listener;
     struct connection *first;
     size_t count;
-    struct loop_timer connect;
+    struct loop_timer connect, idle;
 };
+
+/* --- idling --------------------------------------------------------------------------------- */
+
+static void on_idle(void *ctx)
+{
+    struct relay *relay = ctx;
+    if (relay->config.busy(relay->config.ctx))
+        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_idle, relay);
+    else
+        relay->config.idle(relay->config.ctx);
+}
+
+static void note_count(struct relay *relay)
+{
+    if (relay->count == 0)
+        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_idle, relay);
+    else
+        loop_timer_stop(relay->loop, &relay->idle);
+}
 
 /* --- one connection's end ------------------------------------------------------------------- */
 
@@ -76,7 +95,7 @@ static void end_connection(struct connection *c)
     xfree(c);
     if (relay->count-- == RELAY_MAX)
         listener_set(relay->listener, true);
-    relay->config.used(relay->config.ctx, relay->count);
+    note_count(relay);
 }
 
 static void on_linger_over(void *ctx)
@@ -289,7 +308,7 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     relay->first = c;
     if (++relay->count == RELAY_MAX)
         listener_set(relay->listener, false);
-    relay->config.used(relay->config.ctx, relay->count);
+    note_count(relay);
     if (loop_io_add(relay->loop, fd, 0, on_client, c, &c->client.io, NULL) < 0) {
         end_connection(c);
         return;
@@ -319,19 +338,14 @@ int relay_open(const struct relay_config *config, struct relay **ret, struct err
     return 0;
 }
 
-static void ignore_used(void *ctx, size_t count)
-{
-    (void)ctx, (void)count;
-}
-
 struct relay *relay_close(struct relay *relay)
 {
     if (!relay)
         return NULL;
-    relay->config.used = ignore_used;
     while (relay->first)
         end_connection(relay->first);
     loop_timer_stop(relay->loop, &relay->connect);
+    loop_timer_stop(relay->loop, &relay->idle);
     relay->listener = listener_close(relay->listener);
     xfree(relay);
     return NULL;
@@ -340,4 +354,9 @@ struct relay *relay_close(struct relay *relay)
 int relay_port(const struct relay *relay)
 {
     return listener_port(relay->listener);
+}
+
+size_t relay_connections(const struct relay *relay)
+{
+    return relay->count;
 }

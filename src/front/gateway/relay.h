@@ -6,12 +6,16 @@
  *          one end of a pair of sockets as soon as it can, and hands bytes on both ways unread.
  * Limits:  RELAY_BUFFER bytes are held for each direction of a connection: who does not read slows
  *          down who writes. Over RELAY_MAX connections none is accepted.
+ * Idling:  without a connection and with nothing that keeps it busy the gateway is idle after
+ *          idle_ms; a gateway that is busy then is looked at again after as long.
  * Failing: when the gateway has ended (relay_gateway_ended) or is not there within
  *          RELAY_START_MS, a client that waits for an answer gets 502 Bad Gateway, every other the
  *          end of its connection.
  * Not here: HTTP, tokens and WebSockets: they are the gateway's. */
 #ifndef FRONT_GATEWAY_RELAY_H
 #define FRONT_GATEWAY_RELAY_H
+
+#include <stdbool.h>
 
 #include "loop/loop.h"
 
@@ -21,11 +25,13 @@
 
 struct relay_config { /* copied; the texts are borrowed */
     struct loop *loop;
-    const char *host;                      /* all addresses of this name */
-    int port;                              /* 0: any, for tests */
-    int (*connect)(void *ctx);             /* a socket to it, not blocking, owned; -1: not yet */
-    void (*wanted)(void *ctx);             /* a connection waits for the gateway */
-    void (*used)(void *ctx, size_t count); /* so many connections there are now */
+    const char *host;          /* all addresses of this name */
+    int port;                  /* 0: any, for tests */
+    int (*connect)(void *ctx); /* a socket to it, not blocking, owned; -1: not yet */
+    void (*wanted)(void *ctx); /* a connection waits for the gateway */
+    bool (*busy)(void *ctx);   /* it is needed without a connection, too */
+    void (*idle)(void *ctx);   /* idle_ms without a connection, and not busy */
+    int64_t idle_ms;
     void *ctx;
 };
 
@@ -35,5 +41,6 @@ struct relay *relay_close(struct relay *relay); /* NULL in, NULL out */
 
 void relay_gateway_ended(struct relay *relay);
 int relay_port(const struct relay *relay);
+size_t relay_connections(const struct relay *relay);
 
 #endif

@@ -20,7 +20,9 @@ static struct relay *relay;
 static char dir[] = "/tmp/relay-XXXXXX";
 static char path[64];
 static int wanted;
-static size_t used;
+enum { IDLE_MS = 3600000 };
+static int idled;
+static bool busy;
 static int64_t fake_now = 1000;
 
 static int64_t fake_clock(void)
@@ -34,10 +36,16 @@ static void on_wanted(void *ctx)
     wanted++;
 }
 
-static void on_used(void *ctx, size_t count)
+static bool is_busy(void *ctx)
 {
     (void)ctx;
-    used = count;
+    return busy;
+}
+
+static void on_idle(void *ctx)
+{
+    (void)ctx;
+    idled++;
 }
 
 static int connect_it(void *ctx)
@@ -62,7 +70,9 @@ static void open_it(void)
                                   .host = "127.0.0.1",
                                   .connect = connect_it,
                                   .wanted = on_wanted,
-                                  .used = on_used};
+                                  .busy = is_busy,
+                                  .idle = on_idle,
+                                  .idle_ms = IDLE_MS};
     TEST_ASSERT(relay_open(&config, &relay, NULL) == 0);
 }
 
@@ -102,12 +112,13 @@ static bool is_writable(int fd)
 
 static bool is_used_by(int count)
 {
-    return used == (size_t)count;
+    return relay_connections(relay) == (size_t)count;
 }
 
 static void expect_used(int count)
 {
-    TEST_CHECK_(within(PATIENCE_MS, is_used_by, count), "%zu and not %d", used, count);
+    TEST_CHECK_(within(PATIENCE_MS, is_used_by, count), "%zu and not %d", relay_connections(relay),
+                count);
 }
 
 static int connect_client(void)
@@ -115,7 +126,7 @@ static int connect_client(void)
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)relay_port(relay)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), before = (int)used;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), before = (int)relay_connections(relay);
     TEST_ASSERT(connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0);
     expect_used(before + 1);
     return fd;
@@ -174,14 +185,14 @@ static void the_gateway_is_wanted_at_the_first_connection(void)
     open_it();
     TEST_CHECK(wanted == 0);
     int client = connect_client();
-    TEST_CHECK(wanted == 1 && used == 1);
+    TEST_CHECK(wanted == 1 && relay_connections(relay) == 1);
     say(client, "GET");
     int listener = listen_gateway();
     int gateway = accept_gateway(listener);
     expect(gateway, "GET");
     pass(gateway, client, "200");
     int second = connect_client();
-    TEST_CHECK(wanted == 1 && used == 2);
+    TEST_CHECK(wanted == 1 && relay_connections(relay) == 2);
     (void)fd_close(second);
     (void)fd_close(client);
     expect_end(gateway);
@@ -369,12 +380,68 @@ static void what_cannot_be_listened_on_is_an_error(void)
     struct relay *none = NULL;
     struct err e = ERR_NONE;
     TEST_ASSERT(loop_new(&loop, NULL) == 0);
-    struct relay_config config = {.loop = loop, .host = "192.0.2.1", .used = on_used};
+    struct relay_config config = {.loop = loop, .host = "192.0.2.1"};
     TEST_CHECK(relay_open(&config, &none, &e) < 0 && strstr(e.msg, "192.0.2.1") != NULL);
     config.host = "127.0.0.1 ";
     TEST_CHECK(relay_open(&config, &none, &e) < 0);
     TEST_CHECK(none == NULL);
     loop = loop_free(loop);
+}
+
+static void pass_time(int64_t ms)
+{
+    fake_now += ms;
+    loop_turn(loop, 0);
+}
+
+/* A client that waits for the gateway is there until its time is over. */
+static void come_and_go(void)
+{
+    (void)close(connect_client());
+    pass_time(RELAY_START_MS);
+    expect_used(0);
+}
+
+static void a_gateway_that_nobody_uses_is_idle_after_a_while(void)
+{
+    open_it();
+    int client = connect_client();
+    pass_time(2 * IDLE_MS);
+    TEST_CHECK(idled == 0);
+    (void)close(client);
+    expect_used(0);
+    pass_time(IDLE_MS - 1);
+    TEST_CHECK(idled == 0);
+    pass_time(1);
+    TEST_CHECK(idled == 1);
+    close_it();
+}
+
+static void kernels_keep_a_gateway_without_connections_busy(void)
+{
+    open_it();
+    busy = true;
+    come_and_go();
+    pass_time(IDLE_MS);
+    TEST_CHECK(idled == 0);
+    busy = false;
+    pass_time(IDLE_MS - 1);
+    TEST_CHECK(idled == 0);
+    pass_time(1);
+    TEST_CHECK(idled == 1);
+    close_it();
+}
+
+static void a_connection_in_time_keeps_the_gateway(void)
+{
+    open_it();
+    come_and_go();
+    pass_time(IDLE_MS - 1);
+    int client = connect_client();
+    pass_time(IDLE_MS);
+    TEST_CHECK(idled == 0);
+    (void)close(client);
+    close_it();
 }
 
 #define TEST(name) {#name, name}
@@ -387,6 +454,9 @@ TEST_LIST = {
     TEST(who_does_not_read_stops_who_writes_and_nothing_is_lost),
     TEST(a_gateway_that_is_gone_does_not_cost_what_it_has_said),
     TEST(what_is_small_is_not_kept_back_for_more),
+    TEST(a_gateway_that_nobody_uses_is_idle_after_a_while),
+    TEST(kernels_keep_a_gateway_without_connections_busy),
+    TEST(a_connection_in_time_keeps_the_gateway),
     TEST(what_cannot_be_listened_on_is_an_error),
     {NULL, NULL},
 };

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The doors of the server: each has what the options say handed to its own folder in src/front/. A
+ * door that comes is a section here and a line in server_doors (CONTRIBUTING.md, "add a door").
+ * MCP over HTTP and the socket of the command line are routes and a listener of the HTTP API, and
+ * stop and drain with it. */
+#include "entrypoint/server/server_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "entrypoint/identity/apisocket.h"
+#include "entrypoint/version.h"
+
+enum {
+    GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
+    GATEWAY_IDLE_MAX_S = 86400,
+};
+
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+/* --- tools: for code in kernels, and for applications and approvers ------------------------- */
+
+static int open_tool_socket(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    return server_tools_open_socket(s->tools, e);
+}
+
+static void close_tool_socket(void *ctx)
+{
+    struct server *s = ctx;
+    server_tools_close_socket(s->tools);
+}
+
+static const struct door tool_socket_door = {
+    .name = "the tool socket", .open = open_tool_socket, .close = close_tool_socket};
+
+static int open_tool_server(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    if (s->options->tool_server_port == 0)
+        return DOOR_UNUSED;
+    return server_tools_open_port(s->tools, e);
+}
+
+static void close_tool_server(void *ctx)
+{
+    struct server *s = ctx;
+    server_tools_close_port(s->tools);
+}
+
+static const struct door tool_server_door = {
+    .name = "the tool server", .open = open_tool_server, .close = close_tool_server};
+
+/* No way in: it has its place between the doors of the tools and those of clients. */
+static int register_servers(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    return server_tools_register(s->tools, e);
+}
+
+static const struct door mcp_servers_step = {.name = "the servers of --mcp-servers",
+                                             .open = register_servers};
+
+/* --- the kernel gateway --------------------------------------------------------------------- */
+
+static void log_gateway(enum log_level level, const char *text)
+{
+    log_write(level, "gateway", "%s", text);
+}
+
+static int64_t gateway_idle_ms(void)
+{
+    const char *text = getenv("IPYBOX_GATEWAY_IDLE");
+    char *end = NULL;
+    unsigned long seconds = text ? strtoul(text, &end, 10) : 0;
+    bool usable = text && *text && *end == '\0' && seconds > 0 && seconds <= GATEWAY_IDLE_MAX_S;
+    return 1000 * (usable ? (int64_t)seconds : GATEWAY_IDLE_S);
+}
+
+/* Kernels that it was asked for keep it running. */
+static bool is_gateway_busy(void *ctx)
+{
+    struct server *s = ctx;
+    return kernels_running(s->kernels) > 0;
+}
+
+static void on_gateway_idle(void *ctx)
+{
+    struct server *s = ctx;
+    if (!s->gateway)
+        return;
+    log_info("gateway", "nobody uses it: stopped until the next connection");
+    s->gateway = gateway_stop(s->gateway);
+}
+
+static void on_gateway_ended(void *ctx)
+{
+    struct server *s = ctx;
+    s->gateway = NULL;
+    kernels_sweep(s->kernels);
+    relay_gateway_ended(s->relay);
+}
+
+static void on_gateway_wanted(void *ctx)
+{
+    struct server *s = ctx;
+    struct err e = ERR_NONE;
+    if (s->gateway || gateway_start(&s->gateway_config, &s->gateway, &e) == 0)
+        return;
+    log_warning("gateway", "it cannot be started: %s", e.msg);
+    relay_gateway_ended(s->relay);
+}
+
+static int connect_gateway(void *ctx)
+{
+    struct server *s = ctx;
+    return s->gateway ? gateway_connect(s->gateway) : -1;
+}
+
+static void on_gateway_asks(void *ctx, int fd)
+{
+    struct server *s = ctx;
+    supervise_add(s->supervise, fd);
+}
+
+static void on_kernel_changed(void *ctx, const char *id)
+{
+    struct server *s = ctx;
+    supervise_changed(s->supervise, id);
+}
+
+static int check_gateway_token(const struct options *o, struct err *e)
+{
+    if (!o->kernel_gateway_token && !is_loopback(o->kernel_gateway_host))
+        return err_set(e, -EPERM,
+                       "the kernel gateway runs code for everyone who reaches %s: give "
+                       "IPYBOX_KERNEL_GATEWAY_TOKEN (or …_FILE), or keep it on localhost",
+                       o->kernel_gateway_host);
+    return 0;
+}
+
+static struct gateway_config gateway_config(struct server *s)
+{
+    return (struct gateway_config){
+        .loop = s->loop,
+        .spawner = s->spawner,
+        .python = s->python,
+        .envp = (const char *const *)s->env.outside[ENVIRONMENT_GATEWAY],
+        .cwd = s->workspace,
+        .channels = s->channels,
+        .asks = on_gateway_asks,
+        .log = log_gateway,
+        .gate = &s->gateway_lines,
+        .ended = on_gateway_ended,
+        .ctx = s,
+    };
+}
+
+static void close_gateway(void *ctx)
+{
+    struct server *s = ctx;
+    s->relay = relay_close(s->relay);
+    s->gateway = gateway_stop(s->gateway);
+    supervise_set_kernels(s->supervise, NULL);
+    s->kernels = kernels_close(s->kernels);
+    s->supervise = supervise_close(s->supervise);
+}
+
+static int open_gateway(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    if (o->kernel_gateway_port == 0)
+        return DOOR_UNUSED;
+    int r = check_gateway_token(o, e);
+    if (r < 0)
+        return r;
+    s->supervise = supervise_open(s->loop);
+    s->kernels = kernels_open(&(struct kernels_config){.session_config = &s->session_config,
+                                                       .session = s->session,
+                                                       .changed = on_kernel_changed,
+                                                       .ctx = s});
+    supervise_set_kernels(s->supervise, s->kernels);
+    s->gateway_config = gateway_config(s);
+    struct relay_config relay = {
+        .loop = s->loop,
+        .host = o->kernel_gateway_host,
+        .port = o->kernel_gateway_port,
+        .connect = connect_gateway,
+        .wanted = on_gateway_wanted,
+        .busy = is_gateway_busy,
+        .idle = on_gateway_idle,
+        .idle_ms = gateway_idle_ms(),
+        .ctx = s,
+    };
+    r = relay_open(&relay, &s->relay, e);
+    if (r < 0)
+        close_gateway(s);
+    return r;
+}
+
+static const struct door gateway_door = {
+    .name = "the kernel gateway", .open = open_gateway, .close = close_gateway};
+
+/* --- the sessions --------------------------------------------------------------------------- */
+
+/* No way in, but what is behind the doors. When they stop, the HTTP API has taken the last cell;
+ * the client of stdio can be asked what an ending session asks, and is let go after it. */
+static void stop_sessions(void *ctx)
+{
+    struct server *s = ctx;
+    if (!s->sessions_closed)
+        sessions_stop(s->sessions, s->grace_ms, server_sessions_closed, s);
+}
+
+static const struct door sessions_step = {.name = "the sessions", .stop = stop_sessions};
+
+/* --- the HTTP API --------------------------------------------------------------------------- */
+
+/* Without HOST: where everybody is, when a token tells who may; else only this machine. */
+static int choose_address(struct server *s, int *ret_port, struct err *e)
+{
+    const struct options *o = s->options;
+    bool guarded = o->token || o->execute_token;
+    if (!options_address(o->http, s->http_host, ret_port))
+        return err_set(e, -EINVAL, "--http: not an address: %s", o->http);
+    if (!*s->http_host)
+        (void)snprintf(s->http_host, sizeof s->http_host, guarded ? "0.0.0.0" : "localhost");
+    if (!guarded && !is_loopback(s->http_host))
+        return err_set(e, -EPERM,
+                       "the HTTP API runs code for everyone who reaches %s: give IPYBOX_TOKEN or "
+                       "IPYBOX_EXECUTE_TOKEN (or …_FILE), or keep it on localhost",
+                       s->http_host);
+    if (!guarded)
+        log_warning("http", "no IPYBOX_TOKEN: only this machine, or container, can connect, and "
+                            "whoever does may run code. With a token all addresses are served");
+    return 0;
+}
+
+static struct api_config api_config(struct server *s, int port, int local)
+{
+    const struct options *o = s->options;
+    return (struct api_config){
+        .loop = s->loop,
+        .host = o->http ? s->http_host : NULL,
+        .port = port,
+        .local = local,
+        .workspace = s->workspace,
+        .version = IPYBOX_VERSION,
+        .admin_token = o->token,
+        .execute_token = o->execute_token,
+        .approver_token = o->approver_token,
+        .sessions = s->sessions,
+        .toolplane = server_tools_plane(s->tools),
+        .approvals = server_tools_approvals(s->tools),
+        .metrics = &s->metrics,
+        .audit = s->audit,
+        .packages = &s->packages,
+        .sandbox_level = s->sandbox.level,
+        .sandbox_detail = s->sandbox.detail,
+        .sandboxed = o->sandbox,
+        .uid = getuid(),
+        .kernel_uid = geteuid(),
+        .alone = o->serve,
+    };
+}
+
+static int open_api(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    int port = 0, local = 0;
+    int r = o->http ? choose_address(s, &port, e) : 0;
+    if (r == 0)
+        r = apisocket_open(s->runtime_dir, s->api_socket, &local, e);
+    if (r < 0)
+        return r;
+    struct api_config config = api_config(s, port, local);
+    r = api_open(&config, &s->api, e);
+    if (r == 0 && o->http)
+        log_info("http", "the HTTP API is at http://%s:%d", s->http_host, api_port(s->api));
+    return r;
+}
+
+static void stop_api(void *ctx)
+{
+    struct server *s = ctx;
+    api_stop(s->api);
+}
+
+static const struct door api_door;
+
+static void on_api_drained(void *ctx)
+{
+    struct server *s = ctx;
+    doors_ended(s->doors, &api_door);
+}
+
+static void drain_api(void *ctx)
+{
+    struct server *s = ctx;
+    api_drain(s->api, on_api_drained, s);
+}
+
+static void close_api(void *ctx)
+{
+    struct server *s = ctx;
+    apisocket_remove(s->runtime_dir);
+    s->api = api_close(s->api);
+}
+
+static const struct door api_door = {.name = "the HTTP API",
+                                     .open = open_api,
+                                     .stop = stop_api,
+                                     .drain = drain_api,
+                                     .close = close_api};
+
+/* --- standard input and output -------------------------------------------------------------- */
+
+/* What goes on without an MCP client; NULL: nothing. */
+static const char *other_service(const struct server *s)
+{
+    const struct options *o = s->options;
+    if (o->http)
+        return "HTTP";
+    if (s->relay)
+        return "the kernel gateway";
+    if (o->tool_server_port != 0 && o->tool_server_token)
+        return "the tool server";
+    return NULL;
+}
+
+static void on_input_ended(void *ctx, bool heard)
+{
+    struct server *s = ctx;
+    const char *other = other_service(s);
+    if (!heard && other) {
+        log_info("server", "standard input is at its end; serving %s alone", other);
+        return;
+    }
+    if (!heard)
+        log_warning("server", "standard input is at its end: nothing to serve. In a container: "
+                              "docker run -i …");
+    server_stop(s, server_grace_ms(s));
+}
+
+static const struct door stdio_door;
+
+static void on_stdio_ended(void *ctx)
+{
+    struct server *s = ctx;
+    if (!s->stopping) {
+        log_info("server", "the client is gone; stopping");
+        server_stop(s, 0);
+    }
+    doors_ended(s->doors, &stdio_door);
+}
+
+static int open_stdio(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    static const struct stdio_events events = {.input_ended = on_input_ended,
+                                               .ended = on_stdio_ended};
+    if (s->options->serve)
+        return DOOR_UNUSED;
+    s->mcp_config = (struct mcp_config){
+        .loop = s->loop,
+        .session = s->session,
+        .packages = s->packages,
+        .toolplane = server_tools_plane(s->tools),
+        .approvals = server_tools_approvals(s->tools),
+        .session_id = SERVER_SESSION,
+        .version = IPYBOX_VERSION,
+    };
+    return stdio_open(&s->mcp_config, &events, s, &s->stdio, e);
+}
+
+static void stop_stdio(void *ctx)
+{
+    struct server *s = ctx;
+    stdio_stop(s->stdio);
+}
+
+/* Its end follows its stop: the answers to what was open are written then. */
+static void drain_stdio(void *ctx)
+{
+    (void)ctx;
+}
+
+static void close_stdio(void *ctx)
+{
+    struct server *s = ctx;
+    s->stdio = stdio_free(s->stdio);
+}
+
+static const struct door stdio_door = {.name = "standard input and output",
+                                       .open = open_stdio,
+                                       .stop = stop_stdio,
+                                       .drain = drain_stdio,
+                                       .close = close_stdio};
+
+/* --- the list ------------------------------------------------------------------------------- */
+
+const struct door *const server_doors[] = {
+    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,
+    &stdio_door,       &sessions_step,    &api_door,         NULL,
+};
