@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The doors of the server: each has what the options say handed to its own folder in src/front/. A
- * door that comes is a section here and a line in server_doors (CONTRIBUTING.md, "add a door").
- * MCP over HTTP and the socket of the command line are routes and a listener of the HTTP API, and
- * stop and drain with it. */
+ * door that comes is a section here and a line in server_doors (CONTRIBUTING.md, "add a door"). */
 #include "entrypoint/server/server_internal.h"
 
 #include <stdio.h>
@@ -223,6 +221,44 @@ static void stop_sessions(void *ctx)
 
 static const struct door sessions_step = {.name = "the sessions", .stop = stop_sessions};
 
+/* --- MCP over HTTP: /mcp of the HTTP API ---------------------------------------------------- */
+
+static struct mcp_config mcp_config(const struct server *s)
+{
+    return (struct mcp_config){
+        .loop = s->loop,
+        .packages = s->packages,
+        .toolplane = server_tools_plane(s->tools),
+        .approvals = server_tools_approvals(s->tools),
+        .version = IPYBOX_VERSION,
+    };
+}
+
+static int open_mcp_http(void *ctx, struct err *e)
+{
+    (void)e;
+    struct server *s = ctx;
+    struct mcp_http_config config = {.mcp = mcp_config(s), .sessions = s->sessions};
+    s->mcp_http = mcp_http_open(&config);
+    return 0;
+}
+
+static void stop_mcp_http(void *ctx)
+{
+    struct server *s = ctx;
+    mcp_http_stop(s->mcp_http);
+}
+
+static void close_mcp_http(void *ctx)
+{
+    struct server *s = ctx;
+    s->mcp_http = mcp_http_close(s->mcp_http);
+}
+
+/* Its requests are the HTTP API's, and end with those. */
+static const struct door mcp_http_door = {
+    .name = "MCP over HTTP", .open = open_mcp_http, .stop = stop_mcp_http, .close = close_mcp_http};
+
 /* --- the HTTP API --------------------------------------------------------------------------- */
 
 /* Without HOST: where everybody is, when a token tells who may; else only this machine. */
@@ -245,14 +281,13 @@ static int choose_address(struct server *s, int *ret_port, struct err *e)
     return 0;
 }
 
-static struct api_config api_config(struct server *s, int port, int local)
+static struct api_config api_config(struct server *s, int port)
 {
     const struct options *o = s->options;
     return (struct api_config){
         .loop = s->loop,
         .host = o->http ? s->http_host : NULL,
         .port = port,
-        .local = local,
         .workspace = s->workspace,
         .version = IPYBOX_VERSION,
         .admin_token = o->token,
@@ -264,6 +299,7 @@ static struct api_config api_config(struct server *s, int port, int local)
         .metrics = &s->metrics,
         .audit = s->audit,
         .packages = &s->packages,
+        .mcp = s->mcp_http,
         .sandbox_level = s->sandbox.level,
         .sandbox_detail = s->sandbox.detail,
         .sandboxed = o->sandbox,
@@ -277,13 +313,11 @@ static int open_api(void *ctx, struct err *e)
 {
     struct server *s = ctx;
     const struct options *o = s->options;
-    int port = 0, local = 0;
+    int port = 0;
     int r = o->http ? choose_address(s, &port, e) : 0;
-    if (r == 0)
-        r = apisocket_open(s->runtime_dir, s->api_socket, &local, e);
     if (r < 0)
         return r;
-    struct api_config config = api_config(s, port, local);
+    struct api_config config = api_config(s, port);
     r = api_open(&config, &s->api, e);
     if (r == 0 && o->http)
         log_info("http", "the HTTP API is at http://%s:%d", s->http_host, api_port(s->api));
@@ -313,7 +347,6 @@ static void drain_api(void *ctx)
 static void close_api(void *ctx)
 {
     struct server *s = ctx;
-    apisocket_remove(s->runtime_dir);
     s->api = api_close(s->api);
 }
 
@@ -322,6 +355,28 @@ static const struct door api_door = {.name = "the HTTP API",
                                      .stop = stop_api,
                                      .drain = drain_api,
                                      .close = close_api};
+
+/* --- the socket of the command line: the HTTP API for `docker exec` ------------------------- */
+
+static int open_cli_socket(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    int fd = -1, r = apisocket_open(s->runtime_dir, s->api_socket, &fd, e);
+    s->api_socket = -1;
+    if (r == 0)
+        r = api_listen(s->api, fd, e);
+    return r;
+}
+
+static void close_cli_socket(void *ctx)
+{
+    struct server *s = ctx;
+    apisocket_remove(s->runtime_dir);
+}
+
+/* Its requests are the HTTP API's, and end with those. */
+static const struct door cli_socket_door = {
+    .name = "the socket of the command line", .open = open_cli_socket, .close = close_cli_socket};
 
 /* --- standard input and output -------------------------------------------------------------- */
 
@@ -371,15 +426,9 @@ static int open_stdio(void *ctx, struct err *e)
                                                .ended = on_stdio_ended};
     if (s->options->serve)
         return DOOR_UNUSED;
-    s->mcp_config = (struct mcp_config){
-        .loop = s->loop,
-        .session = s->session,
-        .packages = s->packages,
-        .toolplane = server_tools_plane(s->tools),
-        .approvals = server_tools_approvals(s->tools),
-        .session_id = SERVER_SESSION,
-        .version = IPYBOX_VERSION,
-    };
+    s->mcp_config = mcp_config(s);
+    s->mcp_config.session = s->session;
+    s->mcp_config.session_id = SERVER_SESSION;
     return stdio_open(&s->mcp_config, &events, s, &s->stdio, e);
 }
 
@@ -410,6 +459,6 @@ static const struct door stdio_door = {.name = "standard input and output",
 /* --- the list ------------------------------------------------------------------------------- */
 
 const struct door *const server_doors[] = {
-    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,
-    &stdio_door,       &sessions_step,    &api_door,         NULL,
+    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,    &stdio_door,
+    &sessions_step,    &mcp_http_door,    &api_door,         &cli_socket_door, NULL,
 };

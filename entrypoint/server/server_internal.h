@@ -41,8 +41,9 @@ struct server {
     struct audit *audit; /* NULL: none */
     struct sessions *sessions;
     struct session *session; /* the default one */
+    struct mcp_http *mcp_http;
     struct api *api;
-    int api_socket; /* inherited; -1: none */
+    int api_socket; /* inherited; -1: none, or taken over */
     char http_host[OPTIONS_HOST_MAX + 1];
     struct supervise *supervise;
     struct kernels *kernels; /* that the kernel gateway was asked for */
@@ -51,7 +52,7 @@ struct server {
     struct gateway *gateway;             /* while it runs */
     struct gate gateway_lines, refusals; /* that code in kernels brings into the log */
     struct control *control;
-    struct mcp_config mcp_config;
+    struct mcp_config mcp_config; /* of stdio */
     struct packages_config packages;
     struct stdio *stdio;
     struct doors *doors; /* server_doors, while they are open */

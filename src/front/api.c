@@ -12,8 +12,6 @@
 #include "front/api/api_parts.h"
 #include "front/api/openapi.h"
 #include "front/http/http_auth.h"
-#include "front/mcp_http/api_mcp.h"
-#include "front/mcp_http/api_mcp_sessions.h"
 #include "front/workspace/api_files.h"
 #include "session/kernels/judge.h"
 
@@ -269,6 +267,8 @@ const struct api_routes *const api_tables[] = {
 static void join_routes(struct api_core *core)
 {
     for (const struct api_routes *const *table = api_tables; *table; table++) {
+        if (*table == &api_mcp_routes && !core->config.mcp)
+            continue;
         core->routes =
             xrealloc(core->routes, (core->n_routes + (*table)->n) * sizeof *core->routes);
         memcpy(core->routes + core->n_routes, (*table)->routes, (*table)->n * sizeof *core->routes);
@@ -281,7 +281,6 @@ static int open_port(struct api *api, struct err *e)
     const struct http_config http = {.loop = api->loop,
                                      .host = api->config->host,
                                      .port = api->config->port,
-                                     .local = api->config->local,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
                                      .guarded =
@@ -314,7 +313,7 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
     api->approvals = api_approvals_open(api);
     api->servers = api_servers_open(api);
     api->packages = api_packages_open(api);
-    api->mcp_sessions = api_mcp_sessions_open(api);
+    api->mcp = config->mcp ? mcp_http_serve(config->mcp, api) : NULL;
     core->judge = judge_new(config->sessions);
     int r = open_port(api, e);
     if (r < 0) {
@@ -333,7 +332,6 @@ struct api *api_close(struct api *api)
     struct api_core *core = api->core;
     api->http = http_close(api->http);
     api->files = api_files_close(api->files);
-    api->mcp_sessions = api_mcp_sessions_close(api->mcp_sessions);
     api->sandbox = api_sandbox_close(api->sandbox);
     api->sessions = api_sessions_close(api->sessions);
     api->approvals = api_approvals_close(api->approvals);
@@ -354,6 +352,11 @@ int api_port(const struct api *api)
     return http_port(api->http);
 }
 
+int api_listen(struct api *api, int fd, struct err *e)
+{
+    return http_listen(api->http, fd, e);
+}
+
 uint64_t api_requests(const struct api *api)
 {
     return api->core->requests;
@@ -362,7 +365,6 @@ uint64_t api_requests(const struct api *api)
 void api_stop(struct api *api)
 {
     api->stopping = true;
-    api_mcp_stop(api->mcp);
 }
 
 static void check_drained(void *ctx)

@@ -15,6 +15,7 @@
 
 #include "approval/approvals.h"
 #include "approval/toolplane.h"
+#include "front/mcp_http/mcp_http.h"
 #include "loop/loop.h"
 #include "session/events/metrics.h"
 #include "session/kernels/sessions.h"
@@ -24,7 +25,6 @@ struct api_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host; /* NULL: no port */
     int port;
-    int local;             /* a Unix socket that listens, taken over; 0: none */
     const char *workspace; /* absolute */
     const char *version;
     const char *admin_token, *execute_token, *approver_token; /* NULL: none */
@@ -38,7 +38,7 @@ struct api_config { /* copied; what it points to is borrowed */
     const char *sandbox_detail; /* a sentence */
     bool sandboxed;             /* kernels have one, not the walls alone */
     uid_t uid, kernel_uid;      /* the server's own, and that of kernels: two or one */
-    const struct mcp_extension *mcp_extension; /* of /mcp, for tests (mcp_call.h); NULL: none */
+    struct mcp_http *mcp;       /* serves /mcp (mcp_http.h); NULL: nobody does */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 
@@ -46,6 +46,8 @@ struct api;
 MUST_CHECK int api_open(const struct api_config *config, struct api **ret, struct err *e);
 struct api *api_close(struct api *api); /* NULL in, NULL out */
 int api_port(const struct api *api);
+/* A Unix socket that listens already; it is taken over, also when this fails. */
+MUST_CHECK int api_listen(struct api *api, int fd, struct err *e);
 
 /* From now on the server is not ready; what is under way goes on. */
 void api_stop(struct api *api);

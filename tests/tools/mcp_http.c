@@ -38,6 +38,7 @@ struct program {
     struct sessions *sessions;
     struct server_tools *tools;
     struct packages_config packages;
+    struct mcp_http *mcp;
     struct api *api;
     struct loop_io *input;
     char runtime_dir[IDENTITY_PATH_MAX];
@@ -75,6 +76,7 @@ static void on_input(void *ctx, unsigned events)
         return;
     program.input = loop_io_del(program.input);
     api_stop(program.api);
+    mcp_http_stop(program.mcp);
     sessions_stop(program.sessions, 0, on_stopped, NULL);
 }
 
@@ -154,6 +156,8 @@ static void open_sessions(struct err *e)
                                         .sessions = p->sessions,
                                         .metrics = &p->metrics};
     check(server_tools_open(&tools, &p->tools, e), e);
+    check(server_tools_open_socket(p->tools, e), e);
+    check(server_tools_register(p->tools, e), e);
 }
 
 static void open_door(int port, bool fixtures, struct err *e)
@@ -164,6 +168,14 @@ static void open_door(int port, bool fixtures, struct err *e)
                                  .python = p->python,
                                  .envp = (const char *const *)p->env.outside[ENVIRONMENT_PIP],
                                  .workspace = p->options.workspace};
+    struct mcp_http_config mcp = {.mcp = {.loop = p->loop,
+                                          .packages = p->packages,
+                                          .toolplane = server_tools_plane(p->tools),
+                                          .approvals = server_tools_approvals(p->tools),
+                                          .version = IPYBOX_VERSION,
+                                          .extension = fixtures ? &mcp_fixtures : NULL},
+                                  .sessions = p->sessions};
+    p->mcp = mcp_http_open(&mcp);
     struct api_config api = {.loop = p->loop,
                              .host = "localhost",
                              .port = port,
@@ -175,7 +187,7 @@ static void open_door(int port, bool fixtures, struct err *e)
                              .approvals = server_tools_approvals(p->tools),
                              .metrics = &p->metrics,
                              .packages = &p->packages,
-                             .mcp_extension = fixtures ? &mcp_fixtures : NULL};
+                             .mcp = p->mcp};
     check(api_open(&api, &p->api, e), e);
     check(loop_io_add(p->loop, 0, LOOP_IN, on_input, NULL, &p->input, e), e);
 }
@@ -184,6 +196,8 @@ static void close_all(void)
 {
     struct program *p = &program;
     p->api = api_close(p->api);
+    p->mcp = mcp_http_close(p->mcp);
+    server_tools_close_socket(p->tools);
     p->tools = server_tools_close(p->tools);
     p->sessions = sessions_close(p->sessions);
     p->template = template_close(p->template);

@@ -35,8 +35,7 @@ struct api {
     struct api_sessions *sessions;
     struct api_sandbox *sandbox;
     struct api_files *files;
-    struct api_mcp *mcp;
-    struct api_mcp_sessions *mcp_sessions; /* api_mcp_sessions.c: the sessions of /mcp */
+    struct api_mcp *mcp; /* mcp_http.c's; NULL: /mcp is not served */
     struct api_approvals *approvals;
     struct api_servers *servers;
     struct api_packages *packages;

@@ -748,16 +748,17 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = listener_open(http->loop, config->host, config->port, on_accepted, http, &http->listen,
                           e);
-    if (config->local > 0 && r < 0)
-        (void)fd_close(config->local);
-    else if (config->local > 0)
-        r = listener_add(http->listen, config->local, e);
     if (r < 0) {
         (void)http_close(http);
         return r;
     }
     *ret = http;
     return 0;
+}
+
+int http_listen(struct http *http, int fd, struct err *e)
+{
+    return listener_add(http->listen, fd, e);
 }
 
 struct http *http_close(struct http *http)

@@ -75,7 +75,6 @@ struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host;                 /* all addresses of this name; NULL: no port */
     int port;                         /* 0: any */
-    int local;                        /* a Unix socket that listens, taken over; 0: none */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
     size_t n_routes;
@@ -99,6 +98,8 @@ MUST_CHECK int http_open(const struct http_config *config, struct http **ret, st
 /* In order: no more connections, open requests are gone, then WebSockets. NULL in, NULL out. */
 struct http *http_close(struct http *http);
 int http_port(const struct http *http); /* 0: none */
+/* A Unix socket that listens already; it is taken over, also when this fails. */
+MUST_CHECK int http_listen(struct http *http, int fd, struct err *e);
 /* Requests whose answers, and WebSockets that are closing whose messages are not yet sent. */
 size_t http_busy(const struct http *http);
 

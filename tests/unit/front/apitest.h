@@ -17,6 +17,8 @@ static struct session_config session_config;
 static struct sessions *sessions;
 static struct approvals *approvals;
 static struct api *api;
+static struct mcp_http *mcp_http;
+static bool without_mcp;
 #define API_WORKSPACE "/tmp/test-front-workspace"
 
 static struct api_config api_config;
@@ -59,6 +61,9 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
     api_config.metrics = &metrics;
     api_config.audit = audit_of_sessions;
     api_config.packages = &packages;
+    struct mcp_http_config mcp = {.mcp = {.loop = loop, .version = "1", .approvals = approvals},
+                                  .sessions = sessions};
+    api_config.mcp = mcp_http = without_mcp ? NULL : mcp_http_open(&mcp);
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
@@ -80,6 +85,7 @@ static __attribute__((unused)) void open_ready(void)
 static void close_api(void)
 {
     api = api_close(api);
+    mcp_http = mcp_http_close(mcp_http);
     approvals = approvals_close(approvals);
     sessions = sessions_close(sessions);
     close_loop();

@@ -28,9 +28,9 @@ static void open_local(void)
     api_config.approver_token = "p";
     open_ready(); /* with a port alone; then again, with the socket */
     api = api_close(api);
-    api_config.local = listen_here();
     api_config.host = with_port ? "localhost" : NULL;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
+    TEST_ASSERT(api_listen(api, listen_here(), &e) == 0);
 }
 
 static void close_local(void)

@@ -194,6 +194,26 @@ static void who_may_execute_neither_registers_nor_approves(void)
     api_config.execute_token = api_config.admin_token = NULL;
 }
 
+static void without_this_door_there_is_no_mcp(void)
+{
+    without_mcp = true;
+    open_mcp();
+    call_with("POST /mcp", ACCEPT, INITIALIZE);
+    check_head("HTTP/1.1 404 ");
+    close_api();
+}
+
+static void a_door_that_stops_makes_no_sessions_and_serves_those_it_has(void)
+{
+    open_mcp();
+    initialize();
+    mcp_http_stop(mcp_http);
+    call_with("POST /mcp", ACCEPT, INITIALIZE);
+    check_head("HTTP/1.1 503 ");
+    ping("HTTP/1.1 200 ");
+    close_api();
+}
+
 static int64_t mcp_now = 1000;
 
 static int64_t mcp_clock(void)
@@ -238,5 +258,7 @@ TEST_LIST = {
     T(without_a_name_it_is_the_default_one),
     T(a_token_is_needed_where_there_is_one),
     T(who_may_execute_neither_registers_nor_approves),
+    T(without_this_door_there_is_no_mcp),
+    T(a_door_that_stops_makes_no_sessions_and_serves_those_it_has),
     {NULL, NULL},
 };
