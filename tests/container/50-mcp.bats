@@ -170,7 +170,7 @@ for id, line in (
     ("last", b'{"jsonrpc":"2.0","method":"ping","params":{"a":"' + b"\\\\" * (32 << 20) + b'","b":{"id":3}},"id":"last"}'),
     (None, b"x" * (64 << 20)),
 ):
-    matches(error(line, -32600, id)["message"], "16777216 bytes")
+    matches(error(line, -32600, id)["message"], "2097152 bytes")
 peak = server().peak
 note(f"peak of the server: {before >> 20} MiB before, {peak >> 20} MiB after lines of 64 MB")
 below(peak, 48 << 20)

@@ -10,7 +10,7 @@
 #include "front/http/http.h"
 
 #define API_TYPE "application/json"
-#define API_BODY_MAX ((uint64_t)16 << 20)
+#define API_BODY_MAX ((uint64_t)2 << 20)
 #define API_ANSWER_MAX ((size_t)64 << 20)
 
 /* The body as an object whose members are all among `known` (NULL ends it); an empty body is an

@@ -537,7 +537,8 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
             tell_gone(r);
         r->dead = false;
         buf_done(&r->body);
-        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
+        http_problem(r, 413, NULL, 0,
+                     "the body is longer than %llu bytes; larger data belongs into a file",
                      (unsigned long long)route->body_max);
         return discard(r, n);
     }

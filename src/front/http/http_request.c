@@ -351,7 +351,8 @@ static bool is_body_right(struct http_request *r)
     } else if (route->body != HTTP_COLLECT && route->body != HTTP_RECEIVE) {
         return true;
     } else if (length > 0 && (uint64_t)length > route->body_max) {
-        http_problem(r, 413, NULL, 0, "the body is longer than %llu bytes",
+        http_problem(r, 413, NULL, 0,
+                     "the body is longer than %llu bytes; larger data belongs into a file",
                      (unsigned long long)route->body_max);
     } else if (route->type && http_has_body(r) &&
                !http_type_is(http_header(r, "Content-Type"), route->type)) {

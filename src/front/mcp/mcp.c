@@ -476,6 +476,8 @@ void mcp_message(struct mcp *mcp, char *text, size_t len)
 void mcp_too_long(struct mcp *mcp, const char *id, size_t limit)
 {
     drop_str char *text =
-        xasprintf("Invalid Request: a message may have %zu bytes; this one was dropped", limit);
+        xasprintf("Invalid Request: a message may have %zu bytes, and this one was "
+                  "dropped; put larger data into a file of the workspace",
+                  limit);
     mcp_answer_error(mcp, id, RPC_INVALID_REQUEST, text, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include "front/mcp/mcp.h"
 
-#define STDIO_LINE_MAX ((size_t)16 << 20)
+#define STDIO_LINE_MAX ((size_t)2 << 20)
 #define STDIO_BACKLOG_MAX ((size_t)1 << 20)
 
 struct stdio_events {

@@ -17,7 +17,7 @@
 #include "front/http/http.h"
 #include "front/mcp/mcp.h"
 
-#define API_MCP_BODY_MAX ((size_t)16 << 20)
+#define API_MCP_BODY_MAX ((size_t)2 << 20)
 #define API_MCP_NAME_MAX 64 /* of a session */
 #define API_MCP_FRESH_MS ((int64_t)10000)
 

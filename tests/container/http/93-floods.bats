@@ -272,8 +272,8 @@ wait_for("the judge", lambda: call("GET", "/v1/files/many/n1", token="execute").
 measured("a judge of 102,000 names")
 wait_for("a clean folder", lambda: run("import os; print(os.listdir('mcptools'))")["stdout"] == "['many']\n")
 measured("20,000 leftovers")
-has(run("x = '" + "y" * 900_000 + "'\nprint(len(x))")["stdout"], "900000")
-measured("a body of 0.9 MB")
+has(run("x = '" + "y" * 2_000_000 + "'\nprint(len(x))")["stdout"], "2000000")
+measured("a body of 2 MB")
 has(run("print('z' * 8_000_000)", timeout_ms=60000).text, "zzz")
 measured("a cell that prints 8 MB")
 assert max(ms for _, ms in figures) < 20, figures
