@@ -42,8 +42,8 @@ static int injected_failure(void)
 }
 #endif
 
-/* Large blocks get huge pages where Linux has them for those who ask: to touch a page of 4 KiB the
- * first time costs as much as to copy it several times, and messages of some MB are copied often. */
+/* Large blocks get huge pages where Linux has them for those who ask: to touch a page of 4 KiB for
+ * the first time costs as much as to copy it several times, and large messages are copied often. */
 static void *with_huge_pages(void *block, size_t size)
 {
     enum { HUGE_PAGE = 2 << 20, PAGE = 4096 };

@@ -56,14 +56,14 @@ static int classify(struct rpc_message *m, struct err *e)
     return 0;
 }
 
-int rpc_parse(char *text, size_t len, struct rpc_message *ret, struct err *e)
+int rpc_parse(char *text, size_t len, enum json_mode mode, struct rpc_message *ret, struct err *e)
 {
     *ret = (struct rpc_message){.kind = RPC_NOTIFICATION};
     struct jsonscan scan = {0};
     jsonscan_feed(&scan, text, len);
     memcpy(ret->id, jsonscan_id(&scan), strlen(jsonscan_id(&scan)) + 1);
     struct err why = ERR_NONE;
-    ret->tree = json_parse(text, len, JSON_STRICT, &why);
+    ret->tree = json_parse(text, len, mode, &why);
     if (!ret->tree) {
         char reason[sizeof why.msg + 16];
         (void)snprintf(reason, sizeof reason, "Parse error: %s", why.msg);

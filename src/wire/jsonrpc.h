@@ -35,7 +35,8 @@ struct rpc_message {
 
 /* Reads one message; text is changed. On failure the negative rpc code is returned, the text for
  * it is in *e, and ret->id holds what should be answered: an id as written, or "null". */
-MUST_CHECK int rpc_parse(char *text, size_t len, struct rpc_message *ret, struct err *e);
+MUST_CHECK int rpc_parse(char *text, size_t len, enum json_mode mode, struct rpc_message *ret,
+                         struct err *e);
 void rpc_message_done(struct rpc_message *m);
 
 /* True when both are the same id, however each was written. */

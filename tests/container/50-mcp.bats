@@ -182,10 +182,10 @@ PY
     talk <<'PY'
 prints("1", 1)
 for bomb in (
-    b"[" * 10_000_000,
-    b'{"a":' * 2_000_000,
-    b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}}",
-    b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[' + b"0," * 8_000_000 + b"0]}}",
+    b"[" * 2_000_000,
+    b'{"a":' * 400_000,
+    b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 900_000 + b"]" * 900_000 + b"}}",
+    b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[' + b"0," * 1_000_000 + b"0]}}",
 ):
     error(bomb, -32700)
 peak = server().peak

@@ -49,7 +49,7 @@ static void check_tree(const struct json *j)
          1);
 }
 
-static void check(const uint8_t *data, size_t size, enum json_utf8 mode)
+static void check(const uint8_t *data, size_t size, enum json_mode mode)
 {
     struct err e = ERR_NONE;
     drop_json struct json *j = json_parse_copy((const char *)data, size, mode, &e);
@@ -65,7 +65,7 @@ static void check(const uint8_t *data, size_t size, enum json_utf8 mode)
     must(strcmp(once, twice) == 0);
 }
 
-static struct json *parse_member(int padding, const uint8_t *data, size_t size, enum json_utf8 mode)
+static struct json *parse_member(int padding, const uint8_t *data, size_t size, enum json_mode mode)
 {
     struct buf b = BUF_INIT((size_t)1 << 30);
     (void)buf_addf(&b, "{\"padding\":\"%0*d\",\"it\":", padding, 0);
@@ -77,7 +77,7 @@ static struct json *parse_member(int padding, const uint8_t *data, size_t size, 
 }
 
 /* A long object of texts is read in a way of its own, with the same result. */
-static void check_member(const uint8_t *data, size_t size, enum json_utf8 mode)
+static void check_member(const uint8_t *data, size_t size, enum json_mode mode)
 {
     drop_json struct json *short_one = parse_member(1, data, size, mode);
     drop_json struct json *long_one = parse_member(5000, data, size, mode);

@@ -30,7 +30,7 @@ static const struct json *out(const cJSON *j)
 struct prepare {
     const char *src, *end;
     char *dst; /* in the same text, never ahead of src */
-    enum json_utf8 mode;
+    enum json_mode mode;
     bool in_string;
     int depth;
     size_t values;
@@ -117,7 +117,7 @@ static int prepare_character(struct prepare *p, struct err *e)
     size_t width = utf8_char(p->src, (size_t)(p->end - p->src), NULL);
     if (width > 0)
         copy(p, width);
-    else if (p->mode == JSON_STRICT)
+    else if (p->mode != JSON_REPAIR)
         return err_set(e, -EILSEQ, "not UTF-8");
     else
         replace(p, 1, "?");
@@ -132,7 +132,7 @@ static int prepare_in_string(struct prepare *p, struct err *e)
         return 0;
     char c = *p->src;
     bool escape = c == '\\' && p->src + 1 < p->end && (unsigned char)p->src[1] < 0x80;
-    if ((unsigned char)c < 0x20 && p->mode == JSON_STRICT)
+    if ((unsigned char)c < 0x20 && p->mode != JSON_REPAIR)
         return err_set(e, -EBADMSG, "control character in a string");
     if (c == '"')
         p->in_string = false;
@@ -192,14 +192,15 @@ static int prepare_outside(struct prepare *p, struct err *e)
         return err_set(e, -ELOOP, "nested deeper than %d levels", JSON_DEPTH_MAX);
     if (c == ']' || c == '}')
         p->depth--;
-    if ((c == '[' || c == '{' || c == ',') && ++p->values > JSON_VALUES_MAX)
-        return err_set(e, -E2BIG, "more than %d values", JSON_VALUES_MAX);
+    size_t most = p->mode == JSON_REQUEST ? JSON_REQUEST_VALUES_MAX : JSON_VALUES_MAX;
+    if ((c == '[' || c == '{' || c == ',') && ++p->values > most)
+        return err_set(e, -E2BIG, "more than %zu values", most);
     copy(p, 1);
     return 0;
 }
 
 /* Rewrites the text in place; it only ever gets shorter. */
-static int prepare(char *text, size_t *len, enum json_utf8 mode, struct err *e)
+static int prepare(char *text, size_t *len, enum json_mode mode, struct err *e)
 {
     struct prepare p = {.src = text, .end = text + *len, .dst = text, .mode = mode};
     while (p.src < p.end) {
@@ -286,7 +287,7 @@ static struct json *parse_texts(const char *text, size_t len)
 
 /* --- both ----------------------------------------------------------------------------------- */
 
-struct json *json_parse(char *text, size_t len, enum json_utf8 mode, struct err *e)
+struct json *json_parse(char *text, size_t len, enum json_mode mode, struct err *e)
 {
     struct err unread;
     e = e ? e : &unread;
@@ -308,7 +309,7 @@ struct json *json_parse(char *text, size_t len, enum json_utf8 mode, struct err 
     return NULL;
 }
 
-struct json *json_parse_copy(const char *text, size_t len, enum json_utf8 mode, struct err *e)
+struct json *json_parse_copy(const char *text, size_t len, enum json_mode mode, struct err *e)
 {
     drop_str char *copy = try_realloc(NULL, len + 1);
     if (!copy) {

@@ -18,20 +18,22 @@
 
 #define JSON_DEPTH_MAX 128
 #define JSON_VALUES_MAX (1 << 20)
+#define JSON_REQUEST_VALUES_MAX 50000 /* takes 10 ms */
 
 struct json; /* a value: object, array, string, number, boolean or null */
 
-enum json_utf8 {
-    JSON_STRICT, /* bytes that are not UTF-8 are an error: what a client sends */
-    JSON_REPAIR, /* such bytes become '?': what code in a kernel may make of a message */
+enum json_mode {
+    JSON_STRICT,  /* bytes that are not UTF-8 are an error */
+    JSON_REQUEST, /* the same with JSON_REQUEST_VALUES_MAX: what a client sends */
+    JSON_REPAIR,  /* such bytes become '?': what code in a kernel may make of a message */
 };
 
 /* Parses text[0..len), which is changed in the course. NULL with -EBADMSG (not JSON), -ELOOP (too
  * deep), -E2BIG (too many values), -EILSEQ (not UTF-8) or -ENOMEM in *e. */
-struct json *json_parse(char *text, size_t len, enum json_utf8 mode, struct err *e);
+struct json *json_parse(char *text, size_t len, enum json_mode mode, struct err *e);
 
 /* The same for a text that must stay as it is; it is copied. */
-struct json *json_parse_copy(const char *text, size_t len, enum json_utf8 mode, struct err *e);
+struct json *json_parse_copy(const char *text, size_t len, enum json_mode mode, struct err *e);
 
 struct json *json_free(struct json *j); /* NULL in, NULL out; returns NULL */
 

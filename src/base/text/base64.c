@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Own code, although mbedTLS is linked: it reads 60 KB in a millisecond, in constant time as private
- * keys need it, and a picture of some MB would hold the loop (docs/decisions/0038). */
+ * Own code, although mbedTLS is linked: that reads 60 KB in a millisecond, in constant time as
+ * private keys need it, and a picture of some MB would hold the loop (docs/decisions/0038). */
 #include "base/text/base64.h"
 
 #include <stdint.h>
@@ -44,7 +44,7 @@ static size_t decode_groups(char *to, const char *text, size_t n)
     return groups;
 }
 
-/* Writes the bytes of the digits to `to`; returns how many they are, or -1 when it is not base64. */
+/* Writes the bytes of the digits to `to`; returns how many they are; -1: it is not base64. */
 static ssize_t decode(char *to, const char *text, size_t n)
 {
     const char *start = to;

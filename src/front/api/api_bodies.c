@@ -22,7 +22,7 @@ int body_parse(struct buf *bytes, const char *const *known, struct json **ret, s
     *ret = NULL;
     if (bytes->len == 0)
         return 0;
-    drop_json struct json *parsed = json_parse(bytes->data, bytes->len, JSON_STRICT, e);
+    drop_json struct json *parsed = json_parse(bytes->data, bytes->len, JSON_REQUEST, e);
     if (!parsed)
         return err_set(e, -EINVAL, "the body: %s", e->msg);
     if (!json_is_object(parsed))

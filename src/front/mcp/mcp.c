@@ -444,7 +444,7 @@ static bool is_batch(const char *text, size_t len)
 static void on_batch(struct mcp *mcp, char *text, size_t len)
 {
     struct err e = ERR_NONE;
-    drop_json struct json *batch = json_parse(text, len, JSON_STRICT, &e);
+    drop_json struct json *batch = json_parse(text, len, JSON_REQUEST, &e);
     if (!batch || json_count(batch) == 0) {
         mcp_answer_error(mcp, "null", batch ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
                          batch ? "Invalid Request: an empty batch" : e.msg, NULL);
@@ -466,7 +466,7 @@ void mcp_message(struct mcp *mcp, char *text, size_t len)
     static const struct mcp_caller owner = {.may_register = true, .may_approve = true};
     struct rpc_message m;
     struct err e = ERR_NONE;
-    if (rpc_parse(text, len, &m, &e) < 0)
+    if (rpc_parse(text, len, JSON_REQUEST, &m, &e) < 0)
         mcp_answer_broken(mcp, NULL, m.id, &e);
     else
         mcp_dispatch(mcp, NULL, &owner, &m);

@@ -217,7 +217,7 @@ static void on_post(void *ctx, struct http_request *r)
         mcp_handshake_batch(all, r, &caller);
         return;
     }
-    if (rpc_parse(body->len > 0 ? body->data : (char[]){""}, body->len, &m, &e) < 0)
+    if (rpc_parse(body->len > 0 ? body->data : (char[]){""}, body->len, JSON_REQUEST, &m, &e) < 0)
         mcp_refuse(r, 400, m.id, e.code, "%s", e.msg);
     else if (header_is_modern(r) || json_get(json_get(m.params, "_meta"), MCP_VERSION_KEY))
         modern_post(all, r, &m, &caller);

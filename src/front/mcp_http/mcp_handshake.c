@@ -124,7 +124,7 @@ static void one_of_batch(struct mcp_peer *peer, struct mcp_stream *stream,
     struct err e = ERR_NONE;
     if (!text)
         return;
-    int r = rpc_parse(text, strlen(text), &m, &e);
+    int r = rpc_parse(text, strlen(text), JSON_REQUEST, &m, &e);
     if (r < 0 || m.kind == RPC_REQUEST)
         mcp_stream_expect(stream);
     if (r < 0)
@@ -147,7 +147,7 @@ void mcp_handshake_batch(struct api_mcp *all, struct http_request *r,
                    "Invalid Request: there are no batches in this revision");
         return;
     }
-    drop_json struct json *batch = json_parse(body->data, body->len, JSON_STRICT, &e);
+    drop_json struct json *batch = json_parse(body->data, body->len, JSON_REQUEST, &e);
     if (!batch || json_count(batch) == 0) {
         mcp_refuse(r, 400, "null", batch ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, "%s",
                    batch ? "Invalid Request: an empty batch" : e.msg);

@@ -388,7 +388,7 @@ static void run_line(struct peer *peer, char *line, size_t n)
     drop_str char *id = arguments ? NULL : written(line, n, "id");
     struct rpc_message m;
     struct err e = ERR_NONE;
-    int code = rpc_parse(line, n, &m, &e);
+    int code = rpc_parse(line, n, JSON_STRICT, &m, &e);
     if (code < 0 && !peer->holder)
         refuse(peer, m.id, code, e.msg);
     else if (code < 0)

@@ -12,7 +12,7 @@
 #define BYTES(literal) literal, sizeof(literal) - 1
 
 /* Parses a copy that has exactly its size, so that ASan sees a read past its end. */
-static struct json *parse(const char *text, size_t len, enum json_utf8 mode, struct err *e)
+static struct json *parse(const char *text, size_t len, enum json_mode mode, struct err *e)
 {
     drop_str char *copy = xcalloc(1, len ? len : 1);
     memcpy(copy, text, len);
@@ -77,7 +77,7 @@ static void strings_arrive_whole(void)
     static const struct {
         const char *json;
         size_t len;
-        enum json_utf8 mode;
+        enum json_mode mode;
         const char *text;
     } cases[] = {
         {BYTES("\"\""), JSON_STRICT, ""},
@@ -263,6 +263,26 @@ static void a_bomb_of_brackets_is_refused_before_it_costs_anything(void)
     TEST_CHECK(json_parse(text, n, JSON_STRICT, &e) == NULL && e.code == -E2BIG);
 }
 
+static void a_request_has_fewer_values_than_others(void)
+{
+    size_t n =
+        2 * JSON_REQUEST_VALUES_MAX + 1; /* "[0,0,...0]": a bracket, and a comma less than zeros */
+    drop_str char *text = xcalloc(1, n);
+    memset(text, '0', n);
+    text[0] = '[';
+    for (size_t i = 2; i < n; i += 2)
+        text[i] = ',';
+    text[n - 1] = ']';
+    drop_json struct json *most = json_parse_copy(text, n, JSON_REQUEST, NULL);
+    TEST_CHECK(most && json_count(most) == JSON_REQUEST_VALUES_MAX);
+    struct err e = ERR_NONE;
+    drop_str char *more = xasprintf("[%.*s,0]", (int)n, text);
+    drop_json struct json *allowed = json_parse_copy(more, strlen(more), JSON_STRICT, &e);
+    TEST_CHECK(allowed != NULL);
+    TEST_CHECK(json_parse(more, strlen(more), JSON_REQUEST, &e) == NULL && e.code == -E2BIG);
+    TEST_CHECK(strstr(e.msg, "more than 50000 values") != NULL);
+}
+
 static void no_memory_at_any_point_is_an_error_and_no_leak(void)
 {
     static const char text[] = "{\"a\":[1,\"x\",{\"b\":\"\\u0000\"}],\"c\":"
@@ -327,6 +347,7 @@ TEST_LIST = {
     {"nesting is allowed to 128 levels", nesting_is_allowed_to_128_levels},
     {"a bomb of brackets is refused before it costs anything",
      a_bomb_of_brackets_is_refused_before_it_costs_anything},
+    {"a request has fewer values than others", a_request_has_fewer_values_than_others},
     {"no memory at any point is an error and no leak",
      no_memory_at_any_point_is_an_error_and_no_leak},
     {"printing gives JSON that reads the same", printing_gives_json_that_reads_the_same},

@@ -48,7 +48,7 @@ static void messages_are_told_apart_and_errors_name_the_id(void)
         drop_str char *text = xstrdup(cases[i].text);
         struct rpc_message m;
         struct err e = ERR_NONE;
-        int r = rpc_parse(text, strlen(text), &m, &e);
+        int r = rpc_parse(text, strlen(text), JSON_REQUEST, &m, &e);
         TEST_CHECK(r == cases[i].result);
         TEST_MSG("got %d: %s", r, e.msg);
         TEST_CHECK(strcmp(m.id, cases[i].id) == 0);
@@ -65,7 +65,7 @@ static void a_deeply_nested_message_is_refused(void)
     text[2000] = '\0';
     struct rpc_message m;
     struct err e = ERR_NONE;
-    TEST_CHECK(rpc_parse(text, 2000, &m, &e) == RPC_PARSE_ERROR);
+    TEST_CHECK(rpc_parse(text, 2000, JSON_REQUEST, &m, &e) == RPC_PARSE_ERROR);
     TEST_CHECK(strstr(e.msg, "nested") != NULL);
     rpc_message_done(&m);
 }
