@@ -21,7 +21,6 @@ enum { DRAIN_STEP_MS = 10, HEALTH_MAX = 4096 };
 
 struct api_core { /* api.c's own */
     struct api api;
-    struct judge *judge; /* of files */
     struct api_config config;
     struct http_guard *guard;
     struct http_route *routes;
@@ -245,34 +244,20 @@ static const struct http_route core_routes[] = {
     {"GET", "/metrics", HTTP_NO_BODY, 0, NULL, API_EVERYONE, api_metrics_get},
 };
 
-static const struct api_routes api_core_routes = {core_routes,
-                                                  sizeof core_routes / sizeof *core_routes};
-
-/* The parts. One that comes is a line here, one in api_open() and one in api_close(). */
-const struct api_routes *const api_tables[] = {
-    &api_core_routes,     /* health, metrics, the document */
-    &api_session_routes,  /* /v1/sessions */
-    &api_sandbox_routes,  /* /v1/sessions/{id}/sandbox */
-    &api_approval_routes, /* /v1/approvals */
-    &api_server_routes,   /* /v1/mcp-servers */
-    &api_package_routes,  /* /v1/packages */
-    &api_console_routes,  /* / */
-    &api_file_routes,     /* /v1/files, /v1/tar, /v1/watch */
-    &api_mcp_routes,      /* /mcp */
-    NULL,
-};
+const struct api_group api_core_group = {core_routes, sizeof core_routes / sizeof *core_routes,
+                                         NULL, NULL, NULL};
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
 static void join_routes(struct api_core *core)
 {
-    for (const struct api_routes *const *table = api_tables; *table; table++) {
-        if (*table == &api_mcp_routes && !core->config.mcp)
+    for (const struct api_group *const *group = api_groups; *group; group++) {
+        if (*group == &api_mcp_group && !core->config.mcp)
             continue;
         core->routes =
-            xrealloc(core->routes, (core->n_routes + (*table)->n) * sizeof *core->routes);
-        memcpy(core->routes + core->n_routes, (*table)->routes, (*table)->n * sizeof *core->routes);
-        core->n_routes += (*table)->n;
+            xrealloc(core->routes, (core->n_routes + (*group)->n) * sizeof *core->routes);
+        memcpy(core->routes + core->n_routes, (*group)->routes, (*group)->n * sizeof *core->routes);
+        core->n_routes += (*group)->n;
     }
 }
 
@@ -287,12 +272,27 @@ static int open_port(struct api *api, struct err *e)
                                          api->config->admin_token || api->config->execute_token,
                                      .admit = admit,
                                      .ctx = api};
-    api->files = api_files_open(api->loop, api->workspace, e);
-    if (api->files)
-        api_files_tell(api->files, api->config->audit);
-    if (api->files)
-        api_files_judge(api->files, api->core->judge, api);
-    return api->files ? http_open(&http, &api->http, e) : -EIO;
+    return http_open(&http, &api->http, e);
+}
+
+static int open_groups(struct api *api, struct err *e)
+{
+    for (const struct api_group *const *group = api_groups; *group; group++) {
+        int r = (*group)->open ? (*group)->open(api, e) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void close_groups(struct api *api)
+{
+    size_t n = 0;
+    while (api_groups[n])
+        n++;
+    while (n-- > 0)
+        if (api_groups[n]->close)
+            api_groups[n]->close(api);
 }
 
 int api_open(const struct api_config *config, struct api **ret, struct err *e)
@@ -308,14 +308,11 @@ int api_open(const struct api_config *config, struct api **ret, struct err *e)
                         .workspace = config->workspace,
                         .config = &core->config,
                         .core = core};
-    api->sessions = api_sessions_open(api);
-    api->sandbox = api_sandbox_open(api);
-    api->approvals = api_approvals_open(api);
-    api->servers = api_servers_open(api);
-    api->packages = api_packages_open(api);
     api->mcp = config->mcp ? mcp_http_serve(config->mcp, api) : NULL;
-    core->judge = judge_new(config->sessions);
-    int r = open_port(api, e);
+    api->judge = judge_new(config->sessions);
+    int r = open_groups(api, e);
+    if (r == 0)
+        r = open_port(api, e);
     if (r < 0) {
         (void)api_close(api);
         return err_wrap(e, "the HTTP API");
@@ -331,15 +328,10 @@ struct api *api_close(struct api *api)
         return NULL;
     struct api_core *core = api->core;
     api->http = http_close(api->http);
-    api->files = api_files_close(api->files);
-    api->sandbox = api_sandbox_close(api->sandbox);
-    api->sessions = api_sessions_close(api->sessions);
-    api->approvals = api_approvals_close(api->approvals);
-    api->servers = api_servers_close(api->servers);
-    api->packages = api_packages_close(api->packages);
+    close_groups(api);
     loop_timer_stop(api->loop, &core->drain);
     core->guard = http_guard_free(core->guard);
-    core->judge = judge_free(core->judge);
+    api->judge = judge_free(api->judge);
     core->well_answer = http_prepared_free(core->well_answer);
     buf_done(&core->well);
     xfree(core->routes);
@@ -382,8 +374,8 @@ void api_drain(struct api *api, loop_fn done, void *ctx)
     api->stopping = api->drains = true;
     core->drained = done;
     core->drained_ctx = ctx;
-    api_sessions_drain(api->sessions);
-    api_approvals_drain(api->approvals);
-    api_files_drain(api->files);
+    for (const struct api_group *const *group = api_groups; *group; group++)
+        if ((*group)->drain)
+            (*group)->drain(api);
     loop_timer_set(api->loop, &core->drain, 0, check_drained, core);
 }

@@ -235,31 +235,38 @@ static const struct http_route routes[] = {
     {"POST", "/v1/approvals/{aid}", HTTP_COLLECT, BODY_MAX, API_TYPE, API_APPROVE, approval_post},
 };
 
-const struct api_routes api_approval_routes = {routes, sizeof routes / sizeof *routes};
-
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-struct api_approvals *api_approvals_open(struct api *api)
+static int open_approvals_group(struct api *api, struct err *e)
 {
+    (void)e;
     struct api_approvals *all = NEW(struct api_approvals);
     all->api = api;
     if (is_seat_kept(api->config))
         join(all);
-    return all;
+    api->approvals = all;
+    return 0;
 }
 
-struct api_approvals *api_approvals_close(struct api_approvals *all)
+static void close_approvals_group(struct api *api)
 {
+    struct api_approvals *all = api->approvals;
     if (!all)
-        return NULL;
+        return;
     lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
     leave(all);
-    loop_timer_stop(all->api->loop, &all->away);
+    loop_timer_stop(api->loop, &all->away);
     xfree(all);
-    return NULL;
+    api->approvals = NULL;
 }
 
-void api_approvals_drain(struct api_approvals *all)
+static void drain_approvals_group(struct api *api)
 {
-    lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
+    lookers_end(api->approvals, FOLLOW_STOPPING, API_STOPPING);
 }
+
+const struct api_group api_approvals_group = {.routes = routes,
+                                              .n = sizeof routes / sizeof *routes,
+                                              .open = open_approvals_group,
+                                              .close = close_approvals_group,
+                                              .drain = drain_approvals_group};

@@ -236,21 +236,27 @@ static const struct http_route routes[] = {
     {"POST", "/v1/packages", HTTP_COLLECT, 64 << 10, API_TYPE, API_EXECUTE, packages_post},
 };
 
-const struct api_routes api_package_routes = {routes, sizeof routes / sizeof *routes};
-
-struct api_packages *api_packages_open(struct api *api)
+static int open_packages_group(struct api *api, struct err *e)
 {
+    (void)e;
     struct api_packages *all = NEW(struct api_packages);
     all->api = api;
-    return all;
+    api->packages = all;
+    return 0;
 }
 
-struct api_packages *api_packages_close(struct api_packages *all)
+static void close_packages_group(struct api *api)
 {
+    struct api_packages *all = api->packages;
     if (!all)
-        return NULL;
+        return;
     while (all->jobs)
         on_gone(all->jobs);
     xfree(all);
-    return NULL;
+    api->packages = NULL;
 }
+
+const struct api_group api_packages_group = {.routes = routes,
+                                             .n = sizeof routes / sizeof *routes,
+                                             .open = open_packages_group,
+                                             .close = close_packages_group};

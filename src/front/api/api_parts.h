@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/api/api_parts.h - the parts of the HTTP API, each with its routes in a file of its own
- * (private to front/). api.c puts the tables together, admits requests by the role in a route's
- * tag, and is the ctx of every handler. */
+ * (private to front/). api.c puts the groups together, admits requests by the role in a route's
+ * tag, and its struct api is the ctx of every handler. */
 #ifndef FRONT_API_API_PARTS_H
 #define FRONT_API_API_PARTS_H
 
@@ -41,16 +41,24 @@ struct api {
     struct api_packages *packages;
     const struct api_config *config;
     struct api_core *core;
-    bool stopping; /* no new work is taken */
-    bool drains;   /* nor are streams opened: those that were have had their last event */
+    struct judge *judge; /* of files (session/kernels/judge.h) */
+    bool stopping;       /* no new work is taken */
+    bool drains;         /* nor are streams opened: those that were have had their last event */
 };
 
 #define API_STOPPING "the server is stopping"
 
-struct api_routes {
+/* Routes, and what is behind them. Which groups there are stands in src/meson.build. */
+struct api_group {
     const struct http_route *routes;
     size_t n;
+    int (*open)(struct api *api, struct err *e); /* sets its member of struct api; may be NULL */
+    void (*close)(struct api *api); /* also when it was not opened; no request is open any more */
+    void (*drain)(struct api *api); /* its streams end with a last event; NULL: it has none */
 };
+
+/* Every group, in the order in which they open; they close in reverse order. NULL ends the list. */
+extern const struct api_group *const api_groups[];
 
 /* The events of streams, as openapi.json has them; NULL is the end of each. Those of sessions come
  * beside logged_names. */
@@ -58,9 +66,7 @@ extern const char *const api_event_names[], *const api_approval_event_names[],
                                                 *const api_package_event_names[],
                                                     *const api_watch_event_names[];
 
-extern const struct api_routes api_session_routes, api_file_routes, api_mcp_routes,
-    api_approval_routes, api_console_routes, api_package_routes, api_server_routes,
-    api_sandbox_routes;
+extern const struct api_group api_files_group, api_mcp_group; /* which tests serve alone */
 
 /* An event of the cell that runs in the session; data: an object. */
 void api_record(const struct api *api, const char *session, enum logged_kind kind,
@@ -79,23 +85,5 @@ void api_tell_sandbox(const struct api *api, const struct sandbox_told *told);
 unsigned api_peer_roles(uid_t peer, uid_t server);
 
 uint64_t api_requests(const struct api *api); /* that were let in so far */
-
-/* Every table that is served; NULL ends the list. */
-extern const struct api_routes *const api_tables[];
-
-struct api_sessions *api_sessions_open(struct api *api);
-struct api_sessions *api_sessions_close(struct api_sessions *sessions); /* NULL in, NULL out */
-struct api_sandbox *api_sandbox_open(struct api *api);
-struct api_sandbox *api_sandbox_close(struct api_sandbox *sandbox);
-struct api_approvals *api_approvals_open(struct api *api);
-struct api_approvals *api_approvals_close(struct api_approvals *approvals);
-struct api_packages *api_packages_open(struct api *api);
-struct api_packages *api_packages_close(struct api_packages *packages);
-struct api_servers *api_servers_open(struct api *api);
-struct api_servers *api_servers_close(struct api_servers *servers);
-/* Streams end with a last event. */
-void api_sessions_drain(struct api_sessions *sessions);
-void api_approvals_drain(struct api_approvals *approvals);
-void api_files_drain(struct api_files *files); /* api_watch.c */
 
 #endif

@@ -172,25 +172,31 @@ static const struct http_route routes[] = {
      sandbox_put},
 };
 
-const struct api_routes api_sandbox_routes = {routes, sizeof routes / sizeof *routes};
-
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-struct api_sandbox *api_sandbox_open(struct api *api)
+static int open_sandbox_group(struct api *api, struct err *e)
 {
+    (void)e;
     struct api_sandbox *all = NEW(struct api_sandbox);
     all->api = api;
-    return all;
+    api->sandbox = all;
+    return 0;
 }
 
-struct api_sandbox *api_sandbox_close(struct api_sandbox *all)
+static void close_sandbox_group(struct api *api)
 {
+    struct api_sandbox *all = api->sandbox;
     if (!all)
-        return NULL;
+        return;
     while (all->changes) {
-        sessions_forget_change(all->api->config->sessions, all->changes);
+        sessions_forget_change(api->config->sessions, all->changes);
         free_change(all->changes);
     }
     xfree(all);
-    return NULL;
+    api->sandbox = NULL;
 }
+
+const struct api_group api_sandbox_group = {.routes = routes,
+                                            .n = sizeof routes / sizeof *routes,
+                                            .open = open_sandbox_group,
+                                            .close = close_sandbox_group};

@@ -215,27 +215,33 @@ static const struct http_route routes[] = {
     {"DELETE", "/v1/mcp-servers/{name}", HTTP_NO_BODY, 0, NULL, API_ADMIN, server_delete},
 };
 
-const struct api_routes api_server_routes = {routes, sizeof routes / sizeof *routes};
-
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-struct api_servers *api_servers_open(struct api *api)
+static int open_servers_group(struct api *api, struct err *e)
 {
+    (void)e;
     struct api_servers *all = NEW(struct api_servers);
     all->api = api;
     if (api->config->toolplane)
         toolplane_watch(api->config->toolplane, on_progress, all);
-    return all;
+    api->servers = all;
+    return 0;
 }
 
-struct api_servers *api_servers_close(struct api_servers *all)
+static void close_servers_group(struct api *api)
 {
+    struct api_servers *all = api->servers;
     if (!all)
-        return NULL;
+        return;
     while (all->registrations)
         on_gone(all->registrations);
-    if (all->api->config->toolplane)
-        toolplane_watch(all->api->config->toolplane, NULL, NULL);
+    if (api->config->toolplane)
+        toolplane_watch(api->config->toolplane, NULL, NULL);
     xfree(all);
-    return NULL;
+    api->servers = NULL;
 }
+
+const struct api_group api_servers_group = {.routes = routes,
+                                            .n = sizeof routes / sizeof *routes,
+                                            .open = open_servers_group,
+                                            .close = close_servers_group};

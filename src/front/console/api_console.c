@@ -47,4 +47,4 @@ static const struct http_route routes[] = {
     {"GET", "/console.css", HTTP_NO_BODY, 0, NULL, API_EVERYONE, get_style},
 };
 
-const struct api_routes api_console_routes = {routes, sizeof routes / sizeof *routes};
+const struct api_group api_console_group = {.routes = routes, .n = sizeof routes / sizeof *routes};

@@ -253,4 +253,4 @@ static const struct http_route routes[] = {
     {"DELETE", "/mcp", HTTP_NO_BODY, 0, NULL, API_EXECUTE, on_delete},
 };
 
-const struct api_routes api_mcp_routes = {routes, sizeof routes / sizeof *routes};
+const struct api_group api_mcp_group = {.routes = routes, .n = sizeof routes / sizeof *routes};

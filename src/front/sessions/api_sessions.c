@@ -284,35 +284,42 @@ static const struct http_route routes[] = {
      execution_events},
 };
 
-const struct api_routes api_session_routes = {routes, sizeof routes / sizeof *routes};
-
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-struct api_sessions *api_sessions_open(struct api *api)
+static int open_sessions_group(struct api *api, struct err *e)
 {
+    (void)e;
     struct api_sessions *all = NEW(struct api_sessions);
     *all = (struct api_sessions){.api = api, .watcher = {.ended = on_session_ended, .ctx = all}};
     sessions_watch(api->config->sessions, &all->watcher);
-    return all;
+    api->sessions = all;
+    return 0;
 }
 
-void api_sessions_drain(struct api_sessions *all)
+static void drain_sessions_group(struct api *api)
 {
-    for (struct desk *desk = all->desks; desk; desk = desk->next)
+    for (struct desk *desk = api->sessions->desks; desk; desk = desk->next)
         streams_end(desk, FOLLOW_STOPPING, API_STOPPING);
 }
 
-struct api_sessions *api_sessions_close(struct api_sessions *all)
+static void close_sessions_group(struct api *api)
 {
+    struct api_sessions *all = api->sessions;
     if (!all)
-        return NULL;
+        return;
     while (all->resets) {
         cell_forget(all->resets->cell);
         free_reset(all->resets);
     }
     while (all->desks)
         free_desk(all, all->desks);
-    sessions_unwatch(all->api->config->sessions, &all->watcher);
+    sessions_unwatch(api->config->sessions, &all->watcher);
     xfree(all);
-    return NULL;
+    api->sessions = NULL;
 }
+
+const struct api_group api_sessions_group = {.routes = routes,
+                                             .n = sizeof routes / sizeof *routes,
+                                             .open = open_sessions_group,
+                                             .close = close_sessions_group,
+                                             .drain = drain_sessions_group};

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/text/utf8.h"
 #include "files/listing.h"
+#include "front/api.h"
 #include "front/http/http_head.h"
 #include "front/workspace/api_files_parts.h"
 
@@ -486,8 +487,6 @@ static const struct http_route routes[] = {
     {"GET", "/v1/watch", NONE, files_watch},
     {"GET", "/v1/watch/{path*}", NONE, files_watch},
 };
-const struct api_routes api_file_routes = {routes, sizeof routes / sizeof *routes};
-
 void api_files_tell(struct api_files *f, struct audit *audit)
 {
     f->audit = audit;
@@ -528,3 +527,29 @@ struct api_files *api_files_close(struct api_files *f)
     xfree(f);
     return NULL;
 }
+
+static int open_files_group(struct api *api, struct err *e)
+{
+    api->files = api_files_open(api->loop, api->workspace, e);
+    if (!api->files)
+        return -EIO;
+    api_files_tell(api->files, api->config->audit);
+    api_files_judge(api->files, api->judge, api);
+    return 0;
+}
+
+static void close_files_group(struct api *api)
+{
+    api->files = api_files_close(api->files);
+}
+
+static void drain_files_group(struct api *api)
+{
+    api_files_drain(api->files);
+}
+
+const struct api_group api_files_group = {.routes = routes,
+                                          .n = sizeof routes / sizeof *routes,
+                                          .open = open_files_group,
+                                          .close = close_files_group,
+                                          .drain = drain_files_group};

@@ -2,7 +2,7 @@
  *
  * front/workspace/api_files.h - /v1/files, /v1/tar and /v1/watch: the workspace over HTTP
  * (docs/files.md).
- * Routes:  api_file_routes of api_parts.h; the ctx of each is a struct api.
+ * Routes:  api_files_group (api_parts.h); the ctx of each is a struct api.
  * Safety:  nothing outside the workspace is reached, whatever code in it does meanwhile
  *          (files/beneath.h). Files are answered in a way that browsers run nothing of them.
  * Memory:  of constant size for each request, however large files, folders and archives are.
@@ -32,5 +32,6 @@ struct api;
 void api_files_judge(struct api_files *f, struct judge *judge, const struct api *api);
 /* After http_close(): requests belong to it. NULL in, NULL out. */
 struct api_files *api_files_close(struct api_files *f);
+void api_files_drain(struct api_files *f); /* streams end with a last event; api_watch.c */
 
 #endif

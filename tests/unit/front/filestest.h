@@ -19,8 +19,8 @@ static void open_door(void)
     struct err e = ERR_NONE;
     struct http_config config = {.loop = loop,
                                  .host = "localhost",
-                                 .routes = api_file_routes.routes,
-                                 .n_routes = api_file_routes.n,
+                                 .routes = api_files_group.routes,
+                                 .n_routes = api_files_group.n,
                                  .ctx = &api};
     TEST_CHECK(http_open(&config, &api.http, &e) == 0);
     TEST_MSG("%s", e.msg);

@@ -92,8 +92,8 @@ static void open_it(void)
     parts = (struct api){.loop = loop, .mcp = api_mcp_open(&config)};
     struct http_config door = {.loop = loop,
                                .host = "localhost",
-                               .routes = api_mcp_routes.routes,
-                               .n_routes = api_mcp_routes.n,
+                               .routes = api_mcp_group.routes,
+                               .n_routes = api_mcp_group.n,
                                .ctx = &parts};
     TEST_CHECK(http_open(&door, &parts.http, &e) == 0);
     TEST_MSG("%s", e.msg);

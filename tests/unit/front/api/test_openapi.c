@@ -50,9 +50,9 @@ static void every_route_is_described_and_nothing_else(void)
 {
     size_t n = 0;
     parse();
-    for (const struct api_routes *const *table = api_tables; *table; table++) {
-        for (size_t i = 0; i < (*table)->n; i++, n++) {
-            const struct http_route *route = &(*table)->routes[i];
+    for (const struct api_group *const *group = api_groups; *group; group++) {
+        for (size_t i = 0; i < (*group)->n; i++, n++) {
+            const struct http_route *route = &(*group)->routes[i];
             const struct json *operation = find_operation(route);
             TEST_CHECK_(operation != NULL, "%s %s", route->method, route->path);
             bool has_body = route->body == HTTP_COLLECT || route->body == HTTP_RECEIVE;
