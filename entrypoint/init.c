@@ -56,13 +56,13 @@ void init_plan_words(int argc, char **words, struct init_plan *ret)
 
 /* ---- the main child ---- */
 
-static _Noreturn void child_fail(int status, const char *what, const char *why)
+static _Noreturn void fail_main_child(int status, const char *what, const char *why)
 {
     (void)dprintf(STDERR_FILENO, "ipybox: %s: %s\n", what, why);
     _exit(status);
 }
 
-static void reset_signals(void)
+static void reset_child_signals(void)
 {
     const struct sigaction dfl = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
@@ -104,11 +104,11 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     if (s->foreground)
         take_foreground();
     if (plan->identity && become_identity(plan->identity, init, &e) < 0)
-        child_fail(INIT_STATUS_NOT_RUNNABLE, "cannot take the identity", e.msg);
+        fail_main_child(INIT_STATUS_NOT_RUNNABLE, "cannot take the identity", e.msg);
     /* After the change of identity, which clears it. PID 1's end is everybody's end anyway. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
-        child_fail(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
-    reset_signals();
+        fail_main_child(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
+    reset_child_signals();
     if (plan->passed > 0)
         (void)fcntl(plan->passed, F_SETFD, 0);
     if (plan->self)
@@ -116,14 +116,14 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     else
         (void)execvp(plan->argv[0], plan->argv);
     int code = errno;
-    child_fail(code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE, plan->argv[0],
-               code == ENOENT ? "no such program" : strerror(code));
+    fail_main_child(code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE,
+                    plan->argv[0], code == ENOENT ? "no such program" : strerror(code));
 }
 
 /* ---- start ---- */
 
 /* All but those that a fault of our own raises: blocked they would kill anyway, only later. */
-static void fill_blocked(sigset_t *set)
+static void fill_init_signals(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     sigfillset(set);
@@ -131,10 +131,10 @@ static void fill_blocked(sigset_t *set)
         sigdelset(set, faults[i]);
 }
 
-static int setup(struct init *s, struct err *e)
+static int set_up_init(struct init *s, struct err *e)
 {
     sigset_t set;
-    fill_blocked(&set);
+    fill_init_signals(&set);
     if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
         return err_set(e, -errno, "sigprocmask: %s", strerror(errno));
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, exit statuses would be lost */
@@ -149,7 +149,7 @@ static int setup(struct init *s, struct err *e)
     return 0;
 }
 
-static int start(struct init *s, struct err *e)
+static int start_main_child(struct init *s, struct err *e)
 {
     const struct identity *id = s->plan->identity;
     int r = id ? identity_confine_init(id, false, e) : 0;
@@ -224,7 +224,7 @@ static const struct {
     {SIGWINCH, on_other}, /* a new size of the terminal, for a shell below docker run -t */
 };
 
-static void on_signals(struct init *s)
+static void on_init_signals(struct init *s)
 {
     struct signalfd_siginfo info;
     while (!s->ended && read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
@@ -233,7 +233,7 @@ static void on_signals(struct init *s)
                 actions[i].act(s, actions[i].sig);
 }
 
-static int time_left(const struct init *s)
+static int init_time_left(const struct init *s)
 {
     if (s->deadline == NO_DEADLINE)
         return -1;
@@ -241,13 +241,13 @@ static int time_left(const struct init *s)
     return left > 0 ? (int)left : 0;
 }
 
-static void run(struct init *s)
+static void run_main_child(struct init *s)
 {
     while (!s->ended) {
         struct pollfd fd = {s->signals, POLLIN, 0};
-        (void)poll(&fd, 1, time_left(s));
-        on_signals(s);
-        if (!s->ended && s->deadline != NO_DEADLINE && time_left(s) == 0) {
+        (void)poll(&fd, 1, init_time_left(s));
+        on_init_signals(s);
+        if (!s->ended && s->deadline != NO_DEADLINE && init_time_left(s) == 0) {
             log_warning(ROOM, "not ended within %d ms: killing", (int)s->plan->stop_grace_ms);
             kill_main(s);
         }
@@ -263,11 +263,11 @@ int init_main(const struct init_plan *plan)
 {
     struct init s = {.plan = plan, .deadline = NO_DEADLINE};
     struct err e = ERR_NONE;
-    if (setup(&s, &e) < 0 || start(&s, &e) < 0) {
+    if (set_up_init(&s, &e) < 0 || start_main_child(&s, &e) < 0) {
         log_error(ROOM, "cannot start: %s", e.msg);
         return FAILED_STATUS;
     }
-    run(&s);
+    run_main_child(&s);
     if (s.foreground) /* for a shell that started us; TTOU is blocked */
         (void)tcsetpgrp(STDIN_FILENO, getpgrp());
     int r = proctree_end(s.stops > 1 ? 0 : plan->leftover_grace_ms);

@@ -23,7 +23,7 @@
 #include "entrypoint/server/server.h"
 #include "sandbox/shim/shim.h"
 
-static int fail(const struct err *e)
+static int fail_command(const struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     (void)buf_addf(&text, "ipybox: %s\n", e->msg);
@@ -31,7 +31,7 @@ static int fail(const struct err *e)
     return OPTIONS_USAGE_STATUS;
 }
 
-static int show(void (*make)(struct buf *out))
+static int show_page(void (*make)(struct buf *out))
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     make(&text);
@@ -72,21 +72,21 @@ static int doctor(int argc, char **argv)
 {
     struct err e = ERR_NONE;
     int open = argc == 0 ? doctor_start() : 0;
-    return become_owner(&e) < 0 ? fail(&e) : doctor_main(argc, argv, open);
+    return become_owner(&e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
 }
 
 /* The server, apigen, or a command that talks to the running server. */
-static int serve(enum role role, int argc, char **argv)
+static int serve_with_options(enum role role, int argc, char **argv)
 {
     struct options options;
     struct err e = ERR_NONE;
     if (options_parse(role, argc, argv, &options, &e) < 0)
-        return fail(&e);
+        return fail_command(&e);
     switch (options.want) {
     case OPTIONS_HELP:
-        return show(options_help);
+        return show_page(options_help);
     case OPTIONS_VERSION:
-        return show(put_version);
+        return show_page(put_version);
     case OPTIONS_RUN:
         break;
     }
@@ -99,12 +99,12 @@ static int serve_alone(enum role role, int argc, char **argv)
 {
     struct err e = ERR_NONE;
     if (identity_take_over(&e) < 0)
-        return fail(&e);
+        return fail_command(&e);
     if (role == ROLE_APIGEN && become_owner(&e) < 0)
-        return fail(&e);
+        return fail_command(&e);
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
-        return fail(&e);
-    return serve(role, argc, argv);
+        return fail_command(&e);
+    return serve_with_options(role, argc, argv);
 }
 
 enum { LEFTOVER_GRACE_MS = 500 };
@@ -155,14 +155,15 @@ static int init(int argc, char **argv)
     }
     if (r == 0 && !plan.self)
         show_installed_programs();
-    int status = r < 0 ? fail(&e) : init_main(&plan);
+    int status = r < 0 ? fail_command(&e) : init_main(&plan);
     xfree(plan.argv);
     return status;
 }
 
 static int help(int argc, char **argv)
 {
-    return show(argc > 0 && strcmp(argv[0], "--markdown") == 0 ? options_markdown : options_help);
+    return show_page(argc > 0 && strcmp(argv[0], "--markdown") == 0 ? options_markdown
+                                                                    : options_help);
 }
 
 int main(int argc, char **argv)
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
     if (argc > 0 && sandbox_is_srt(argv[0]))
         return sandbox_main(true, argc - 1, argv + 1);
     if (options_role(argc, argv, &role, &skip, &e) < 0)
-        return fail(&e);
+        return fail_command(&e);
     argc -= skip;
     argv += skip;
     switch (role) {
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
     case ROLE_AUDIT:
         return audit_main(argc, argv);
     case ROLE_SANDBOX:
-        return become_owner(&e) < 0 ? fail(&e) : sandbox_main(false, argc, argv);
+        return become_owner(&e) < 0 ? fail_command(&e) : sandbox_main(false, argc, argv);
     case ROLE_DOCTOR:
         return doctor(argc, argv);
     case ROLE_EXEC:
@@ -199,13 +200,13 @@ int main(int argc, char **argv)
     case ROLE_POLICY:
     case ROLE_APPROVE:
     case ROLE_LOGS:
-        return serve(role, argc, argv);
+        return serve_with_options(role, argc, argv);
     case ROLE_MAN:
-        return show(options_man);
+        return show_page(options_man);
     case ROLE_HELP:
         return help(argc, argv);
     case ROLE_VERSION:
-        return show(put_version);
+        return show_page(put_version);
     }
     return OPTIONS_USAGE_STATUS;
 }

@@ -296,7 +296,7 @@ static size_t least_of(size_t a, size_t b, size_t c)
 }
 
 /* Levenshtein's distance; names that are too long to be a slip are far from everything. */
-static size_t distance(const char *a, const char *b)
+static size_t option_distance(const char *a, const char *b)
 {
     size_t line[NAME_MAX_LEN + 1];
     size_t n = strlen(a), m = strlen(b);
@@ -318,7 +318,7 @@ static size_t distance(const char *a, const char *b)
 
 static void nearer(const char *word, const char *name, const char **best, size_t *best_distance)
 {
-    size_t d = distance(word, name);
+    size_t d = option_distance(word, name);
     if (strncmp(word, name, strlen(word)) == 0)
         d = 1; /* the start of a name */
     if (d * 2 <= strlen(word) && d < *best_distance) {
@@ -339,7 +339,7 @@ static const char *nearest_option(enum role role, const char *name)
     return best;
 }
 
-static const struct options_command *find_command(const char *word)
+static const struct options_command *find_option_command(const char *word)
 {
     for (size_t i = 0; i < COUNT(commands); i++)
         if (strcmp(commands[i].word, word) == 0)
@@ -349,7 +349,7 @@ static const struct options_command *find_command(const char *word)
 
 bool options_is_command(const char *word)
 {
-    return find_command(word) != NULL;
+    return find_option_command(word) != NULL;
 }
 
 int options_role(int argc, char **argv, enum role *ret, int *ret_skip, struct err *e)
@@ -359,7 +359,7 @@ int options_role(int argc, char **argv, enum role *ret, int *ret_skip, struct er
         *ret_skip = argc < 1 ? 0 : 1;
         return 0;
     }
-    const struct options_command *command = find_command(argv[1]);
+    const struct options_command *command = find_option_command(argv[1]);
     if (command) {
         *ret = command->role;
         *ret_skip = 2;
@@ -504,8 +504,8 @@ static const char *set_field(const struct options_row *row, const char *value, s
 }
 
 /* `origin`: how the user wrote it, "--name" or "IPYBOX_NAME". */
-static int set(const struct options_row *row, const char *dashes, const char *origin,
-               const char *value, struct options *ret, struct err *e)
+static int set_option(const struct options_row *row, const char *dashes, const char *origin,
+                      const char *value, struct options *ret, struct err *e)
 {
     const char *wrong = set_field(row, value, ret);
     if (wrong && (row->flags & OPTION_SECRET))
@@ -525,7 +525,7 @@ static int set_defaults_and_environment(enum role role, struct options *ret, str
         bool known = rows[i].env && is_row_of(role, &rows[i]);
         const char *value = known ? getenv(rows[i].env) : NULL;
         if (value && *value) {
-            int r = set(&rows[i], "", rows[i].env, value, ret, e);
+            int r = set_option(&rows[i], "", rows[i].env, value, ret, e);
             if (r < 0)
                 return r;
         }
@@ -592,7 +592,7 @@ static int parse_option(enum role role, int argc, char **argv, struct options *r
     }
     if (!value)
         return err_set(e, -EINVAL, "--%s: a value is needed (%s)", row->name, row->word);
-    int r = set(row, "--", row->name, value, ret, e);
+    int r = set_option(row, "--", row->name, value, ret, e);
     return r < 0 ? r : taken;
 }
 

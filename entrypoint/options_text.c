@@ -71,7 +71,7 @@ static void wrap(struct buf *out, size_t indent, const char *text)
 }
 
 /* What is told of an option beside its name, variable and default. */
-static void describe(struct buf *text, const struct options_row *row)
+static void describe_option(struct buf *text, const struct options_row *row)
 {
     (void)buf_adds(text, row->help);
     if (row->flags & OPTION_SECRET)
@@ -98,7 +98,7 @@ static void put_owners(struct buf *text, const struct options_row *row, const ch
 static void describe_with_default(struct buf *text, const struct options_row *row)
 {
     buf_clear(text);
-    describe(text, row);
+    describe_option(text, row);
     if (row->fallback)
         (void)buf_addf(text, " [%s]", row->fallback);
     if (row->flags & OPTION_OF_CLI) {
@@ -312,7 +312,7 @@ static void markdown_options(struct buf *out)
         if (rows[i].fallback)
             (void)buf_addf(out, "`%s`", rows[i].fallback);
         (void)buf_adds(out, " | ");
-        describe(out, &rows[i]);
+        describe_option(out, &rows[i]);
         (void)buf_adds(out, " |\n");
     }
 }

@@ -96,12 +96,12 @@ static int from_file(const struct options *o, struct err *e)
 
 /* --- from a server --------------------------------------------------------------------------- */
 
-static void log_tools(enum log_level level, const char *text)
+static void log_generated_tools(enum log_level level, const char *text)
 {
     log_write(level, "tools", "%s", text);
 }
 
-static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+static void on_apigen_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct work *work = ctx;
     work->job = NULL;
@@ -113,7 +113,7 @@ static void on_registered(void *ctx, char *const *modules, size_t n, const struc
     loop_quit(work->loop);
 }
 
-static void on_signal(void *ctx, int signal)
+static void on_apigen_signal(void *ctx, int signal)
 {
     struct work *work = ctx;
     if (signal == SIGCHLD) {
@@ -125,7 +125,7 @@ static void on_signal(void *ctx, int signal)
 }
 
 /* A server that runs in this container keeps its cells from there. */
-static int open_place(struct work *work, struct err *e)
+static int open_apigen_place(struct work *work, struct err *e)
 {
     const struct options *o = work->options;
     char path[IDENTITY_PATH_MAX], real[PATH_MAX];
@@ -150,11 +150,12 @@ static int open_work(struct work *work, struct err *e)
     environment_load_dotenv(o->workspace);
     int r = environment_make(&env, &work->env, e);
     if (r == 0)
-        r = open_place(work, e);
+        r = open_apigen_place(work, e);
     if (r == 0)
         r = loop_new(&work->loop, e);
     if (r == 0)
-        r = loop_signals(work->loop, signals, sizeof signals / sizeof *signals, on_signal, work, e);
+        r = loop_signals(work->loop, signals, sizeof signals / sizeof *signals, on_apigen_signal,
+                         work, e);
     if (r == 0)
         r = spawner_new(work->loop, &work->spawner, e);
     if (r < 0)
@@ -169,7 +170,7 @@ static int open_work(struct work *work, struct err *e)
                                   .ca_file = o->ca,
                                   .connect_timeout_ms = (int64_t)o->connect_timeout * 1000,
                                   .lookup = environment_lookup,
-                                  .log = log_tools};
+                                  .log = log_generated_tools};
     r = tools_open(&config, &work->tools, e);
     if (r == 0)
         r = approvals_open(&(struct approvals_config){.loop = work->loop}, &work->approvals, e);
@@ -203,8 +204,8 @@ static int from_server(const struct options *o, struct err *e)
         return err_wrap(e, "--server-params");
     int r = open_work(&work, e);
     if (r == 0)
-        r = toolplane_register(work.plane, o->server_name, params, on_registered, &work, &work.job,
-                               e);
+        r = toolplane_register(work.plane, o->server_name, params, on_apigen_registered, &work,
+                               &work.job, e);
     if (r == 0)
         loop_run(work.loop);
     close_work(&work);

@@ -12,7 +12,7 @@
 
 enum { BAD_STATUS = 1 };
 
-static void show(const char *file, const char *hash, const struct audit_verdict *v)
+static void show_verdict(const char *file, const char *hash, const struct audit_verdict *v)
 {
     (void)dprintf(STDOUT_FILENO, "%s: OK, %llu records, the last hash is %s\n", file,
                   (unsigned long long)v->last.seq, v->last.hash);
@@ -48,7 +48,7 @@ int audit_main(int argc, char **argv)
         (void)dprintf(STDERR_FILENO, "ipybox audit: %s: %s\n", file, e.msg);
         return r == -EBADMSG ? BAD_STATUS : OPTIONS_USAGE_STATUS;
     }
-    show(file, hash, &verdict);
+    show_verdict(file, hash, &verdict);
     if (!hash || verdict.known)
         return 0;
     (void)dprintf(STDERR_FILENO,

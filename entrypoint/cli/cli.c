@@ -52,7 +52,7 @@ static void widen(int widths[COLUMNS], const struct row *row)
     }
 }
 
-static void put_table(struct buf *out, const struct json *sessions)
+static void put_command_table(struct buf *out, const struct json *sessions)
 {
     static const struct row titles = {{"ID", "STATE", "CELLS", "TIMEOUT", "ENDS AFTER", "CWD"}};
     int widths[COLUMNS] = {0};
@@ -86,7 +86,7 @@ static int list_sessions(const struct options *o)
         cli_complain("sessions", "%s", e.msg);
         return CLI_FAILED;
     }
-    put_table(&table, json_get(answer, "sessions"));
+    put_command_table(&table, json_get(answer, "sessions"));
     cli_put(STDOUT_FILENO, &table);
     return 0;
 }

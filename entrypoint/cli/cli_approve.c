@@ -30,7 +30,7 @@ static const struct cli_request list_request = {
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static void put_member(struct buf *out, const char *title, const struct json *j, const char *name)
+static void put_argument(struct buf *out, const char *title, const struct json *j, const char *name)
 {
     const char *text = json_get_text(j, name);
     if (!text || !*text)
@@ -41,7 +41,8 @@ static void put_member(struct buf *out, const char *title, const struct json *j,
 }
 
 /* JSON text exactly as it was written: a tree would lose digits. */
-static void put_value(struct buf *out, const char *title, struct jsonspan of, const char *name)
+static void put_argument_value(struct buf *out, const char *title, struct jsonspan of,
+                               const char *name)
 {
     drop_buf struct buf pretty = BUF_INIT(CLI_ANSWER_MAX);
     struct jsonspan value;
@@ -65,14 +66,14 @@ static void put_approval(struct buf *out, const struct json *j, struct jsonspan 
     double left = json_number(json_get(j, "expires_in_ms"));
     const char *id = json_get_text(j, "id");
     (void)buf_addf(out, "%s\n", id ? id : "");
-    put_member(out, "session", j, "session");
-    put_member(out, "server", j, "server");
-    put_member(out, "runs", j, "shown");
-    put_member(out, "tool", j, "tool");
-    put_value(out, "arguments", span, "arguments");
+    put_argument(out, "session", j, "session");
+    put_argument(out, "server", j, "server");
+    put_argument(out, "runs", j, "shown");
+    put_argument(out, "tool", j, "tool");
+    put_argument_value(out, "arguments", span, "arguments");
     if (json_get(j, "form"))
         cli_form_put(out, json_get(j, "form"));
-    put_member(out, "note", j, "note");
+    put_argument(out, "note", j, "note");
     if (left > 0)
         (void)buf_addf(out, "  %-9s in %.0f s\n", "expires", left / 1000);
     if (!json_true(json_get(j, "mine")))
@@ -118,7 +119,7 @@ static bool list_next(struct list *l)
 }
 
 /* Those that are not among `before`, the ids of the last look; *ids becomes those of this one. */
-static int show(struct list *l, const struct buf *before, struct buf *ids, struct err *e)
+static int show_approval(struct list *l, const struct buf *before, struct buf *ids, struct err *e)
 {
     drop_buf struct buf out = BUF_INIT(2 * CLI_ANSWER_MAX);
     while (list_next(l)) {
@@ -133,7 +134,7 @@ static int show(struct list *l, const struct buf *before, struct buf *ids, struc
     return 0;
 }
 
-static int list(const struct options *o, struct err *e)
+static int list_approvals(const struct options *o, struct err *e)
 {
     drop_buf struct buf seen = BUF_INIT(CLI_ANSWER_MAX);
     int r;
@@ -145,7 +146,7 @@ static int list(const struct options *o, struct err *e)
             (void)buf_addc(&l.text, '\n');
             cli_put(STDOUT_FILENO, &l.text);
         } else if (r == 0) {
-            r = show(&l, &seen, &ids, e);
+            r = show_approval(&l, &seen, &ids, e);
         }
         buf_clear(&seen);
         (void)buf_adds(&seen, buf_text(&ids));
@@ -168,7 +169,7 @@ struct wish {
 };
 
 /* Says what is wrong with the words; NULL: nothing. */
-static const char *read_wish(const struct options *o, struct wish *ret)
+static const char *read_decision_words(const struct options *o, struct wish *ret)
 {
     static const char *const verdicts[] = {"", "yes", "no", "cancel"};
     const char *word = o->n_words > 1 ? o->words[1] : "";
@@ -196,7 +197,7 @@ static const char *read_wish(const struct options *o, struct wish *ret)
     return NULL;
 }
 
-static int post(const struct options *o, const struct buf *body, struct err *e)
+static int post_decision(const struct options *o, const struct buf *body, struct err *e)
 {
     drop_str char *path = cli_path("/v1/approvals/", o->words[0], "");
     drop_buf struct buf ignored = BUF_INIT(CLI_ANSWER_MAX);
@@ -205,7 +206,7 @@ static int post(const struct options *o, const struct buf *body, struct err *e)
     return cli_fetch(&request, &ignored, e);
 }
 
-static int decide(const struct options *o, const struct wish *wish, struct err *e)
+static int send_decision(const struct options *o, const struct wish *wish, struct err *e)
 {
     static const char *const words[] = {"yes", "no", NULL};
     const char *word = wish->verdict == YES ? "yes" : "no";
@@ -225,7 +226,7 @@ static int decide(const struct options *o, const struct wish *wish, struct err *
     if (o->remember_calls > 0)
         jsonw_set_int(&w, "remember_calls", o->remember_calls);
     jsonw_end(&w);
-    return post(o, &body, e);
+    return post_decision(o, &body, e);
 }
 
 static int make_answer(const struct options *o, const struct wish *wish, const struct json *form,
@@ -245,8 +246,8 @@ static int make_answer(const struct options *o, const struct wish *wish, const s
                  : cli_fill_json(form, buf_text(&text), text.len, ret, e);
 }
 
-static int answer(const struct options *o, const struct wish *wish, const struct json *form,
-                  struct err *e)
+static int answer_approval(const struct options *o, const struct wish *wish,
+                           const struct json *form, struct err *e)
 {
     drop_buf struct buf content = BUF_INIT(CLI_FILL_MAX);
     drop_buf struct buf body = BUF_INIT(CLI_FILL_MAX + 1024);
@@ -262,10 +263,10 @@ static int answer(const struct options *o, const struct wish *wish, const struct
     if (content.len > 0)
         jsonw_set_raw(&w, "content", buf_text(&content));
     jsonw_end(&w);
-    return post(o, &body, e);
+    return post_decision(o, &body, e);
 }
 
-static int settle(const struct options *o, const struct wish *wish, struct err *e)
+static int settle_approval(const struct options *o, const struct wish *wish, struct err *e)
 {
     drop_list struct list l = LIST;
     drop_buf struct buf shown = BUF_INIT(2 * CLI_ANSWER_MAX);
@@ -286,17 +287,17 @@ static int settle(const struct options *o, const struct wish *wish, struct err *
         cli_put(STDOUT_FILENO, &shown);
     }
     const struct json *form = json_get(l.one, "form");
-    return form ? answer(o, wish, form, e) : decide(o, wish, e);
+    return form ? answer_approval(o, wish, form, e) : send_decision(o, wish, e);
 }
 
-static const char *check_words(const struct options *o, struct wish *ret)
+static const char *check_decision_words(const struct options *o, struct wish *ret)
 {
     bool remember = o->remember > 0 || o->remember_calls > 0;
     if (o->n_words == 0 && o->answer)
         return "--answer: only with ID";
     if (o->n_words > 0 && (o->follow || o->json))
         return "--follow and --json: only for the list";
-    const char *wrong = o->n_words > 0 ? read_wish(o, ret) : NULL;
+    const char *wrong = o->n_words > 0 ? read_decision_words(o, ret) : NULL;
     if (!wrong && remember && ret->verdict != YES)
         return "--remember and --remember-calls: only with ID yes";
     return wrong;
@@ -306,10 +307,10 @@ int cli_approve(const struct options *o)
 {
     struct err e = ERR_NONE;
     struct wish wish = {.verdict = ASK};
-    const char *wrong = check_words(o, &wish);
+    const char *wrong = check_decision_words(o, &wish);
     int r = wrong            ? err_set(&e, -EINVAL, "%s", wrong)
-            : o->n_words > 0 ? settle(o, &wish, &e)
-                             : list(o, &e);
+            : o->n_words > 0 ? settle_approval(o, &wish, &e)
+                             : list_approvals(o, &e);
     if (r == 0)
         return 0;
     cli_complain(NAME, "%s", e.msg);

@@ -24,7 +24,7 @@ enum {
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static bool wait_for(int fd, short events, int ms)
+static bool wait_for_server(int fd, short events, int ms)
 {
     struct pollfd p = {fd, events, 0};
     return poll(&p, 1, ms) != 0;
@@ -35,7 +35,7 @@ void cli_write(int fd, const char *bytes, size_t n)
     while (n > 0) {
         ssize_t some = write(fd, bytes, n);
         if (some < 0 && errno == EAGAIN)
-            (void)wait_for(fd, POLLOUT, -1);
+            (void)wait_for_server(fd, POLLOUT, -1);
         else if (some < 0 && errno != EINTR)
             return;
         if (some > 0) {
@@ -132,7 +132,7 @@ static int send_all(int fd, const struct buf *text, struct err *e)
     for (size_t sent = 0; sent < text->len;) {
         ssize_t n = send(fd, text->data + sent, text->len - sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EAGAIN)
-            (void)wait_for(fd, POLLOUT, -1);
+            (void)wait_for_server(fd, POLLOUT, -1);
         else if (n < 0 && errno != EINTR)
             return err_set(e, -errno, "the server: %s", strerror(errno));
         sent += n > 0 ? (size_t)n : 0;
@@ -140,7 +140,7 @@ static int send_all(int fd, const struct buf *text, struct err *e)
     return 0;
 }
 
-static int send_request(int fd, const struct cli_request *q, struct err *e)
+static int send_http_request(int fd, const struct cli_request *q, struct err *e)
 {
     size_t length = q->body ? q->body->len : 0;
     drop_buf struct buf text = BUF_INIT(HEAD_MAX + length);
@@ -159,13 +159,13 @@ static int send_request(int fd, const struct cli_request *q, struct err *e)
 }
 
 /* Bytes from the connection; 0: its end. ms: the most to wait; -1: for ever. */
-static int receive(int fd, char *into, size_t size, int ms, struct err *e)
+static int receive_response(int fd, char *into, size_t size, int ms, struct err *e)
 {
     for (;;) {
         ssize_t n = recv(fd, into, size, 0);
         if (n >= 0)
             return (int)n;
-        if (errno == EAGAIN && !wait_for(fd, POLLIN, ms))
+        if (errno == EAGAIN && !wait_for_server(fd, POLLIN, ms))
             return err_set(e, -ETIMEDOUT, "the server did not answer within %d s", ms / 1000);
         if (errno != EAGAIN && errno != EINTR)
             return err_set(e, -errno, "the server: %s", strerror(errno));
@@ -179,7 +179,7 @@ static int read_head(struct cli_answer *a, struct err *e)
     drop_buf struct buf head = BUF_INIT(HEAD_MAX);
     const char *end = NULL;
     while (!end) {
-        int n = receive(a->fd, block, sizeof block, PATIENCE_MS, e);
+        int n = receive_response(a->fd, block, sizeof block, PATIENCE_MS, e);
         if (n < 0)
             return n;
         if (n == 0 || buf_add(&head, block, (size_t)n) < 0)
@@ -196,7 +196,7 @@ static int read_head(struct cli_answer *a, struct err *e)
 }
 
 /* What the problem document says. */
-static int fail(struct cli_answer *a, struct err *e)
+static int fail_request(struct cli_answer *a, struct err *e)
 {
     static char block[BLOCK];
     drop_buf struct buf text = BUF_INIT(DETAIL_MAX);
@@ -222,11 +222,11 @@ int cli_ask(const struct cli_request *q, struct cli_answer *ret, struct err *e)
     a.fd = r;
     r = q->trusted ? check_listener(a.fd, q->trusted, e) : 0;
     if (r == 0)
-        r = send_request(a.fd, q, e);
+        r = send_http_request(a.fd, q, e);
     if (r == 0)
         r = read_head(&a, e);
     if (r == 0 && (a.status < 200 || a.status > 299))
-        r = fail(&a, e);
+        r = fail_request(&a, e);
     if (r == -EPERM && a.status == 403 && q->trusted)
         r = err_set(e, -EPERM, "the server is root, as code in kernels is: %s", q->trusted);
     if (r < 0)
@@ -246,7 +246,7 @@ int cli_read(struct cli_answer *a, char *into, size_t size, struct err *e)
         memcpy(into, a->ahead.data, (size_t)n);
         buf_cut_front(&a->ahead, (size_t)n);
     } else {
-        n = receive(a->fd, into, size, a->left < 0 ? -1 : PATIENCE_MS, e);
+        n = receive_response(a->fd, into, size, a->left < 0 ? -1 : PATIENCE_MS, e);
     }
     if (n == 0 && a->left > 0)
         return err_set(e, -EPIPE, "the server ended the connection");

@@ -48,7 +48,7 @@ static void on_stdout(struct exec *x, const struct json *data)
         cli_held_text(&x->out, text);
 }
 
-static void on_stderr(struct exec *x, const struct json *data)
+static void on_exec_stderr(struct exec *x, const struct json *data)
 {
     const char *text = json_get_text(data, "text");
     (void)x;
@@ -85,7 +85,7 @@ static void on_clear(struct exec *x, const struct json *data)
     cli_held_clear(&x->out, json_true(json_get(data, "wait")));
 }
 
-static void on_approval(struct exec *x, const struct json *data)
+static void on_exec_approval(struct exec *x, const struct json *data)
 {
     const char *state = json_get_text(data, "state");
     const char *server = json_get_text(data, "server"), *tool = json_get_text(data, "tool");
@@ -122,7 +122,7 @@ static void on_end(struct exec *x, const struct json *data)
     }
 }
 
-static void on_closed(struct exec *x, const struct json *data)
+static void on_exec_closed(struct exec *x, const struct json *data)
 {
     const char *reason = json_get_text(data, "reason");
     x->ended = true;
@@ -136,18 +136,18 @@ static const struct {
 } events[] = {
     {"execution", on_execution},
     {"stdout", on_stdout},
-    {"stderr", on_stderr},
+    {"stderr", on_exec_stderr},
     {"display", on_bundle},
     {"result", on_bundle},
     {"update", on_update},
     {"clear", on_clear},
-    {"approval", on_approval},
+    {"approval", on_exec_approval},
     {"gap", on_gap},
     {"end", on_end},
-    {"closed", on_closed},
+    {"closed", on_exec_closed},
 };
 
-static void on_event(struct exec *x, struct sse_event *event)
+static void on_exec_event(struct exec *x, struct sse_event *event)
 {
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].type, event->type) != 0)
@@ -177,16 +177,16 @@ static int on_interrupt(struct exec *x, struct err *e)
     return 0;
 }
 
-static int take(struct exec *x, const char *bytes, size_t n, struct err *e)
+static int take_exec_result(struct exec *x, const char *bytes, size_t n, struct err *e)
 {
     struct sse_event event;
     int r;
     while ((r = sse_next(&x->sse, &bytes, &n, &event)) > 0)
-        on_event(x, &event);
+        on_exec_event(x, &event);
     return r < 0 ? err_set(e, r, "an event is too long") : 0;
 }
 
-static int follow(struct exec *x, struct err *e)
+static int follow_execution(struct exec *x, struct err *e)
 {
     static char block[BLOCK];
     while (!x->ended) {
@@ -204,7 +204,7 @@ static int follow(struct exec *x, struct err *e)
             return n;
         if (n == 0)
             return err_set(e, -EPIPE, "the server ended the connection");
-        r = take(x, block, (size_t)n, e);
+        r = take_exec_result(x, block, (size_t)n, e);
         if (r < 0)
             return r;
     }
@@ -241,7 +241,7 @@ static void tell_rest(const struct exec *x)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static int start(struct exec *x, struct err *e)
+static int start_execution(struct exec *x, struct err *e)
 {
     const struct options *o = x->options;
     drop_buf struct buf code = BUF_INIT(CODE_MAX), body = BUF_INIT(BODY_MAX);
@@ -280,12 +280,12 @@ int cli_exec(const struct options *options)
         cli_complain(NAME, "CODE, or - for standard input, is needed");
         return OPTIONS_USAGE_STATUS;
     }
-    int r = start(&x, &e);
+    int r = start_execution(&x, &e);
     bool refused = r == -EINVAL || r == -ENOENT;
     if (r == 0)
         r = catch_interrupts(&x, &e);
     if (r == 0)
-        r = follow(&x, &e);
+        r = follow_execution(&x, &e);
     cli_held_end(&x.out);
     if (r == 0)
         tell_rest(&x);

@@ -22,7 +22,7 @@ static bool is_number(const char *text)
     return json_is_number(value);
 }
 
-static bool is_among(const char *text, const char *const *words)
+static bool is_offered_choice(const char *text, const char *const *words)
 {
     while (*words && strcasecmp(*words, text) != 0)
         words++;
@@ -37,8 +37,9 @@ static void put_scalar(struct jsonw *w, const struct json *field, const char *te
     bool number = form_is(field, "number") || form_is(field, "integer");
     if (number && is_number(text))
         jsonw_raw(w, text);
-    else if (form_is(field, "boolean") && (is_among(text, yes) || is_among(text, no)))
-        jsonw_bool(w, is_among(text, yes));
+    else if (form_is(field, "boolean") &&
+             (is_offered_choice(text, yes) || is_offered_choice(text, no)))
+        jsonw_bool(w, is_offered_choice(text, yes));
     else
         jsonw_text(w, text);
 }
@@ -53,7 +54,7 @@ static bool put_default(struct jsonw *w, const struct json *field)
     return text != NULL;
 }
 
-static int check(const struct json *form, const struct buf *content, struct err *e)
+static int check_answer(const struct json *form, const struct buf *content, struct err *e)
 {
     if (content->failed)
         return err_set(e, -EINVAL, "the answer is longer than %zu bytes", content->cap);
@@ -68,7 +69,7 @@ int cli_fill_json(const struct json *form, const char *text, size_t n, struct bu
                   struct err *e)
 {
     (void)buf_add(ret, text, n);
-    return check(form, ret, e);
+    return check_answer(form, ret, e);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -81,7 +82,7 @@ static const char *value_in(const char *word, const struct json *field)
 }
 
 /* A name may have a '=' in it, so the longest that matches is meant. */
-static const struct json *field_of(const struct json *form, const char *word)
+static const struct json *form_field_of(const struct json *form, const char *word)
 {
     const struct json *best = NULL;
     for (const struct json *f = form_next(form, NULL); f; f = form_next(form, f)) {
@@ -91,24 +92,25 @@ static const struct json *field_of(const struct json *form, const char *word)
     return best;
 }
 
-static void put_list(struct jsonw *w, const struct json *form, const struct json *field,
-                     const char *const *words, int n)
+static void put_chosen(struct jsonw *w, const struct json *form, const struct json *field,
+                       const char *const *words, int n)
 {
     jsonw_set_array(w, json_name(field));
     for (int i = 0; i < n; i++) {
-        const char *value = field_of(form, words[i]) == field ? value_in(words[i], field) : NULL;
+        const char *value =
+            form_field_of(form, words[i]) == field ? value_in(words[i], field) : NULL;
         if (value && *value)
             jsonw_text(w, value);
     }
     jsonw_end(w);
 }
 
-static int put_words(struct jsonw *w, const struct json *form, const struct json *field,
-                     const char *const *words, int n, struct err *e)
+static int put_field_words(struct jsonw *w, const struct json *form, const struct json *field,
+                           const char *const *words, int n, struct err *e)
 {
     const char *value = NULL;
     for (int i = 0; i < n; i++) {
-        if (field_of(form, words[i]) != field)
+        if (form_field_of(form, words[i]) != field)
             continue;
         if (value && !form_is(field, "array"))
             return err_set(e, -EINVAL, "%.80s: it has one value", json_name(field));
@@ -117,7 +119,7 @@ static int put_words(struct jsonw *w, const struct json *form, const struct json
     if (!value) {
         (void)put_default(w, field);
     } else if (form_is(field, "array")) {
-        put_list(w, form, field, words, n);
+        put_chosen(w, form, field, words, n);
     } else {
         jsonw_name(w, json_name(field));
         put_scalar(w, field, value);
@@ -131,14 +133,14 @@ int cli_fill_words(const struct json *form, const char *const *words, int n, str
     struct jsonw w = JSONW(ret);
     int r = 0;
     for (int i = 0; i < n; i++) {
-        if (!field_of(form, words[i]))
+        if (!form_field_of(form, words[i]))
             return err_set(e, -EINVAL, "%.80s: the form has no such field", words[i]);
     }
     jsonw_object(&w);
     for (const struct json *f = form_next(form, NULL); f && r == 0; f = form_next(form, f))
-        r = put_words(&w, form, f, words, n, e);
+        r = put_field_words(&w, form, f, words, n, e);
     jsonw_end(&w);
-    return r < 0 ? r : check(form, ret, e);
+    return r < 0 ? r : check_answer(form, ret, e);
 }
 
 /* --- a terminal ------------------------------------------------------------------------------- */
@@ -148,7 +150,7 @@ struct talk {
     int in, out;
 };
 
-static int read_line(int in, struct buf *ret, struct err *e)
+static int read_answer_line(int in, struct buf *ret, struct err *e)
 {
     char c;
     for (;;) {
@@ -165,11 +167,11 @@ static int read_line(int in, struct buf *ret, struct err *e)
     }
 }
 
-static int ask(int in, int out, const struct buf *prompt, struct buf *line, struct err *e)
+static int ask_person(int in, int out, const struct buf *prompt, struct buf *line, struct err *e)
 {
     cli_put(out, prompt);
     buf_clear(line);
-    return read_line(in, line, e);
+    return read_answer_line(in, line, e);
 }
 
 int cli_fill_choose(int in, int out, const char *what, const char *const *words, const char **ret,
@@ -181,7 +183,7 @@ int cli_fill_choose(int in, int out, const char *what, const char *const *words,
         (void)buf_addf(&prompt, "%s%s", i > 0 ? ", " : "", words[i]);
     (void)buf_adds(&prompt, "): ");
     for (;;) {
-        int r = ask(in, out, &prompt, &line, e);
+        int r = ask_person(in, out, &prompt, &line, e);
         if (r < 0)
             return r;
         for (size_t i = 0; words[i] && line.len > 0; i++) {
@@ -208,12 +210,12 @@ static void put_prompt(struct buf *out, const struct json *field)
 }
 
 /* 1: a value was written; 0: nothing was said. */
-static int read_value(const struct talk *t, const struct json *field, struct jsonw *w,
-                      struct err *e)
+static int read_answer_value(const struct talk *t, const struct json *field, struct jsonw *w,
+                             struct err *e)
 {
     drop_buf struct buf prompt = BUF_INIT(PROMPT_MAX), line = BUF_INIT(LINE_MAX_BYTES);
     put_prompt(&prompt, field);
-    int r = ask(t->in, t->out, &prompt, &line, e);
+    int r = ask_person(t->in, t->out, &prompt, &line, e);
     if (r < 0 || line.len == 0)
         return r;
     jsonw_name(w, json_name(field));
@@ -223,13 +225,13 @@ static int read_value(const struct talk *t, const struct json *field, struct jso
     }
     buf_clear(&prompt);
     (void)buf_adds(&prompt, "    and: ");
-    for (jsonw_array(w); r == 0 && line.len > 0; r = ask(t->in, t->out, &prompt, &line, e))
+    for (jsonw_array(w); r == 0 && line.len > 0; r = ask_person(t->in, t->out, &prompt, &line, e))
         jsonw_text(w, buf_text(&line));
     jsonw_end(w);
     return r < 0 ? r : 1;
 }
 
-static void tell(const struct talk *t, const char *why)
+static void tell_field(const struct talk *t, const char *why)
 {
     drop_buf struct buf text = BUF_INIT(PROMPT_MAX);
     (void)buf_adds(&text, "  ");
@@ -246,22 +248,22 @@ static int ask_field(const struct talk *t, const struct json *field, struct buf 
         struct err why = ERR_NONE;
         buf_clear(one);
         jsonw_object(&w);
-        int r = read_value(t, field, &w, e);
+        int r = read_answer_value(t, field, &w, e);
         bool given = r > 0 || (r == 0 && put_default(&w, field));
         jsonw_end(&w);
         if (r < 0)
             return r;
         drop_json struct json *tree = json_parse_copy(buf_text(one), one->len, JSON_STRICT, NULL);
         if (!given && form_needs(t->form, json_name(field)))
-            tell(t, "it is needed");
+            tell_field(t, "it is needed");
         else if (!given)
             return 0;
         else if (!tree || one->failed)
-            tell(t, "it is no text");
+            tell_field(t, "it is no text");
         else if (form_field_fits(t->form, json_first(tree), &why) == 0)
             return 1;
         else
-            tell(t, why.msg);
+            tell_field(t, why.msg);
     }
 }
 
@@ -281,7 +283,7 @@ static int ask_fields(const struct talk *t, struct buf *ret, struct err *e)
         before = ",";
     }
     (void)buf_addc(ret, '}');
-    return check(t->form, ret, e);
+    return check_answer(t->form, ret, e);
 }
 
 static int ask_whole(const struct talk *t, struct buf *ret, struct err *e)
@@ -296,7 +298,7 @@ static int ask_whole(const struct talk *t, struct buf *ret, struct err *e)
         (void)buf_adds(&text, "the answer is ");
         (void)buf_add(&text, buf_text(ret), ret->len);
         if (r == 0)
-            tell(t, buf_text(&text));
+            tell_field(t, buf_text(&text));
         if (r == 0)
             r = cli_fill_choose(t->in, t->out, "send it", words, &word, e);
     }

@@ -36,8 +36,8 @@ static void put_choices(struct buf *out, const struct json *names, const struct 
     }
 }
 
-static void put_bounds(struct buf *out, const struct json *field, const char *least_name,
-                       const char *most_name, const char *unit)
+static void put_field_bounds(struct buf *out, const struct json *field, const char *least_name,
+                             const char *most_name, const char *unit)
 {
     const struct json *least = json_get(field, least_name), *most = json_get(field, most_name);
     if (json_is_number(least)) {
@@ -62,7 +62,7 @@ static void put_string_kind(struct buf *out, const struct json *field)
         (void)buf_adds(out, ", in the form ");
         ask_put_visible(out, format, 0);
     }
-    put_bounds(out, field, "minLength", "maxLength", " characters");
+    put_field_bounds(out, field, "minLength", "maxLength", " characters");
 }
 
 static void put_list_kind(struct buf *out, const struct json *field)
@@ -71,7 +71,7 @@ static void put_list_kind(struct buf *out, const struct json *field)
     const struct json *names = json_get(items, "enum"), *titled = json_get(items, "anyOf");
     (void)buf_adds(out, json_is_array(names) || json_is_array(titled) ? "any of " : "texts");
     put_choices(out, names, titled);
-    put_bounds(out, field, "minItems", "maxItems", " of them");
+    put_field_bounds(out, field, "minItems", "maxItems", " of them");
 }
 
 static void put_kind(struct buf *out, const struct json *field)
@@ -84,7 +84,7 @@ static void put_kind(struct buf *out, const struct json *field)
         (void)buf_adds(out, "yes or no");
     } else {
         (void)buf_adds(out, form_is(field, "integer") ? "a whole number" : "a number");
-        put_bounds(out, field, "minimum", "maximum", "");
+        put_field_bounds(out, field, "minimum", "maximum", "");
     }
 }
 
@@ -97,7 +97,7 @@ static void put_label(struct buf *out, const struct json *field, const char *mem
     ask_put_visible(out, text, 2 * INDENT);
 }
 
-static void put_field(struct buf *out, const struct json *form, const struct json *field)
+static void put_form_field(struct buf *out, const struct json *form, const struct json *field)
 {
     (void)buf_addf(out, "%*s", INDENT, "");
     ask_put_visible(out, json_name(field), 0);
@@ -123,5 +123,5 @@ void cli_form_put(struct buf *out, const struct json *form)
     if (form_next(form, NULL))
         (void)buf_adds(out, "  fields\n");
     for (const struct json *f = form_next(form, NULL); f; f = form_next(form, f))
-        put_field(out, form, f);
+        put_form_field(out, form, f);
 }

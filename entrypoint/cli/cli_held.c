@@ -14,7 +14,7 @@ struct cli_piece {
     bool written; /* its place is; `text` is a last state that is to be added, or empty */
 };
 
-static void write_out(const struct buf *text)
+static void write_out_held(const struct buf *text)
 {
     cli_write_text(STDOUT_FILENO, buf_text(text));
 }
@@ -32,14 +32,14 @@ static void drop_pieces(struct cli_held *h)
 }
 
 /* Writes all that is held in its place. Displays are remembered, for their last state. */
-static void flush(struct cli_held *h)
+static void flush_held(struct cli_held *h)
 {
     struct cli_piece **at = &h->first, *last = NULL;
     size_t kept = 0;
     while (*at) {
         struct cli_piece *p = *at;
         if (!p->written)
-            write_out(&p->text);
+            write_out_held(&p->text);
         if (!p->written)
             buf_clear(&p->text);
         p->written = true;
@@ -57,7 +57,7 @@ static void flush(struct cli_held *h)
     h->bytes = kept;
 }
 
-static void clear_if_due(struct cli_held *h)
+static void clear_held_if_due(struct cli_held *h)
 {
     if (h->clear_due)
         drop_pieces(h);
@@ -82,15 +82,15 @@ static void set_text(struct cli_held *h, struct cli_piece *p, const char *text)
     h->bytes += p->text.len;
 }
 
-static void limit(struct cli_held *h)
+static void limit_held(struct cli_held *h)
 {
     if (h->bytes > CLI_HELD_MAX)
-        flush(h);
+        flush_held(h);
 }
 
 void cli_held_text(struct cli_held *h, const char *text)
 {
-    clear_if_due(h);
+    clear_held_if_due(h);
     if (!h->holding) {
         cli_write_text(STDOUT_FILENO, text);
         return;
@@ -99,16 +99,16 @@ void cli_held_text(struct cli_held *h, const char *text)
     size_t before = p->text.len;
     (void)buf_adds(&p->text, text);
     h->bytes += p->text.len - before;
-    limit(h);
+    limit_held(h);
 }
 
 void cli_held_display(struct cli_held *h, const char *id, const char *text)
 {
-    clear_if_due(h);
+    clear_held_if_due(h);
     if (id && *id && h->displays < CLI_DISPLAYS_MAX) {
         h->holding = true;
         set_text(h, add_piece(h, id), text);
-        limit(h);
+        limit_held(h);
     } else {
         cli_held_text(h, text);
     }
@@ -116,12 +116,12 @@ void cli_held_display(struct cli_held *h, const char *id, const char *text)
 
 void cli_held_update(struct cli_held *h, const char *id, const char *text)
 {
-    clear_if_due(h);
+    clear_held_if_due(h);
     for (struct cli_piece *p = id ? h->first : NULL; p; p = p->next) {
         if (p->id && strcmp(p->id, id) == 0)
             set_text(h, p, text);
     }
-    limit(h);
+    limit_held(h);
 }
 
 void cli_held_clear(struct cli_held *h, bool wait)
@@ -136,11 +136,11 @@ void cli_held_end(struct cli_held *h)
 {
     for (struct cli_piece *p = h->first; p; p = p->next) {
         if (!p->written)
-            write_out(&p->text);
+            write_out_held(&p->text);
     }
     for (struct cli_piece *p = h->first; p; p = p->next) {
         if (p->written)
-            write_out(&p->text);
+            write_out_held(&p->text);
     }
     drop_pieces(h);
     *h = (struct cli_held){0};

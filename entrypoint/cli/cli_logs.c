@@ -29,7 +29,7 @@ struct logs {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void put_time(struct buf *out, const struct json *data)
+static void put_logged_time(struct buf *out, const struct json *data)
 {
     long long ms = (long long)json_number(json_get(data, "time_ms"));
     time_t seconds = ms / 1000;
@@ -65,19 +65,19 @@ static void put_what(struct buf *text, const char *type, const struct json *data
         put_members(text, data, members);
 }
 
-static void put_line(struct buf *out, const char *type, const struct json *data, const char *line,
-                     size_t n)
+static void put_logged_line(struct buf *out, const char *type, const struct json *data,
+                            const char *line, size_t n)
 {
     drop_str char *copy = xstrndup(line, n);
     int cell = (int)json_number(json_get(data, "cell"));
-    put_time(out, data);
+    put_logged_time(out, data);
     (void)buf_addf(out, cell > 0 ? " cell %d" : " -", cell);
     (void)buf_addf(out, " %s%s", type, n > 0 ? " " : "");
     ask_put_visible(out, copy, 0);
     (void)buf_addc(out, '\n');
 }
 
-static void show_text(const struct sse_event *event, const struct json *data)
+static void show_logged_text(const struct sse_event *event, const struct json *data)
 {
     drop_buf struct buf text = BUF_INIT(CLI_EVENT_MAX);
     drop_buf struct buf out = BUF_INIT(CLI_EVENT_MAX * TEXT_FACTOR);
@@ -85,7 +85,7 @@ static void show_text(const struct sse_event *event, const struct json *data)
     const char *at = buf_text(&text);
     do {
         size_t n = strcspn(at, "\n");
-        put_line(&out, event->type, data, at, n);
+        put_logged_line(&out, event->type, data, at, n);
         at += n + (at[n] == '\n');
     } while (*at);
     cli_put(STDOUT_FILENO, &out);
@@ -120,7 +120,7 @@ static void show_json(const struct logs *l, const struct sse_event *event)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static void on_event(struct logs *l, struct sse_event *event)
+static void on_logged_event(struct logs *l, struct sse_event *event)
 {
     bool closed = strcmp(event->type, "closed") == 0;
     if (event->n == 0)
@@ -129,11 +129,11 @@ static void on_event(struct logs *l, struct sse_event *event)
         show_json(l, event);
     drop_json struct json *data = json_parse(event->data, event->n, JSON_REPAIR, NULL);
     if (!l->options->json && data)
-        show_text(event, data);
+        show_logged_text(event, data);
     l->ended = closed || (!l->options->follow && number_of_last(l) >= l->last);
 }
 
-static int follow(struct logs *l, struct err *e)
+static int follow_logs(struct logs *l, struct err *e)
 {
     static char block[BLOCK];
     struct sse_event event;
@@ -147,7 +147,7 @@ static int follow(struct logs *l, struct err *e)
         size_t left = (size_t)n;
         int r = 0;
         while (!l->ended && (r = sse_next(&l->sse, &bytes, &left, &event)) > 0)
-            on_event(l, &event);
+            on_logged_event(l, &event);
         if (r < 0)
             return err_set(e, r, "an event is too long");
     }
@@ -176,7 +176,7 @@ int cli_logs(const struct options *options)
     if (r == 0 && !l.ended)
         r = cli_ask(&request, &l.stream, &e);
     if (r == 0)
-        r = follow(&l, &e);
+        r = follow_logs(&l, &e);
     if (r < 0)
         cli_complain(NAME, "%s", e.msg);
     cli_answer_done(&l.stream);

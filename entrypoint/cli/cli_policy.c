@@ -20,7 +20,7 @@
 
 enum { BLOCK = 64 << 10 };
 
-static int read_settings(const char *path, struct buf *ret, struct err *e)
+static int read_new_settings(const char *path, struct buf *ret, struct err *e)
 {
     static char block[BLOCK];
     bool input = strcmp(path, "-") == 0;
@@ -39,7 +39,7 @@ static int read_settings(const char *path, struct buf *ret, struct err *e)
 static int make_body(const struct options *o, struct buf *body, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(SANDBOX_SETTINGS_MAX);
-    int r = read_settings(o->words[0], &text, e);
+    int r = read_new_settings(o->words[0], &text, e);
     drop_json struct json *settings =
         r == 0 ? json_parse_copy(buf_text(&text), text.len, JSON_STRICT, e) : NULL;
     if (!settings)
@@ -52,7 +52,8 @@ static int make_body(const struct options *o, struct buf *body, struct err *e)
     return body->failed;
 }
 
-static void put_answer(const struct options *o, struct buf *answer, const struct json *parsed)
+static void put_policy_answer(const struct options *o, struct buf *answer,
+                              const struct json *parsed)
 {
     drop_buf struct buf out = BUF_INIT(CLI_ANSWER_MAX);
     const char *meaning = json_get_text(parsed, "meaning");
@@ -67,7 +68,7 @@ static void put_answer(const struct options *o, struct buf *answer, const struct
     cli_put(STDOUT_FILENO, &out);
 }
 
-static int ask(const struct options *o, struct err *e)
+static int ask_server(const struct options *o, struct err *e)
 {
     drop_str char *path = cli_path("/v1/sessions/", o->session, "/sandbox");
     drop_buf struct buf body = BUF_INIT(SANDBOX_SETTINGS_MAX), answer = BUF_INIT(CLI_ANSWER_MAX);
@@ -83,7 +84,7 @@ static int ask(const struct options *o, struct err *e)
         r == 0 ? json_parse_copy(buf_text(&answer), answer.len, JSON_REPAIR, e) : NULL;
     if (!parsed)
         return r < 0 ? r : -EBADMSG;
-    put_answer(o, &answer, parsed);
+    put_policy_answer(o, &answer, parsed);
     return 0;
 }
 
@@ -94,7 +95,7 @@ int cli_policy(const struct options *o)
         cli_complain(NAME, "--reset: only with the FILE of the new settings");
         return OPTIONS_USAGE_STATUS;
     }
-    if (ask(o, &e) == 0)
+    if (ask_server(o, &e) == 0)
         return 0;
     cli_complain(NAME, "%s", e.msg);
     return CLI_FAILED;

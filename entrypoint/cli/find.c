@@ -21,7 +21,7 @@
 
 /* A Unix socket's connect waits while the server's queue is full: hence not blocking, and EAGAIN
  * is an answer like any other. */
-static int connect_to(const char *dir, const char *name, struct err *e)
+static int connect_to_server(const char *dir, const char *name, struct err *e)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int n = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", dir, name);
@@ -47,8 +47,8 @@ static bool enter_as_owner(const char *dir)
 
 static int connect_in(const char *dir, const char *name, struct err *e)
 {
-    int fd = connect_to(dir, name, e);
-    return fd == -EACCES && enter_as_owner(dir) ? connect_to(dir, name, e) : fd;
+    int fd = connect_to_server(dir, name, e);
+    return fd == -EACCES && enter_as_owner(dir) ? connect_to_server(dir, name, e) : fd;
 }
 
 /* Where only a server that was started as root can have made it: before what others may have laid
@@ -59,7 +59,7 @@ static int try_service(const char *base, const char *name, struct err *e)
     char path[IDENTITY_PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/%d", base, IDENTITY_SERVICE_UID);
     bool there = lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == IDENTITY_SERVICE_UID;
-    return there ? connect_to(path, name, e) : -ENOENT;
+    return there ? connect_to_server(path, name, e) : -ENOENT;
 }
 
 /* Tries the directory of every user below one base. The last failure is kept in *e. */

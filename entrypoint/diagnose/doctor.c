@@ -78,7 +78,7 @@ static int fork_one(const struct ground *g)
     return pid < 0 || waitpid(pid, NULL, 0) != pid ? -1 : 0;
 }
 
-static int read_denied(const struct ground *g)
+static int read_denied_file(const struct ground *g)
 {
     return try_open(g->denied, O_RDONLY);
 }
@@ -125,7 +125,7 @@ static int chmod_outside(const struct ground *g)
     return chmod(g->target, 0777);
 }
 
-static int try_connect(int family, int type, const void *at, socklen_t size)
+static int try_check_connect(int family, int type, const void *at, socklen_t size)
 {
     drop_fd int fd = socket(family, type | SOCK_CLOEXEC, 0);
     return fd < 0 ? -1 : connect(fd, at, size);
@@ -133,17 +133,17 @@ static int try_connect(int family, int type, const void *at, socklen_t size)
 
 static int connect_tcp(const struct ground *g)
 {
-    return try_connect(AF_INET, SOCK_STREAM, &g->tcp_at, sizeof g->tcp_at);
+    return try_check_connect(AF_INET, SOCK_STREAM, &g->tcp_at, sizeof g->tcp_at);
 }
 
 static int send_udp(const struct ground *g)
 {
-    return try_connect(AF_INET, SOCK_DGRAM, &g->udp_at, sizeof g->udp_at);
+    return try_check_connect(AF_INET, SOCK_DGRAM, &g->udp_at, sizeof g->udp_at);
 }
 
 static int connect_abstract(const struct ground *g)
 {
-    return try_connect(AF_UNIX, SOCK_STREAM, &g->abstract_at, g->abstract_size);
+    return try_check_connect(AF_UNIX, SOCK_STREAM, &g->abstract_at, g->abstract_size);
 }
 
 static int make_raw(const struct ground *g)
@@ -177,7 +177,7 @@ static int read_environment(const struct ground *g)
     return try_open(path, O_RDONLY);
 }
 
-static int read_memory(const struct ground *g)
+static int read_others_memory(const struct ground *g)
 {
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/%d/mem", (int)g->neighbour);
@@ -239,7 +239,7 @@ static int type_for_others(const struct ground *g)
     return ioctl(STDIN_FILENO, TIOCSTI, "x");
 }
 
-static int open_terminal(const struct ground *g)
+static int open_check_terminal(const struct ground *g)
 {
     drop_fd int fd = open(g->typed, O_RDWR | O_NOCTTY | O_CLOEXEC);
     return fd < 0 ? -1 : 0;
@@ -261,7 +261,7 @@ static int open_own_terminal(const struct ground *g)
 {
     struct ground own = *g;
     drop_fd int fd = make_terminal(own.typed, sizeof own.typed);
-    return fd < 0 ? -1 : open_terminal(&own);
+    return fd < 0 ? -1 : open_check_terminal(&own);
 }
 
 static const struct attempt {
@@ -273,7 +273,7 @@ static const struct attempt {
     {"write a file in the workspace", write_inside, true},
     {"start a process", fork_one, true},
     {"open a terminal of its own", open_own_terminal, true},
-    {"read a denied file", read_denied, false},
+    {"read a denied file", read_denied_file, false},
     {"read it by a symbolic link", read_by_link, false},
     {"read it by a new hard link", read_by_new_link, false},
     {"read it under another name", read_after_rename, false},
@@ -290,7 +290,7 @@ static const struct attempt {
     {"signal a process outside", signal_neighbour, false},
     {"trace a process outside", trace_neighbour, false},
     {"read its environment", read_environment, false},
-    {"read its memory", read_memory, false},
+    {"read its memory", read_others_memory, false},
     {"read its limits", limit_neighbour, false},
     {"change its priority", slow_neighbour, false},
     {"make an io_uring", make_ring, false},
@@ -300,7 +300,7 @@ static const struct attempt {
     {"load a BPF object", load_bpf, false},
     {"catch page faults", watch_faults, false},
     {"type into a terminal", type_for_others, false},
-    {"open a terminal outside", open_terminal, false},
+    {"open a terminal outside", open_check_terminal, false},
 };
 
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
@@ -356,7 +356,7 @@ static int make_files(struct ground *g, struct err *e)
     return r == 0 ? make_file(g->target, e) : r;
 }
 
-static int listen_at(int type, struct sockaddr_in *at)
+static int listen_for_check(int type, struct sockaddr_in *at)
 {
     drop_fd int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
     socklen_t size = sizeof *at;
@@ -383,8 +383,8 @@ static int listen_abstract(struct ground *g)
 
 static int open_doors(struct ground *g, struct err *e)
 {
-    g->tcp = listen_at(SOCK_STREAM, &g->tcp_at);
-    g->udp = listen_at(SOCK_DGRAM, &g->udp_at);
+    g->tcp = listen_for_check(SOCK_STREAM, &g->tcp_at);
+    g->udp = listen_for_check(SOCK_DGRAM, &g->udp_at);
     g->abstract = listen_abstract(g);
     if (g->tcp < 0 || g->udp < 0 || g->abstract < 0)
         return err_set(e, -errno, "sockets to try: %s", strerror(errno));
@@ -423,7 +423,7 @@ static void clear_ground(struct ground *g)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static bool tell(const struct attempt *attempt, int answer)
+static bool tell_check(const struct attempt *attempt, int answer)
 {
     bool well = answer != CRASHED && attempt->wanted == (answer == 0);
     const char *how = answer == 0         ? attempt->wanted ? "works" : "is open"
@@ -442,7 +442,7 @@ static int read_answers(const struct ground *g)
             (void)dprintf(STDOUT_FILENO, "FAILED %s: the child ended\n", attempts[i].what);
             return FAILED_STATUS;
         }
-        failed += !tell(&attempts[i], answer);
+        failed += !tell_check(&attempts[i], answer);
     }
     (void)dprintf(STDOUT_FILENO, "%d of %d as they should be\n", ATTEMPTS - failed, ATTEMPTS);
     return failed ? FAILED_STATUS : 0;

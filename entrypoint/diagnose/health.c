@@ -17,7 +17,7 @@ enum { PATIENCE_MS = 2000, LINE_MAX_BYTES = 64 * 1024, BAD_STATUS = 1 };
 #define SOCKET_NAME "control.sock"
 
 /* One line, without its end. */
-static int read_line(int fd, char *into, size_t size, struct err *e)
+static int read_status_line(int fd, char *into, size_t size, struct err *e)
 {
     int64_t until = clock_ms() + PATIENCE_MS;
     size_t n = 0;
@@ -51,7 +51,7 @@ int health_main(void)
     /* It has the container's environment, and with --user the uid of cells. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     drop_fd int fd = find_server(SOCKET_NAME, &e);
-    if (fd < 0 || read_line(fd, line, sizeof line, &e) < 0) {
+    if (fd < 0 || read_status_line(fd, line, sizeof line, &e) < 0) {
         (void)dprintf(STDERR_FILENO, "ipybox health: %s\n", e.msg);
         return BAD_STATUS;
     }

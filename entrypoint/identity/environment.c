@@ -28,7 +28,7 @@ enum { NAMES_MAX = 400 }; /* bytes of names in one warning */
 
 /* --- .env ----------------------------------------------------------------------------------- */
 
-static const char *look_up(void *ctx, const char *name)
+static const char *look_up_variable(void *ctx, const char *name)
 {
     (void)ctx;
     return getenv(name);
@@ -59,7 +59,7 @@ struct loading {
     struct buf names; /* of these, as many as have room */
 };
 
-static void set_variable(void *ctx, const char *name, const char *value)
+static void set_environment_variable(void *ctx, const char *name, const char *value)
 {
     struct loading *loading = ctx;
     drop_str char *ours = xasprintf("%s%s", file_prefix, name);
@@ -79,7 +79,7 @@ const char *environment_lookup(const char *name)
     return value ? value : getenv(ours);
 }
 
-static void warn(void *ctx, size_t line, const char *what)
+static void warn_of_variable(void *ctx, size_t line, const char *what)
 {
     const struct loading *loading = ctx;
     log_warning("dotenv", "%s, line %zu: %s", loading->path, line, what);
@@ -95,7 +95,7 @@ static void tell_without_effect(struct loading *loading)
                     loading->path, loading->without_effect, buf_text(&loading->names));
 }
 
-static int read_file(const char *path, struct buf *ret)
+static int read_secret_file(const char *path, struct buf *ret)
 {
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -113,12 +113,12 @@ static int read_file(const char *path, struct buf *ret)
 void environment_load_dotenv(const char *workspace)
 {
     static const struct dotenv_events events = {
-        .environment = look_up, .set = set_variable, .warn = warn};
+        .environment = look_up_variable, .set = set_environment_variable, .warn = warn_of_variable};
     drop_str char *path = xasprintf("%s/.env", workspace);
     drop_buf struct buf text = BUF_INIT(DOTENV_MAX + 4096);
     struct err e = ERR_NONE;
     struct loading loading = {.path = path, .names = BUF_INIT(NAMES_MAX + 4)};
-    int r = read_file(path, &text);
+    int r = read_secret_file(path, &text);
     if (r == -ENOENT)
         return;
     if (r == 0)
@@ -138,7 +138,7 @@ struct list {
     size_t n;
 };
 
-static void put(struct list *list, const char *name, const char *value)
+static void put_variable(struct list *list, const char *name, const char *value)
 {
     size_t length = strlen(name);
     char *item = xasprintf("%s=%s", name, value);
@@ -154,12 +154,12 @@ static void put(struct list *list, const char *name, const char *value)
     list->items[list->n] = NULL;
 }
 
-static void copy(struct list *list, const char *name, const char *fallback)
+static void copy_variable(struct list *list, const char *name, const char *fallback)
 {
     const char *value = getenv(name);
     value = value ? value : fallback;
     if (value)
-        put(list, name, value);
+        put_variable(list, name, value);
 }
 
 /* Copies the variables whose name begins with `prefix`, without its first `drop` bytes. */
@@ -171,7 +171,7 @@ static void copy_prefixed(struct list *list, const char *prefix, size_t drop)
         if (!equals || strncmp(*item, prefix, length) != 0 || equals == *item + drop)
             continue;
         drop_str char *name = xstrndup(*item + drop, (size_t)(equals - *item) - drop);
-        put(list, name, equals + 1);
+        put_variable(list, name, equals + 1);
     }
 }
 
@@ -190,17 +190,17 @@ static void put_ca(struct list *list, const char *ca)
     static const char *const names[] = {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",  "CURL_CA_BUNDLE",
                                         "PIP_CERT",      "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"};
     for (size_t i = 0; ca && i < sizeof names / sizeof *names; i++)
-        put(list, names[i], ca);
+        put_variable(list, names[i], ca);
 }
 
 static void put_user(struct list *list, const char *home)
 {
-    put(list, "HOME", home);
-    copy(list, "USER", "ipybox");
-    copy(list, "LOGNAME", "ipybox");
-    copy(list, "LANG", "C.UTF-8");
-    copy(list, "LC_ALL", NULL);
-    copy(list, "TZ", NULL);
+    put_variable(list, "HOME", home);
+    copy_variable(list, "USER", "ipybox");
+    copy_variable(list, "LOGNAME", "ipybox");
+    copy_variable(list, "LANG", "C.UTF-8");
+    copy_variable(list, "LC_ALL", NULL);
+    copy_variable(list, "TZ", NULL);
 }
 
 static const char *cells_home(void)
@@ -222,10 +222,11 @@ static void put_open(struct list *list, const struct environment_config *config,
     drop_str char *own = xasprintf("%s/.local", cells_home());
     drop_str char *more = strcmp(own, user_base) == 0 ? NULL : xasprintf("%s/bin:", own);
     drop_str char *path = xasprintf("%s/bin:%s%s", user_base, more ? more : "", server_path());
-    put(list, "PATH", path); /* commands of installed packages are found too */
+    put_variable(list, "PATH", path); /* commands of installed packages are found too */
     put_user(list, cells_home());
-    copy(list, "TMPDIR", may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
-    put(list, "PYTHONUSERBASE", user_base);
+    copy_variable(list, "TMPDIR",
+                  may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
+    put_variable(list, "PYTHONUSERBASE", user_base);
     put_ca(list, config->ca);
 }
 
@@ -233,16 +234,17 @@ static void put_open(struct list *list, const struct environment_config *config,
 static void put_law(struct list *list, const struct environment_config *config)
 {
     static const char *const nobodys[] = {"GIT_CONFIG_GLOBAL", "NPM_CONFIG_USERCONFIG"};
-    put(list, "PATH", ENVIRONMENT_PATH);
+    put_variable(list, "PATH", ENVIRONMENT_PATH);
     put_user(list, ENVIRONMENT_HOME);
-    copy(list, "TMPDIR", may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
-    put(list, "PYTHONNOUSERSITE", "1");
-    put(list, "PYTHONSAFEPATH", "1");
-    put(list, "IPYTHONDIR", ENVIRONMENT_HOME "/ipython");
-    put(list, "JUPYTER_CONFIG_DIR", ENVIRONMENT_HOME "/jupyter");
-    put(list, "JUPYTER_DATA_DIR", ENVIRONMENT_HOME "/jupyter");
+    copy_variable(list, "TMPDIR",
+                  may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
+    put_variable(list, "PYTHONNOUSERSITE", "1");
+    put_variable(list, "PYTHONSAFEPATH", "1");
+    put_variable(list, "IPYTHONDIR", ENVIRONMENT_HOME "/ipython");
+    put_variable(list, "JUPYTER_CONFIG_DIR", ENVIRONMENT_HOME "/jupyter");
+    put_variable(list, "JUPYTER_DATA_DIR", ENVIRONMENT_HOME "/jupyter");
     for (size_t i = 0; i < sizeof nobodys / sizeof *nobodys; i++)
-        put(list, nobodys[i], "/dev/null");
+        put_variable(list, nobodys[i], "/dev/null");
     put_ca(list, config->ca);
 }
 
@@ -253,7 +255,7 @@ static void put_index(struct list *list)
                                         "all_proxy",     "no_proxy",          "SSL_CERT_DIR",
                                         "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        copy(list, names[i], NULL);
+        copy_variable(list, names[i], NULL);
     copy_prefixed(list, "PIP_", 0);
 }
 
@@ -265,26 +267,27 @@ static void put_fetchers(struct list *list)
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         copy_prefixed(list, prefixes[i], 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        copy(list, names[i], NULL);
+        copy_variable(list, names[i], NULL);
 }
 
 static void put_tool_plane(struct list *list, const struct environment_config *config)
 {
     drop_str char *server = xasprintf("%d", (int)getpid());
-    put(list, "IPYBOX_TOOL_SOCKET", config->tool_socket);
-    put(list, "IPYBOX_TOOL_SERVER", server); /* whom code gives its token to, and nobody else */
+    put_variable(list, "IPYBOX_TOOL_SOCKET", config->tool_socket);
+    put_variable(list, "IPYBOX_TOOL_SERVER",
+                 server); /* whom code gives its token to, and nobody else */
     if (config->approve_shell_cmds)
-        put(list, "IPYBOX_APPROVE_SHELL_CMDS", "1");
+        put_variable(list, "IPYBOX_APPROVE_SHELL_CMDS", "1");
     if (config->require_shell_escape)
-        put(list, "IPYBOX_REQUIRE_SHELL_ESCAPE", "1");
+        put_variable(list, "IPYBOX_REQUIRE_SHELL_ESCAPE", "1");
 }
 
-static void put_sandbox(struct list *list, const struct environment_config *config)
+static void put_sandbox_variables(struct list *list, const struct environment_config *config)
 {
     for (size_t i = 0; i < config->n_sandbox; i++) {
         const char *item = config->sandbox[i], *equals = strchr(item, '=');
         drop_str char *name = xstrndup(item, (size_t)(equals - item));
-        put(list, name, equals + 1);
+        put_variable(list, name, equals + 1);
     }
 }
 
@@ -293,22 +296,22 @@ static void put_template(struct list *list, const struct environment_config *con
 {
     bool own = getenv("KERNEL_ENV_LD_PRELOAD") || getenv("ipybox.env:KERNEL_ENV_LD_PRELOAD");
     if (config->preload && !own)
-        put(list, "LD_PRELOAD", config->preload);
-    copy(list, "IPYBOX_PRELOAD", NULL);
+        put_variable(list, "LD_PRELOAD", config->preload);
+    copy_variable(list, "IPYBOX_PRELOAD", NULL);
 }
 
 /* Builds run scripts beside their modules. No cache: it would be the cells' to write to. */
 static void put_pip(struct list *list)
 {
-    put(list, "PYTHONSAFEPATH", "");
+    put_variable(list, "PYTHONSAFEPATH", "");
     if (!getenv("PIP_CACHE_DIR"))
-        put(list, "PIP_NO_CACHE_DIR", "1");
+        put_variable(list, "PIP_NO_CACHE_DIR", "1");
 }
 
 static void put_gateway(struct list *list, const struct environment_config *config)
 {
     if (config->gateway_token)
-        put(list, "KG_AUTH_TOKEN", config->gateway_token);
+        put_variable(list, "KG_AUTH_TOKEN", config->gateway_token);
 }
 
 char **environment_build(const struct environment_config *config, enum environment_purpose purpose,
@@ -320,7 +323,7 @@ char **environment_build(const struct environment_config *config, enum environme
         put_index(&list);
     put_law(&list, config);
     if (purpose == ENVIRONMENT_PIP || purpose == ENVIRONMENT_TEMPLATE)
-        put(&list, "PYTHONUSERBASE", user_base); /* where they write, or look at times */
+        put_variable(&list, "PYTHONUSERBASE", user_base); /* where they write, or look at times */
     if (purpose == ENVIRONMENT_PIP)
         put_pip(&list);
     if (purpose == ENVIRONMENT_SERVER)
@@ -338,10 +341,10 @@ static char **build_kernel(const struct environment_config *config, const char *
     drop_str char *ipython = xasprintf("%s/.ipython", cells_home());
     drop_str char *of_file = xasprintf("%s%s", file_prefix, kernel_prefix);
     put_open(&list, config, user_base);
-    put(&list, "IPYTHONDIR", ipython);
-    put_sandbox(&list, config);
+    put_variable(&list, "IPYTHONDIR", ipython);
+    put_sandbox_variables(&list, config);
     if (config->preload)
-        put(&list, "LD_PRELOAD", config->preload);
+        put_variable(&list, "LD_PRELOAD", config->preload);
     copy_prefixed(&list, of_file, strlen(of_file));
     copy_prefixed(&list, kernel_prefix, sizeof kernel_prefix - 1);
     put_tool_plane(&list, config);
@@ -372,7 +375,7 @@ void environment_done(struct environment *env)
 
 /* --- programs ------------------------------------------------------------------------------- */
 
-static bool is_program(const char *path)
+static bool is_system_program(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && may_access(path, X_OK);
@@ -383,7 +386,7 @@ static char *find_on_path(const char *name)
     for (const char *at = server_path(); *at;) {
         size_t n = strcspn(at, ":");
         drop_str char *path = xasprintf("%.*s/%s", (int)n, at, name);
-        if (*at == '/' && is_program(path))
+        if (*at == '/' && is_system_program(path))
             return str_take(&path);
         at += n + (at[n] == ':');
     }

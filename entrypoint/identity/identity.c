@@ -16,7 +16,7 @@ enum {
     UMASK_MOST = 0777,
 };
 
-static bool given(const char *text)
+static bool given_user(const char *text)
 {
     return text && *text;
 }
@@ -26,7 +26,7 @@ static bool given(const char *text)
 static int parse_id(const char *name, const char *text, uint32_t fallback, uint32_t *ret,
                     struct err *e)
 {
-    if (!given(text)) {
+    if (!given_user(text)) {
         *ret = fallback;
         return 0;
     }
@@ -41,7 +41,7 @@ static int parse_id(const char *name, const char *text, uint32_t fallback, uint3
 
 static int parse_umask(const char *text, struct identity *ret, struct err *e)
 {
-    if (!given(text))
+    if (!given_user(text))
         return 0;
     char *end;
     unsigned long n = strtoul(text, &end, 8);
@@ -58,7 +58,7 @@ struct mapping {   /* what uid_map says */
     bool mapped;   /* the uid that was asked for exists here */
 };
 
-static struct mapping look_up(const char *uid_map, uid_t uid)
+static struct mapping look_up_user(const char *uid_map, uid_t uid)
 {
     struct mapping m = {.mapped = !*uid_map};
     unsigned long inside, outside, count;
@@ -92,7 +92,7 @@ static void decide_as_started(const struct identity_facts *f, struct identity *r
     memcpy(ret->groups, f->groups, f->group_count * sizeof *f->groups);
     ret->group_count = f->group_count;
     ret->source = IDENTITY_AS_STARTED;
-    if (given(f->puid) || given(f->pgid))
+    if (given_user(f->puid) || given_user(f->pgid))
         (void)snprintf(ret->notice, sizeof ret->notice,
                        "PUID and PGID are ignored: started as uid %u, which cannot become another "
                        "one; leave out --user, or PUID and PGID",
@@ -113,16 +113,16 @@ static int check_workspace(const struct identity_facts *f, struct err *e)
 /* Root, asked for in so many words: only where it is nobody's root. */
 static int check_asked(const struct identity_facts *f, uid_t uid, gid_t gid, struct err *e)
 {
-    struct mapping m = look_up(f->uid_map, uid);
-    if (given(f->puid) && !m.mapped)
+    struct mapping m = look_up_user(f->uid_map, uid);
+    if (given_user(f->puid) && !m.mapped)
         return err_set(e, -EPERM, "PUID=%s: there is no such user in this user namespace", f->puid);
     if (m.rootless)
         return 0;
-    if (given(f->puid) && uid == 0)
+    if (given_user(f->puid) && uid == 0)
         return err_set(e, -EPERM,
                        "PUID=0: nothing runs as root here; give the number of the user who owns "
                        "the files, or leave PUID out");
-    if (given(f->pgid) && gid == 0)
+    if (given_user(f->pgid) && gid == 0)
         return err_set(e, -EPERM,
                        "PGID=0: nothing runs in root's group here; give the number of the group "
                        "that owns the files, or leave PGID out");
@@ -131,9 +131,9 @@ static int check_asked(const struct identity_facts *f, uid_t uid, gid_t gid, str
 
 static bool stays_root(const struct identity_facts *f, uid_t fallback)
 {
-    if (!look_up(f->uid_map, 0).rootless)
+    if (!look_up_user(f->uid_map, 0).rootless)
         return false;
-    if (!look_up(f->uid_map, fallback).mapped)
+    if (!look_up_user(f->uid_map, fallback).mapped)
         return true; /* a single user is mapped: there is no other to be */
     return f->workspace_errno == 0 && f->workspace_uid == 0 && f->workspace_open_to_root;
 }
@@ -143,9 +143,9 @@ static void choose(const struct identity_facts *f, uid_t asked, uid_t fallback, 
                    struct identity *ret)
 {
     bool owner = f->workspace_errno == 0 && usable_owner(f->workspace_uid) &&
-                 look_up(f->uid_map, f->workspace_uid).mapped;
+                 look_up_user(f->uid_map, f->workspace_uid).mapped;
     bool group = f->workspace_errno == 0 && usable_owner(f->workspace_gid);
-    if (given(f->puid)) {
+    if (given_user(f->puid)) {
         ret->uid = asked;
         ret->gid = group && owner && asked == f->workspace_uid ? f->workspace_gid : asked;
         ret->source = IDENTITY_ASKED;
@@ -177,7 +177,7 @@ static void choose_service(const struct identity_facts *f, struct identity *ret)
         ret->lack = "it was not started as root";
     else if (ret->uid == 0)
         ret->lack = "everything is the root of a user namespace";
-    else if (!look_up(f->uid_map, uid).mapped)
+    else if (!look_up_user(f->uid_map, uid).mapped)
         ret->lack = "this user namespace has no number for one";
     else
         ret->service = uid;
@@ -200,7 +200,7 @@ static int decide_as_root(const struct identity_facts *f, struct identity *ret, 
     if (r < 0)
         return r;
     choose(f, asked, fallback, fallback_gid, ret);
-    if (given(f->pgid))
+    if (given_user(f->pgid))
         ret->gid = asked_gid;
     if (ret->uid == 0 && ret->source == IDENTITY_DEFAULT)
         return err_set(e, -EPERM, "IPYBOX_DEFAULT_UID=0: nothing runs as root here");

@@ -95,7 +95,7 @@ static void find_other_home(bool service, struct findings *ret)
         ret->home[0] = '\0'; /* the failure says the rest */
 }
 
-static void find_out(const struct ground *ground, struct findings *ret)
+static void find_out_identity(const struct ground *ground, struct findings *ret)
 {
     ret->workspace_errno = try_to_write(ground->workspace);
     if (find_runtime_dir(ground, ret) < 0)
@@ -242,7 +242,7 @@ int identity_gather(const char *workspace, struct identity_facts *ret, struct er
 /* ---- all of it ---- */
 
 /* The name in the image's /etc/passwd, or our own for a number that has none. */
-static void find_name(uid_t uid, char *ret, size_t size)
+static void find_user_name(uid_t uid, char *ret, size_t size)
 {
     (void)snprintf(ret, size, "%s", USER_NAME);
     FILE *f = fopen("/etc/passwd", "re");
@@ -260,7 +260,7 @@ static void find_name(uid_t uid, char *ret, size_t size)
 static int set_environment(const struct identity *id, const struct findings *found, struct err *e)
 {
     char name[64];
-    find_name(id->uid, name, sizeof name);
+    find_user_name(id->uid, name, sizeof name);
     if (setenv("HOME", found->home, 1) < 0 || setenv("USER", name, 1) < 0 ||
         setenv("LOGNAME", name, 1) < 0 || setenv("IPYBOX_RUNTIME_DIR", found->runtime_dir, 1) < 0)
         return err_set(e, -errno, "setenv: %s", strerror(errno));
@@ -299,7 +299,7 @@ static int prepare_service(const struct identity *id, const char *workspace, str
     if (r < 0)
         return r;
     const struct ground ground = {workspace, made.runtime_dir};
-    r = ask_child(id, find_out, &ground, ret, e);
+    r = ask_child(id, find_out_identity, &ground, ret, e);
     return r == 0 && ret->failure.code ? err_set(e, ret->failure.code, "%s", ret->failure.msg) : r;
 }
 
@@ -307,7 +307,7 @@ static int prepare_user(const struct identity *id, const char *workspace, struct
                         struct err *e)
 {
     const struct ground ground = {.workspace = workspace};
-    int r = ask_child(id, find_out, &ground, ret, e);
+    int r = ask_child(id, find_out_identity, &ground, ret, e);
     if (r == 0 && ret->failure.code)
         r = err_set(e, ret->failure.code, "as uid %u gid %u: %s", id->uid, id->gid,
                     ret->failure.msg);
@@ -315,7 +315,8 @@ static int prepare_user(const struct identity *id, const char *workspace, struct
 }
 
 /* With a service uid; else without one, and with the reason. */
-static int prepare(struct identity *id, const char *workspace, struct findings *ret, struct err *e)
+static int prepare_folder(struct identity *id, const char *workspace, struct findings *ret,
+                          struct err *e)
 {
     struct err why = ERR_NONE;
     if (id->service && prepare_service(id, workspace, ret, &why) == 0)
@@ -326,7 +327,7 @@ static int prepare(struct identity *id, const char *workspace, struct findings *
     return prepare_user(id, workspace, ret, e);
 }
 
-static void tell(const struct identity *id)
+static void tell_preparation(const struct identity *id)
 {
     if (id->service)
         log_info(ROOM, "the server has uid %u for itself; kernels have uid %u", id->service,
@@ -355,7 +356,7 @@ int identity_prepare(const char *workspace, bool server, struct identity *ret, s
         log_warning(ROOM, "%s", ret->notice);
     if (ret->set_umask)
         (void)umask(ret->umask);
-    r = prepare(ret, workspace, &found, e);
+    r = prepare_folder(ret, workspace, &found, e);
     if (r == 0)
         r = judge_workspace(&facts, ret, found.workspace_errno, e);
     if (r == 0)
@@ -364,6 +365,6 @@ int identity_prepare(const char *workspace, bool server, struct identity *ret, s
         return r;
     log_debug(ROOM, "uid %u gid %u: %s", ret->uid, ret->gid, identity_source_name(ret->source));
     if (server)
-        tell(ret);
+        tell_preparation(ret);
     return 0;
 }

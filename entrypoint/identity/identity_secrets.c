@@ -15,7 +15,7 @@
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox/secret_files.h"
 
-static ssize_t read_whole(int fd, char *into, size_t size)
+static ssize_t read_whole_secret(int fd, char *into, size_t size)
 {
     size_t n = 0;
     while (n < size) {
@@ -39,7 +39,7 @@ static int read_secret(const char *name, const char *path, char *into, struct er
         return err_set(e, -errno, "%s_FILE: %s: %s", name, path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return err_set(e, -EINVAL, "%s_FILE: %s: not a regular file", name, path);
-    ssize_t n = read_whole(fd, into, IDENTITY_SECRET_MAX + 1);
+    ssize_t n = read_whole_secret(fd, into, IDENTITY_SECRET_MAX + 1);
     if (n < 0)
         return err_set(e, (int)n, "%s_FILE: %s: %s", name, path, strerror((int)-n));
     if (n > IDENTITY_SECRET_MAX)

@@ -33,7 +33,7 @@ static bool can_hold_packages(const char *path)
 }
 
 /* Makes `name` where it is not there, and enters it: *dir becomes it. */
-static int enter(int *dir, const char *name, uid_t owner, struct err *e)
+static int enter_user_base(int *dir, const char *name, uid_t owner, struct err *e)
 {
     struct stat st;
     if (mkdirat(*dir, name, 0777) < 0 && errno != EEXIST)
@@ -59,9 +59,9 @@ static int make_in_workspace(const char *workspace, struct err *e)
     drop_fd int dir = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || fstat(dir, &st) < 0)
         return err_set(e, -errno, "it cannot be opened: %s", strerror(errno));
-    int r = enter(&dir, ".ipybox", st.st_uid, e);
+    int r = enter_user_base(&dir, ".ipybox", st.st_uid, e);
     if (r == 0)
-        r = enter(&dir, "python", st.st_uid, e);
+        r = enter_user_base(&dir, "python", st.st_uid, e);
     if (r < 0)
         return r;
     if (faccessat(dir, ".", W_OK, AT_EACCESS) < 0 || fstatvfs(dir, &fs) < 0)

@@ -51,8 +51,8 @@ struct request {
 #define SRT_ERROR "Error: "
 #define SRT_DEBUG "[SandboxDebug] "
 
-static void say(const char *who, const char *fmt, ...) PRINTF(2, 3);
-static void say(const char *who, const char *fmt, ...)
+static void say_sandbox(const char *who, const char *fmt, ...) PRINTF(2, 3);
+static void say_sandbox(const char *who, const char *fmt, ...)
 {
     char line[1200];
     va_list ap;
@@ -132,7 +132,7 @@ static int take_option(struct request *q, int argc, char **argv)
     return argv[0][0] == '-' && argv[0][1] ? -EINVAL : 0;
 }
 
-static int parse(struct request *q, int argc, char **argv)
+static int parse_sandbox_options(struct request *q, int argc, char **argv)
 {
     const char *least = getenv("IPYBOX_SANDBOX_MIN");
     int at = 0, r = 1;
@@ -161,7 +161,7 @@ static int join_words(struct request *q, struct err *e)
         return 0;
     if (q->text) {
         if (q->debug)
-            say(SRT_DEBUG, "Command string mode (-c): %s", q->text);
+            say_sandbox(SRT_DEBUG, "Command string mode (-c): %s", q->text);
         return 0;
     }
     q->joined = BUF_INIT(COMMAND_MAX);
@@ -172,7 +172,7 @@ static int join_words(struct request *q, struct err *e)
     }
     q->text = buf_text(&q->joined);
     if (q->debug)
-        say(SRT_DEBUG, "Original command: %s", q->text);
+        say_sandbox(SRT_DEBUG, "Original command: %s", q->text);
     return q->joined.failed ? err_set(e, -E2BIG, "the command is too long") : 0;
 }
 
@@ -183,7 +183,7 @@ static const char srt_default[] =
     "{\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]},"
     "\"filesystem\":{\"denyRead\":[],\"allowWrite\":[],\"denyWrite\":[]}}";
 
-static int read_settings(struct request *q, struct err *e)
+static int read_sandbox_settings(struct request *q, struct err *e)
 {
     const char *file = q->check ? q->check : q->settings_file;
     drop_str char *home_file = xasprintf("%s/.srt-settings.json", sandbox_home());
@@ -223,13 +223,13 @@ static int prepare_srt(struct request *q, struct err *e)
     return r;
 }
 
-static int prepare(struct request *q, struct buf *level, struct err *e)
+static int prepare_sandbox(struct request *q, struct buf *level, struct err *e)
 {
     if (!getcwd(q->cwd, sizeof q->cwd))
         return err_set(e, -errno, "the working directory: %s", strerror(errno));
     int r = join_words(q, e);
     if (r == 0)
-        r = read_settings(q, e);
+        r = read_sandbox_settings(q, e);
     if (r == 0)
         r = find_level(q, level, e);
     if (r < 0)
@@ -251,7 +251,7 @@ static int prepare(struct request *q, struct buf *level, struct err *e)
     return r;
 }
 
-static int explain(const struct request *q, const struct buf *level)
+static int explain_refusal(const struct request *q, const struct buf *level)
 {
     drop_buf struct buf text = BUF_INIT(EXPLAIN_MAX);
     policy_explain(guard_policy(q->guard), &text);
@@ -272,19 +272,19 @@ static int run_command(void *ctx)
         (void)putenv(q->variables.items[i]);
     (void)execvp(words[0], words);
     int code = errno;
-    say(for_errors(q), "%s: %s", words[0], strerror(code));
+    say_sandbox(for_errors(q), "%s: %s", words[0], strerror(code));
     return code == ENOENT ? NOT_FOUND_STATUS : NOT_RUNNABLE_STATUS;
 }
 
-static void on_refused(void *ctx, const struct refusal *refusal)
+static void on_sandbox_refused(void *ctx, const struct refusal *refusal)
 {
     const struct request *q = ctx;
     if (q->debug)
-        say(for_debugging(q), "refused pid=%d call=%s path=%s", (int)refusal->pid, refusal->call,
-            refusal->what ? refusal->what : "");
+        say_sandbox(for_debugging(q), "refused pid=%d call=%s path=%s", (int)refusal->pid,
+                    refusal->call, refusal->what ? refusal->what : "");
 }
 
-static void fill_blocked(sigset_t *set)
+static void fill_sandbox_signals(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     sigfillset(set);
@@ -292,18 +292,21 @@ static void fill_blocked(sigset_t *set)
         sigdelset(set, faults[i]);
 }
 
-static int start(struct request *q, struct err *e)
+static int start_sandboxed(struct request *q, struct err *e)
 {
     sigset_t blocked;
-    fill_blocked(&blocked);
+    fill_sandbox_signals(&blocked);
     if (sigprocmask(SIG_SETMASK, &blocked, &q->mask) < 0)
         return err_set(e, -errno, "sigprocmask: %s", strerror(errno));
     (void)signal(SIGCHLD, SIG_DFL);
     q->signals = signalfd(-1, &blocked, SFD_CLOEXEC);
     if (q->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set(e, -errno, "signalfd: %s", strerror(errno));
-    const struct confined confined = {
-        .guard = q->guard, .run = run_command, .ctx = q, .refused = on_refused, .mask = &q->mask};
+    const struct confined confined = {.guard = q->guard,
+                                      .run = run_command,
+                                      .ctx = q,
+                                      .refused = on_sandbox_refused,
+                                      .mask = &q->mask};
     return confined_start(&confined, &q->pid, e);
 }
 
@@ -315,7 +318,7 @@ static void stop_too(const struct request *q)
 }
 
 /* Reaps what has ended. True: the command is among them. */
-static bool reap(const struct request *q, int *ret_status)
+static bool reap_sandboxed(const struct request *q, int *ret_status)
 {
     int status;
     bool ended = false;
@@ -339,11 +342,11 @@ static void pass_on(const struct request *q, const struct signalfd_siginfo *info
         (void)kill(q->pid, (int)info->ssi_signo);
 }
 
-static int supervise(const struct request *q)
+static int supervise_sandboxed(const struct request *q)
 {
     int status = 0;
     struct signalfd_siginfo info;
-    while (!reap(q, &status)) {
+    while (!reap_sandboxed(q, &status)) {
         if (read(q->signals, &info, sizeof info) == (ssize_t)sizeof info)
             pass_on(q, &info);
     }
@@ -352,7 +355,7 @@ static int supervise(const struct request *q)
         return WEXITSTATUS(status);
     if (!q->as_srt)
         return SIGNAL_STATUS + WTERMSIG(status);
-    say("", "Process killed by signal: %d", WTERMSIG(status));
+    say_sandbox("", "Process killed by signal: %d", WTERMSIG(status));
     return FAILED_STATUS;
 }
 
@@ -362,20 +365,20 @@ bool sandbox_is_srt(const char *program)
     return strcmp(slash ? slash + 1 : program, "srt") == 0;
 }
 
-static int act(struct request *q)
+static int act_on_event(struct request *q)
 {
     drop_buf struct buf level = BUF_INIT(4096);
     struct err e = ERR_NONE;
-    int r = prepare(q, &level, &e);
+    int r = prepare_sandbox(q, &level, &e);
     if (r == 0 && q->check)
-        return explain(q, &level);
+        return explain_refusal(q, &level);
     if (r == 0 && q->debug)
-        say(for_debugging(q), "%s", buf_text(&level));
+        say_sandbox(for_debugging(q), "%s", buf_text(&level));
     if (r == 0)
-        r = start(q, &e);
+        r = start_sandboxed(q, &e);
     if (r == 0)
-        return supervise(q);
-    say(for_errors(q), "%s", e.msg);
+        return supervise_sandboxed(q);
+    say_sandbox(for_errors(q), "%s", e.msg);
     return FAILED_STATUS;
 }
 
@@ -386,14 +389,15 @@ int sandbox_main(bool as_srt, int argc, char **argv)
     q = (struct request){.as_srt = as_srt, .debug = as_srt && debug && *debug, .signals = -1};
     if (argc > 0 && is_word(argv[0], "-h", "--help"))
         return fd_write(STDOUT_FILENO, usage, sizeof usage - 1) == 0 ? 0 : FAILED_STATUS;
-    int r = parse(&q, argc, argv);
+    int r = parse_sandbox_options(&q, argc, argv);
     if (r == -ENODATA && as_srt) {
-        say(SRT_ERROR, "No command specified. Use -c <command> or provide command arguments.");
+        say_sandbox(SRT_ERROR,
+                    "No command specified. Use -c <command> or provide command arguments.");
         return FAILED_STATUS;
     }
     if (r < 0) {
         (void)dprintf(STDERR_FILENO, "%s", usage);
         return OPTIONS_USAGE_STATUS;
     }
-    return act(&q);
+    return act_on_event(&q);
 }

@@ -81,7 +81,7 @@ static int hide_volumes(const struct secret *secret, struct server_sandbox *s, s
     return r;
 }
 
-static int refuse(const struct secret *secret, const char *why, struct err *e)
+static int refuse_secret_file(const struct secret *secret, const char *why, struct err *e)
 {
     const int n = (int)(strlen(secret->name) - strlen("_FILE"));
     return err_set(e, -EPERM,
@@ -95,16 +95,16 @@ static int hide_secret(const struct secret *secret, struct server_sandbox *s, st
 {
     struct stat st;
     if (lstat(secret->real, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
-        return refuse(secret, "it has other names", e);
+        return refuse_secret_file(secret, "it has other names", e);
     int r = server_sandbox_hide(s, OF_ALL, secret->path, e);
     if (r == 0)
         r = hide_volumes(secret, s, e);
     if (r == 0 && server_sandbox_open_place(s, OF_ALL))
-        r = refuse(secret, "nothing here can hide it there (ipybox doctor)", e);
+        r = refuse_secret_file(secret, "nothing here can hide it there (ipybox doctor)", e);
     return r;
 }
 
-static int find(const char *name, const char *path, struct secret *ret, struct err *e)
+static int find_secret_file(const char *name, const char *path, struct secret *ret, struct err *e)
 {
     char cwd[PATH_MAX];
     *ret = (struct secret){.name = name};
@@ -116,7 +116,7 @@ static int find(const char *name, const char *path, struct secret *ret, struct e
 static int hide_noted(const char *name, const char *path, struct server_sandbox *s, struct err *e)
 {
     struct secret secret;
-    int r = find(name, path, &secret, e);
+    int r = find_secret_file(name, path, &secret, e);
     if (r == 0 && is_open_to_code(&secret))
         r = hide_secret(&secret, s, e);
     words_done(&secret.links);
@@ -128,7 +128,7 @@ static int guard_option(const char *name, const char *path, bool secret_too,
                         struct server_sandbox *s, struct err *e)
 {
     struct secret found;
-    int r = path ? find(name, path, &found, e) : -ENOENT;
+    int r = path ? find_secret_file(name, path, &found, e) : -ENOENT;
     if (!path)
         return 0;
     if (r == 0 && is_open_to_code(&found))

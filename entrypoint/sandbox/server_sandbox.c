@@ -110,13 +110,13 @@ static void find_disk_places(struct server_sandbox *s)
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static const struct sandbox_spec *spec_of(const struct server_sandbox *s, int i)
+static const struct sandbox_spec *server_spec_of(const struct server_sandbox *s, int i)
 {
     const struct sandbox_spec *const specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec};
     return specs[i];
 }
 
-static int add_place(char **list, const char *path, struct err *e)
+static int add_server_place(char **list, const char *path, struct err *e)
 {
     size_t n = 0;
     for (; list[n]; n++)
@@ -133,7 +133,7 @@ int server_sandbox_hide(struct server_sandbox *s, unsigned of, const char *path,
 {
     int r = 0;
     for (int i = 0; i < OF__COUNT && r == 0; i++)
-        r = of & 1U << i ? add_place(s->places[i].hidden, path, e) : 0;
+        r = of & 1U << i ? add_server_place(s->places[i].hidden, path, e) : 0;
     return r;
 }
 
@@ -141,7 +141,7 @@ int server_sandbox_keep(struct server_sandbox *s, unsigned of, const char *path,
 {
     int r = 0;
     for (int i = 0; i < OF__COUNT && r == 0; i++)
-        r = of & 1U << i ? add_place(s->places[i].kept, path, e) : 0;
+        r = of & 1U << i ? add_server_place(s->places[i].kept, path, e) : 0;
     return r;
 }
 
@@ -158,7 +158,7 @@ const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned o
 {
     const char *place = NULL;
     for (int i = 0; i < OF__COUNT && !place; i++) {
-        struct sandbox_spec spec = *spec_of(s, i);
+        struct sandbox_spec spec = *server_spec_of(s, i);
         if (!s->kernels) /* there is not even a filter */
             spec.level = SANDBOX_NONE;
         if (of & 1U << i)

@@ -10,7 +10,7 @@
 
 enum { CHUNK = 64 << 10 };
 
-static int read_all(const char *path, struct buf *ret)
+static int read_json_file(const char *path, struct buf *ret)
 {
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -29,7 +29,7 @@ static int read_all(const char *path, struct buf *ret)
 int jsonfile_read(const char *path, size_t max, struct json **ret, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(max + CHUNK);
-    int r = read_all(path, &text);
+    int r = read_json_file(path, &text);
     if (r < 0)
         return err_set(e, r, "%s: %s", path, strerror(-r));
     struct json *file = json_parse(text.data, text.len, JSON_STRICT, e);

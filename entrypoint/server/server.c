@@ -45,7 +45,7 @@ void server_sessions_closed(void *ctx)
     doors_drain(s->doors);
 }
 
-static void on_deadline(void *ctx, const char *doors)
+static void on_server_deadline(void *ctx, const char *doors)
 {
     struct server *s = ctx;
     log_warning("server", "not everything ended in time; stopping now");
@@ -68,7 +68,7 @@ int64_t server_grace_ms(const struct server *s)
     return grace > 0 ? grace : 0;
 }
 
-static void on_signal(void *ctx, int signal)
+static void on_server_signal(void *ctx, int signal)
 {
     struct server *s = ctx;
     if (signal == SIGCHLD)
@@ -119,7 +119,7 @@ static int open_workspace(struct server *s, struct err *e)
 
 /* Named by its descriptor, which is good for whoever holds it; the way to it by names is closed to
  * all but the service uid. */
-static int open_channels(struct server *s, struct err *e)
+static int open_server_channels(struct server *s, struct err *e)
 {
     char path[IDENTITY_PATH_MAX];
     int r = identity_channels_dir(s->runtime_dir, path, e);
@@ -140,7 +140,7 @@ static int open_runtime_dir(struct server *s, struct err *e)
     if (r < 0)
         return r;
     s->runtime_dir = xstrdup(path);
-    return open_channels(s, e);
+    return open_server_channels(s, e);
 }
 
 /* Kernels let in this process alone, but where the gateway is to come, too. There their sockets are
@@ -153,7 +153,7 @@ static int hide_channels(struct server *s, struct err *e)
     return server_sandbox_hide(&s->sandbox, OF_ALL, closed, e);
 }
 
-static int open_place(struct server *s, struct err *e)
+static int open_server_place(struct server *s, struct err *e)
 {
     drop_str char *user = identity_user_dir(service_there(), s->runtime_dir);
     return server_place_open(s->options, s->workspace, user, &s->place, e);
@@ -206,7 +206,7 @@ static void on_lines_left_out(void *ctx, const struct gate_loss *loss)
     log_warning("gateway", GATE_TEXT, GATE_TEXT_OF(loss));
 }
 
-static void on_refused(void *ctx, const char *text)
+static void on_server_refused(void *ctx, const char *text)
 {
     struct server *s = ctx;
     s->metrics.refusals++;
@@ -316,7 +316,8 @@ static int open_loop(struct server *s, struct err *e)
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
     int r = loop_new(&s->loop, e);
     if (r == 0)
-        r = loop_signals(s->loop, signals, sizeof signals / sizeof *signals, on_signal, s, e);
+        r = loop_signals(s->loop, signals, sizeof signals / sizeof *signals, on_server_signal, s,
+                         e);
     if (r == 0)
         r = spawner_new(s->loop, &s->spawner, e);
     if (r == 0)
@@ -325,19 +326,19 @@ static int open_loop(struct server *s, struct err *e)
         return r;
     gate_init(&s->refusals, s->loop, on_refusals_left_out, s);
     gate_init(&s->gateway_lines, s->loop, on_lines_left_out, s);
-    spawner_on_refused(s->spawner, on_refused, s);
+    spawner_on_refused(s->spawner, on_server_refused, s);
     return 0;
 }
 
-static int open_all(struct server *s, struct err *e)
+static int open_server_parts(struct server *s, struct err *e)
 {
     static const struct doors_events doors_events = {.drained = on_doors_drained,
-                                                     .late = on_deadline};
+                                                     .late = on_server_deadline};
     int r = open_workspace(s, e);
     if (r == 0)
         r = open_runtime_dir(s, e);
     if (r == 0)
-        r = open_place(s, e);
+        r = open_server_place(s, e);
     if (r == 0)
         r = open_sandbox(s, e);
     if (r == 0)
@@ -359,7 +360,7 @@ static int open_all(struct server *s, struct err *e)
     return r;
 }
 
-static void close_all(struct server *s)
+static void close_server_parts(struct server *s)
 {
     s->doors = doors_close(s->doors);
     s->tools = server_tools_close(s->tools);
@@ -393,7 +394,7 @@ int server_main(const struct options *options)
                 0); /* code in a kernel has the same uid: no /proc/PID/mem for it */
     log_set_level(options->log_level);
     log_set_json(options->log_format == OPTIONS_LOG_JSON);
-    int r = open_all(&s, &e);
+    int r = open_server_parts(&s, &e);
     if (r == 0) {
         log_info("server", "ipybox %s serves %s; workspace %s", IPYBOX_VERSION,
                  options->serve ? "HTTP" : "MCP on standard input and output", s.workspace);
@@ -401,6 +402,6 @@ int server_main(const struct options *options)
     } else {
         log_error("server", "%s", e.msg);
     }
-    close_all(&s);
+    close_server_parts(&s);
     return r == 0 ? 0 : 2;
 }

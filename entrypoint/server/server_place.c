@@ -13,7 +13,7 @@
 #include "base/service.h"
 #include "sandbox/confine/places.h"
 
-static bool is_below(const char *path, const char *folder)
+static bool is_below_place(const char *path, const char *folder)
 {
     size_t n = strlen(folder);
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
@@ -44,7 +44,7 @@ static int find_dir(const struct options *o, const char *workspace, const char *
     struct err why = ERR_NONE;
     if (o->servers_dir) {
         int r = make(o->servers_dir, &place->dir, e);
-        if (r == 0 && is_below(place->dir, workspace))
+        if (r == 0 && is_below_place(place->dir, workspace))
             r = err_set(e, -EINVAL, "%s is in the workspace, where cells and clients write",
                         place->dir);
         return r < 0 ? err_wrap(e, "--servers-dir") : 0;

@@ -32,13 +32,13 @@ struct server_tools {
     struct toolserver *toolserver;
 };
 
-static void log_tools(enum log_level level, const char *text)
+static void log_registered_tools(enum log_level level, const char *text)
 {
     log_write(level, "tools", "%s", text);
 }
 
 /* Whoever registers a server would hold its tokens, and with them the approver's seat. */
-static const char *look_up(const char *name)
+static const char *look_up_server_variable(const char *name)
 {
     const char *own = NULL;
     for (size_t i = 0; (own = options_secret(i)); i++) {
@@ -90,7 +90,7 @@ static void on_waiting(void *ctx, const char *session, bool waiting)
 
 /* --- the servers that the operator gave ------------------------------------------------------ */
 
-static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+static void on_server_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct registration *registration = ctx;
     (void)modules;
@@ -133,8 +133,8 @@ int server_tools_register(struct server_tools *t, struct err *e)
     for (const struct json *item = json_first(servers); item; item = json_next(item)) {
         struct registration *registration = &t->registrations[t->n_registrations++];
         *registration = (struct registration){.owner = t, .name = json_name(item)};
-        int r = toolplane_register(t->plane, registration->name, item, on_registered, registration,
-                                   &registration->job, e);
+        int r = toolplane_register(t->plane, registration->name, item, on_server_registered,
+                                   registration, &registration->job, e);
         if (r < 0)
             return r;
     }
@@ -143,7 +143,7 @@ int server_tools_register(struct server_tools *t, struct err *e)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static int read_settings(struct server_tools *t, struct err *e)
+static int read_servers_settings(struct server_tools *t, struct err *e)
 {
     const struct options *o = t->config.options;
     int r = 0;
@@ -183,8 +183,8 @@ static int open_plane(struct server_tools *t, struct err *e)
                                  .version = IPYBOX_VERSION,
                                  .ca_file = c->options->ca,
                                  .connect_timeout_ms = (int64_t)c->options->connect_timeout * 1000,
-                                 .lookup = look_up,
-                                 .log = log_tools,
+                                 .lookup = look_up_server_variable,
+                                 .log = log_registered_tools,
                                  .can_elicit = can_elicit,
                                  .ctx = t};
     r = tools_open(&tools, &t->tools, e);
@@ -253,7 +253,7 @@ int server_tools_open(const struct server_tools_config *config, struct server_to
     t->config = *config;
     config->tokens->revoked = on_revoked;
     config->tokens->ctx = t;
-    int r = read_settings(t, e);
+    int r = read_servers_settings(t, e);
     if (r == 0)
         r = open_plane(t, e);
     if (r < 0)

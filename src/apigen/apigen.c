@@ -45,7 +45,7 @@ static void name_modules(struct arena *a, const struct apigen_tool *tools, size_
 
 /* --- a module -------------------------------------------------------------------------------- */
 
-static void put_call(struct buf *out, const struct apigen_tool *tool, bool async)
+static void put_module_call(struct buf *out, const struct apigen_tool *tool, bool async)
 {
     (void)buf_addf(out, "\n\n%sdef %s(params: Params) -> %s:\n", async ? "async " : "",
                    async ? "arun" : "run", tool->output ? "Result" : "ToolOutput | None");
@@ -65,7 +65,8 @@ static void put_call(struct buf *out, const struct apigen_tool *tool, bool async
 
 /* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
  * a stranger's may stand there. */
-static void put_head(struct buf *out, const struct apigen_tool *tool, const char *module, bool cut)
+static void put_module_head(struct buf *out, const struct apigen_tool *tool, const char *module,
+                            bool cut)
 {
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
@@ -111,14 +112,14 @@ static void put_module(struct buf *out, const struct apigen_tool *tool, const ch
     emit_model(&m, &body, params);
     if (result)
         emit_model(&m, &body, result);
-    put_head(out, tool, module, m.cut);
+    put_module_head(out, tool, module, m.cut);
     put_imports(&m, out, !result);
     if (body.failed)
         out->failed = body.failed;
     (void)buf_adds(out, buf_text(&body));
     emit_rebuilds(&m, out);
-    put_call(out, tool, false);
-    put_call(out, tool, true);
+    put_module_call(out, tool, false);
+    put_module_call(out, tool, true);
     *budget -= m.work < *budget ? m.work : *budget;
     buf_done(&body);
     arena_done(&m.arena);

@@ -99,7 +99,7 @@ static struct waiting *find_waiting(const struct approvals *all, const char *ses
     return w;
 }
 
-static void drop_waiting(struct waiting **at)
+static void drop_waiting_approval(struct waiting **at)
 {
     struct waiting *w = *at;
     *at = w->next;
@@ -120,7 +120,7 @@ static void tell_waiting(void *ctx)
     bool waiting = (*at)->told = (*at)->count > 0;
     drop_str char *session = xstrdup((*at)->session);
     if (!waiting)
-        drop_waiting(at);
+        drop_waiting_approval(at);
     if (all->changed)
         all->changed(all->changed_ctx, session, waiting);
 }
@@ -243,7 +243,7 @@ struct approvals *approvals_close(struct approvals *all)
     while (all->approvers)
         (void)approver_leave(all->approvers);
     while (all->sessions)
-        drop_waiting(&all->sessions);
+        drop_waiting_approval(&all->sessions);
     while (all->restricted)
         drop_restricted(&all->restricted);
     loop_defer_stop(all->config.loop, &all->tell);
@@ -261,7 +261,7 @@ void approvals_forget(struct approvals *all, const char *session)
 /* --- the end of one -------------------------------------------------------------------------- */
 
 /* It waits no more; whoever holds the question hears of it in the next turn. */
-static void end(struct approval *a)
+static void end_approval(struct approval *a)
 {
     struct approvals *all = a->approvals;
     if (a->ended)
@@ -275,7 +275,7 @@ static void end(struct approval *a)
     make_due(a);
 }
 
-static void tell_audit(const struct approval *a)
+static void audit_approval(const struct approval *a)
 {
     static const char *const verdicts[] = {[APPROVAL_ACCEPTED] = "accepted",
                                            [APPROVAL_REJECTED] = "rejected",
@@ -293,7 +293,7 @@ static void tell_audit(const struct approval *a)
                                           .outcome = verdicts[a->verdict]});
 }
 
-static void decide(struct approval *a, enum approval_verdict verdict, const char *why)
+static void decide_approval(struct approval *a, enum approval_verdict verdict, const char *why)
 {
     struct err e = ERR_NONE;
     if (verdict == APPROVAL_ACCEPTED && !a->form &&
@@ -303,7 +303,7 @@ static void decide(struct approval *a, enum approval_verdict verdict, const char
     }
     a->verdict = verdict;
     if (!a->form)
-        tell_audit(a);
+        audit_approval(a);
     if (a->approvals->config.metrics && !a->form)
         a->approvals->config.metrics->verdicts[verdict]++;
     (void)snprintf(a->why, sizeof a->why, "%s", verdict == APPROVAL_ACCEPTED ? "" : why);
@@ -311,7 +311,7 @@ static void decide(struct approval *a, enum approval_verdict verdict, const char
         policy_give_back(a->approvals->policy, a->rule);
     if (a->form && !a->result)
         a->result = xstrdup(verdict == APPROVAL_EXPIRED ? cancelled : declined);
-    end(a);
+    end_approval(a);
 }
 
 void approval_withdraw(struct approval *a)
@@ -321,16 +321,16 @@ void approval_withdraw(struct approval *a)
     a->withdrawn |= !a->ended;
     if (!a->ended)
         policy_give_back(a->approvals->policy, a->rule);
-    end(a);
+    end_approval(a);
 }
 
-static void on_timer(void *ctx)
+static void on_approval_timer(void *ctx)
 {
     struct approval *a = ctx;
     char why[80];
     (void)snprintf(why, sizeof why, "it was not answered within %g s",
                    (double)a->approvals->config.timeout_ms / 1000);
-    decide(a, APPROVAL_EXPIRED, why);
+    decide_approval(a, APPROVAL_EXPIRED, why);
 }
 
 /* --- asking ---------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ static void ask_somebody(struct approval *a)
 {
     struct approver *p = find_approver(a);
     if (!p) {
-        decide(a, APPROVAL_FAILED, a->was_asked ? disconnected : not_connected);
+        decide_approval(a, APPROVAL_FAILED, a->was_asked ? disconnected : not_connected);
         return;
     }
     struct approval_view view;
@@ -383,7 +383,7 @@ static void tell_settled(struct approval *a)
         p->config.settled(p->config.ctx, a->id);
 }
 
-static void tell_end(struct approval *a)
+static void notify_approval_end(struct approval *a)
 {
     if (a->decided)
         a->decided(a->ctx, a->verdict, a->why);
@@ -416,7 +416,7 @@ static void on_due(void *ctx)
     if (a->ended) {
         tell_listeners(a);
         tell_settled(a);
-        tell_end(a);
+        notify_approval_end(a);
     } else if (!a->asked) {
         ask_somebody(a);
         if (a->asked)
@@ -465,21 +465,21 @@ static struct approval *new_approval(struct approvals *all, void *ctx)
     return a;
 }
 
-static bool is_full(const struct approvals *all, size_t bytes)
+static bool are_approvals_full(const struct approvals *all, size_t bytes)
 {
     return all->count >= APPROVALS_PENDING_MAX || all->bytes + bytes > APPROVALS_BYTES_MAX;
 }
 
 /* What cannot wait fails, for the caller like every other failure: by the event. */
-static int wait_for_answer(struct approval *a, const struct approval_subject *subject,
-                           const char *form, struct err *e)
+static int wait_for_approval(struct approval *a, const struct approval_subject *subject,
+                             const char *form, struct err *e)
 {
     struct approvals *all = a->approvals;
     size_t size = strlen(form ? form : subject->arguments);
-    if (is_full(all, size)) {
+    if (are_approvals_full(all, size)) {
         a->result = form ? xstrdup(declined) : NULL;
-        decide(a, APPROVAL_FAILED,
-               "too many approvals are waiting, or their arguments are too large");
+        decide_approval(a, APPROVAL_FAILED,
+                        "too many approvals are waiting, or their arguments are too large");
         return 0;
     }
     int r = hold_texts(a, subject, form, e);
@@ -490,7 +490,7 @@ static int wait_for_answer(struct approval *a, const struct approval_subject *su
     count_waiting(all, a->subject.session, true);
     if (all->config.timeout_ms > 0) {
         a->expires_ms = loop_now(all->config.loop) + all->config.timeout_ms;
-        loop_timer_set(all->config.loop, &a->timer, all->config.timeout_ms, on_timer, a);
+        loop_timer_set(all->config.loop, &a->timer, all->config.timeout_ms, on_approval_timer, a);
     }
     make_due(a);
     return 0;
@@ -510,10 +510,10 @@ int approvals_ask(struct approvals *all, const struct approval_subject *subject,
     int r = 0;
     if (judgement.action == POLICY_ASK) {
         (void)snprintf(a->note, sizeof a->note, "%s", judgement.why);
-        r = wait_for_answer(a, subject, NULL, e);
+        r = wait_for_approval(a, subject, NULL, e);
     } else {
-        decide(a, judgement.action == POLICY_ALLOW ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
-               judgement.why);
+        decide_approval(a, judgement.action == POLICY_ALLOW ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
+                        judgement.why);
     }
     if (!a->texts)
         a->subject = (struct approval_subject){0};
@@ -538,7 +538,7 @@ int approvals_elicit(struct approvals *all, const struct approval_question *ques
                                        .tool = "",
                                        .arguments = "",
                                        .digest = ""};
-    int r = wait_for_answer(a, &subject, question->form, e);
+    int r = wait_for_approval(a, &subject, question->form, e);
     if (r < 0)
         free_approval(a);
     else
@@ -593,8 +593,8 @@ struct approver *approver_leave(struct approver *p)
     return NULL;
 }
 
-static int find_asked(const struct approver *p, const char *id, bool is_question,
-                      struct approval **ret, struct err *e)
+static int find_asked_approval(const struct approver *p, const char *id, bool is_question,
+                               struct approval **ret, struct err *e)
 {
     for (struct approval *a = p->approvals->first; a; a = a->next) {
         if (!a->ended && a->asked == p && (a->form != NULL) == is_question &&
@@ -612,7 +612,7 @@ static void use_new_grant(struct approvals *all)
     int64_t now = loop_now(all->config.loop);
     for (struct approval *a = all->first; a; a = a->next) {
         if (!a->ended && !a->form && policy_use_grant(all->policy, &a->subject, now))
-            decide(a, APPROVAL_ACCEPTED, "");
+            decide_approval(a, APPROVAL_ACCEPTED, "");
     }
 }
 
@@ -622,15 +622,15 @@ int approver_decide(struct approver *p, const char *id, const struct approval_de
     static const char *const ranks[] = {
         [APPROVER_CHANNEL] = "channel", [APPROVER_API] = "api", [APPROVER_CLIENT] = "client"};
     struct approval *a = NULL;
-    int r = find_asked(p, id, false, &a, e);
+    int r = find_asked_approval(p, id, false, &a, e);
     if (r < 0)
         return r;
     struct approvals *all = p->approvals;
     a->asked = NULL; /* it knows */
     a->by = ranks[p->config.rank];
     policy_remember(all->policy, &a->subject, decision, loop_now(all->config.loop));
-    decide(a, decision->accept ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
-           decision->accept ? "" : "rejected by the one who was asked");
+    decide_approval(a, decision->accept ? APPROVAL_ACCEPTED : APPROVAL_REJECTED,
+                    decision->accept ? "" : "rejected by the one who was asked");
     if (decision->accept)
         use_new_grant(all);
     return 0;
@@ -639,20 +639,20 @@ int approver_decide(struct approver *p, const char *id, const struct approval_de
 int approver_answer(struct approver *p, const char *id, const char *result, struct err *e)
 {
     struct approval *a = NULL;
-    int r = find_asked(p, id, true, &a, e);
+    int r = find_asked_approval(p, id, true, &a, e);
     if (r < 0)
         return r;
     a->asked = NULL;
     a->result = xstrdup(result);
-    decide(a, APPROVAL_ACCEPTED, "");
+    decide_approval(a, APPROVAL_ACCEPTED, "");
     return 0;
 }
 
 int approver_pass(struct approver *p, const char *id, struct err *e)
 {
     struct approval *a = NULL;
-    if (find_asked(p, id, false, &a, NULL) < 0) {
-        int r = find_asked(p, id, true, &a, e);
+    if (find_asked_approval(p, id, false, &a, NULL) < 0) {
+        int r = find_asked_approval(p, id, true, &a, e);
         if (r < 0)
             return r;
     }

@@ -90,8 +90,8 @@ static int read_digest(const struct json *value, const char *place, char **ret, 
     return 0;
 }
 
-static int read_member(const struct json *value, const char *name, const char *place,
-                       struct rule *rule, struct err *e)
+static int read_policy_member(const struct json *value, const char *name, const char *place,
+                              struct rule *rule, struct err *e)
 {
     if (strcmp(name, "server") == 0)
         return rule->server ? err_set(e, -EINVAL, "%s: it is there twice", place)
@@ -122,7 +122,7 @@ static int read_rule(const struct json *json, size_t index, struct rule *rule, s
     for (const struct json *member = json_first(json); member; member = json_next(member)) {
         char place[32 + PLACE_MAX];
         (void)snprintf(place, sizeof place, "rules[%zu].%.*s", index, PLACE_MAX, json_name(member));
-        int r = read_member(member, json_name(member), place, rule, e);
+        int r = read_policy_member(member, json_name(member), place, rule, e);
         if (r < 0)
             return r;
     }

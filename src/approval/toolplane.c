@@ -87,7 +87,7 @@ struct toolplane *toolplane_close(struct toolplane *plane)
 
 /* --- registration ---------------------------------------------------------------------------- */
 
-static void free_job(struct toolplane_job *job)
+static void free_tool_job(struct toolplane_job *job)
 {
     *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
     if (job->next)
@@ -110,11 +110,11 @@ static void on_generated(void *ctx, char *const *modules, size_t n, const struct
     struct toolplane_job *job = ctx;
     tell_registered(job, why == NULL);
     struct toolplane_job copy = *job;
-    free_job(job);
+    free_tool_job(job);
     copy.done(copy.ctx, modules, n, why);
 }
 
-static void on_registered(void *ctx, const struct tools_server *server, const struct err *why)
+static void on_plane_registered(void *ctx, const struct tools_server *server, const struct err *why)
 {
     struct toolplane_job *job = ctx;
     job->job = NULL;
@@ -135,7 +135,8 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
     *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};
     (void)snprintf(job->request_id, sizeof job->request_id, "%s",
                    log_request() ? log_request() : "");
-    int r = tools_register(plane->config.tools, name, params, on_registered, job, &job->job, e);
+    int r =
+        tools_register(plane->config.tools, name, params, on_plane_registered, job, &job->job, e);
     if (r < 0) {
         xfree(job);
         return r;
@@ -148,7 +149,7 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
     return 0;
 }
 
-static void on_text(void *ctx, const char *text, size_t n)
+static void on_call_text(void *ctx, const char *text, size_t n)
 {
     struct toolplane_job *job = ctx;
     job->text(job->ctx, text, n);
@@ -158,7 +159,7 @@ void toolplane_job_listen(struct toolplane_job *job,
                           void (*text)(void *ctx, const char *text, size_t n))
 {
     job->text = text;
-    tools_job_listen(job->job, on_text);
+    tools_job_listen(job->job, on_call_text);
 }
 
 void toolplane_job_cancel(struct toolplane_job *job)
@@ -166,7 +167,7 @@ void toolplane_job_cancel(struct toolplane_job *job)
     if (job->job)
         tools_job_cancel(job->job);
     job->generation = generation_cancel(job->generation);
-    free_job(job);
+    free_tool_job(job);
 }
 
 void toolplane_reset(struct toolplane *plane)
@@ -256,8 +257,8 @@ static void tell_progress(struct toolplane_call *call)
         call->plane->watch(call->plane->watch_ctx, &p);
 }
 
-static void end(struct toolplane_call *call, enum toolplane_failure failure,
-                const struct tools_result *result, const char *why)
+static void end_call(struct toolplane_call *call, enum toolplane_failure failure,
+                     const struct tools_result *result, const char *why)
 {
     const struct toolplane_events *events = call->events;
     void *ctx = call->ctx;
@@ -281,7 +282,7 @@ static void end_deferred(void *ctx)
 {
     struct toolplane_call *call = ctx;
     drop_str char *why = str_take(&call->why);
-    end(call, call->failure, NULL, why);
+    end_call(call, call->failure, NULL, why);
 }
 
 static void end_later(struct toolplane_call *call, enum toolplane_failure failure, const char *why)
@@ -293,7 +294,7 @@ static void end_later(struct toolplane_call *call, enum toolplane_failure failur
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-static void on_answered(void *ctx, const char *answer)
+static void on_call_answered(void *ctx, const char *answer)
 {
     struct toolplane_call *call = ctx;
     call->question = NULL;
@@ -301,7 +302,7 @@ static void on_answered(void *ctx, const char *answer)
 }
 
 /* The server wants to know something of the human at the other end. */
-static void on_input(void *ctx, uint64_t key, const struct json *params)
+static void on_call_input(void *ctx, uint64_t key, const struct json *params)
 {
     struct toolplane_call *call = ctx;
     struct tools_server server = {.shown = ""};
@@ -310,7 +311,7 @@ static void on_input(void *ctx, uint64_t key, const struct json *params)
     struct approval_question question = {
         .session = call->session, .server = call->server, .shown = server.shown, .form = form};
     call->question_key = key;
-    if (!form || approvals_elicit(call->plane->config.approvals, &question, on_answered, call,
+    if (!form || approvals_elicit(call->plane->config.approvals, &question, on_call_answered, call,
                                   &call->question, NULL) < 0)
         tools_call_answer(call->call, key, "{\"action\":\"decline\"}");
 }
@@ -325,7 +326,7 @@ static void on_pace(void *ctx)
 }
 
 /* A server may say much more than anybody reads. */
-static void on_progress(void *ctx, double progress, double total, const char *message)
+static void on_call_progress(void *ctx, double progress, double total, const char *message)
 {
     struct toolplane_call *call = ctx;
     call->progress = progress;
@@ -349,27 +350,29 @@ static void on_called(void *ctx, const struct tools_result *result, const struct
 {
     struct toolplane_call *call = ctx;
     if (!result)
-        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+        end_call(call, TOOLPLANE_ERROR, NULL, why->msg);
     else if (!result->is_error)
-        end(call, TOOLPLANE_OK, result, "");
+        end_call(call, TOOLPLANE_OK, result, "");
     else {
         drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
         toolplane_join_texts(&text, result);
-        end(call, TOOLPLANE_ERROR, NULL, text.failed ? "the tool failed" : buf_text(&text));
+        end_call(call, TOOLPLANE_ERROR, NULL, text.failed ? "the tool failed" : buf_text(&text));
     }
 }
 
 static void start_call(struct toolplane_call *call)
 {
-    const struct tools_call_events events = {
-        .progress = call->plane->watch ? on_progress : NULL, .input = on_input, .done = on_called};
+    const struct tools_call_events events = {.progress =
+                                                 call->plane->watch ? on_call_progress : NULL,
+                                             .input = on_call_input,
+                                             .done = on_called};
     struct err e = ERR_NONE;
     if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
                          &call->origin.trace, &events, call, &call->call, &e) < 0)
         end_later(call, TOOLPLANE_ERROR, e.msg);
 }
 
-static bool is_listed(const struct tools_server *server, const char *tool)
+static bool is_listed_tool(const struct tools_server *server, const char *tool)
 {
     for (size_t i = 0; i < server->n_tools; i++)
         if (strcmp(server->tools[i].name, tool) == 0)
@@ -382,7 +385,7 @@ static int need_listed(const struct toolplane_call *call, const struct tools_ser
                        struct err *e)
 {
     drop_buf struct buf shown = BUF_INIT(TOOL_SHOWN_MAX);
-    if (is_listed(server, call->tool))
+    if (is_listed_tool(server, call->tool))
         return 0;
     visible_put_text(&shown, call->tool);
     return err_set(e, -ENOENT, "the MCP server %s lists no tool \"%.100s\"", call->server,
@@ -401,7 +404,7 @@ static void on_brought(void *ctx, char *const *modules, size_t n, const struct e
         need_listed(call, &server, &e) < 0)
         why = &e;
     if (why)
-        end(call, TOOLPLANE_ERROR, NULL, why->msg);
+        end_call(call, TOOLPLANE_ERROR, NULL, why->msg);
     else
         start_call(call);
 }
@@ -416,7 +419,7 @@ static const char *digest_of(const struct tools_server *server, const char *tool
 
 static int ask_about(struct toolplane_call *call, const struct tools_server *server, struct err *e);
 
-static void go_on(struct toolplane_call *call)
+static void go_on_with_call(struct toolplane_call *call)
 {
     struct err e = ERR_NONE;
     struct tools_server server;
@@ -448,7 +451,7 @@ static void on_decided(void *ctx, enum approval_verdict verdict, const char *why
     struct toolplane_call *call = ctx;
     call->approval = NULL;
     if (verdict == APPROVAL_ACCEPTED) {
-        go_on(call);
+        go_on_with_call(call);
         return;
     }
     static const enum toolplane_failure failures[] = {[APPROVAL_REJECTED] = TOOLPLANE_REJECTED,
@@ -459,10 +462,11 @@ static void on_decided(void *ctx, enum approval_verdict verdict, const char *why
                                         [APPROVAL_FAILED] = "failed: "};
     drop_str char *text = xasprintf("Approval request for %s.%s %s%s", call->server, call->tool,
                                     words[verdict], verdict == APPROVAL_FAILED ? why : "");
-    end(call, failures[verdict], NULL, text);
+    end_call(call, failures[verdict], NULL, text);
 }
 
-static int ask(struct toolplane_call *call, const char *shown, const char *digest, struct err *e)
+static int ask_for_call(struct toolplane_call *call, const char *shown, const char *digest,
+                        struct err *e)
 {
     struct approval_subject subject = {.session = call->session,
                                        .server = call->server,
@@ -479,11 +483,11 @@ static int ask_about(struct toolplane_call *call, const struct tools_server *ser
 {
     xfree(call->digest);
     call->digest = xstrdup(digest_of(server, call->tool));
-    return ask(call, server->shown, call->digest, e);
+    return ask_for_call(call, server->shown, call->digest, e);
 }
 
 /* A kernel is believed in nothing: its calls belong to the cell that runs in its session. */
-static void find_origin(struct toolplane_call *call, const struct toolplane_request *request)
+static void find_call_origin(struct toolplane_call *call, const struct toolplane_request *request)
 {
     const struct toolplane_config *c = &call->plane->config;
     const struct origin *origin = request->origin;
@@ -508,7 +512,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .begun_ms = loop_now(plane->config.loop),
                                     .events = events,
                                     .ctx = ctx};
-    find_origin(call, request);
+    find_call_origin(call, request);
     if (plane->calls)
         plane->calls->prev = call;
     plane->calls = call;
@@ -535,7 +539,7 @@ static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_r
     drop_str char *shown = tools_shown(request->params);
     drop_str char *params = json_print(request->params);
     call->params = params ? json_parse_copy(params, strlen(params), JSON_STRICT, e) : NULL;
-    return call->params ? ask(call, shown, "", e) : -ENOMEM;
+    return call->params ? ask_for_call(call, shown, "", e) : -ENOMEM;
 }
 
 /* Approval alone, of what no server does: shell commands. Code may not make up other names. */
@@ -545,7 +549,7 @@ static int ask_for_own(struct toolplane_call *call, const struct toolplane_reque
     bool shell = strcmp(call->server, TOOLPLANE_OWN) == 0;
     if (request->role == TOOLPLANE_KERNEL && !shell)
         return err_set(e, -ENOENT, "the MCP server %s is not registered", call->server);
-    return ask(call, shell ? "the code itself" : "not registered", "", e);
+    return ask_for_call(call, shell ? "the code itself" : "not registered", "", e);
 }
 
 /* What a human is shown is what is sent, in one spelling. */
@@ -563,8 +567,8 @@ static int spell_arguments(struct toolplane_call *call, struct err *e)
     return 0;
 }
 
-static int begin(struct toolplane_call *call, const struct toolplane_request *request,
-                 struct err *e)
+static int begin_plane_call(struct toolplane_call *call, const struct toolplane_request *request,
+                            struct err *e)
 {
     struct tools *tools = call->plane->config.tools;
     struct tools_server server;
@@ -594,7 +598,7 @@ static int open_call(struct toolplane *plane, const struct toolplane_request *re
         return r;
     struct toolplane_call *call = new_call(plane, request, events, ctx);
     call->approve_only = approve_only;
-    r = begin(call, request, e);
+    r = begin_plane_call(call, request, e);
     if (r == 0) {
         *ret = call;
         return 0;

@@ -73,7 +73,7 @@ const char *const audit_state_names[AUDIT_STATES] = {[AUDIT_OFF] = "off",
                                                      [AUDIT_OUTSIDE] = "outside",
                                                      [AUDIT_REFUSES] = "refuses"};
 
-static void say(const struct audit *a, enum log_level level, const char *text)
+static void say_audit_state(const struct audit *a, enum log_level level, const char *text)
 {
     drop_str char *line = xasprintf("the audit log %s: %s", a->path, text);
     a->config.log(level, line);
@@ -83,7 +83,7 @@ static void say_hash(const struct audit *a)
 {
     drop_str char *text =
         xasprintf("record %llu has the hash %s", (unsigned long long)a->link.seq, a->link.hash);
-    say(a, LOG_INFO, text);
+    say_audit_state(a, LOG_INFO, text);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static void note_failure(struct audit *a, int why)
         xasprintf("it cannot be written: %s. %s", strerror(why),
                   is_room_missing(a) ? "Its records follow here, until it can be"
                                      : "No cell and no tool call is begun until it can be");
-    say(a, LOG_ERROR, text);
+    say_audit_state(a, LOG_ERROR, text);
 }
 
 /* Blocks behind its end, which nobody else gets then. */
@@ -119,9 +119,9 @@ static void keep_room(struct audit *a)
     bool full = errno == ENOSPC || errno == EDQUOT; /* later there may be room again */
     a->roomless = !full;
     if (a->roomless)
-        say(a, LOG_INFO,
-            "its file system keeps no room for it: when that is full, its records "
-            "are in this log");
+        say_audit_state(a, LOG_INFO,
+                        "its file system keeps no room for it: when that is full, its records "
+                        "are in this log");
 }
 
 /* A record in pieces that fit in a line of the log. */
@@ -132,12 +132,12 @@ static void tell_outside(struct audit *a, const struct buf *line)
         size_t piece = n - at < OUTSIDE_PIECE ? n - at : OUTSIDE_PIECE;
         drop_str char *text =
             xasprintf("record%s: %.*s", at > 0 ? ", continued" : "", (int)piece, line->data + at);
-        say(a, LOG_ERROR, text);
+        say_audit_state(a, LOG_ERROR, text);
     }
     a->numbers.outside++;
 }
 
-static void flush(struct audit *a)
+static void flush_audit(struct audit *a)
 {
     while (a->waiting.len > 0) {
         ssize_t n = write(a->fd, a->waiting.data, a->waiting.len);
@@ -151,12 +151,12 @@ static void flush(struct audit *a)
         buf_cut_front(&a->waiting, (size_t)n);
     }
     if (a->failed)
-        say(a, LOG_WARNING, "it can be written again");
+        say_audit_state(a, LOG_WARNING, "it can be written again");
     a->failed = 0;
     keep_room(a);
 }
 
-static void put_time(struct jsonw *w)
+static void put_audit_time(struct jsonw *w)
 {
     struct timespec now;
     struct tm tm;
@@ -168,7 +168,7 @@ static void put_time(struct jsonw *w)
     jsonw_set_text(w, "time", text);
 }
 
-static void put_text(struct jsonw *w, const char *name, const char *text, size_t max)
+static void put_audit_text(struct jsonw *w, const char *name, const char *text, size_t max)
 {
     if (!text)
         return;
@@ -190,19 +190,19 @@ static void put_digest(struct jsonw *w, const char *bytes, size_t n)
     jsonw_set_text(w, "sha256", hash);
 }
 
-static const char *some(const char *text)
+static const char *some_audit_text(const char *text)
 {
     return text && *text ? text : NULL;
 }
 
 /* The object, without its brace. */
-static void put_event(const struct audit *a, struct jsonw *w, const struct audit_event *event)
+static void put_audit_event(const struct audit *a, struct jsonw *w, const struct audit_event *event)
 {
     const char *request = event->request_id ? event->request_id : log_request();
     const struct {
         const char *name, *text;
-    } texts[] = {{"request_id", some(request)},
-                 {"trace_id", some(event->trace_id)},
+    } texts[] = {{"request_id", some_audit_text(request)},
+                 {"trace_id", some_audit_text(event->trace_id)},
                  {"session", event->session},
                  {"kernel", event->kernel},
                  {"package", event->package},
@@ -216,7 +216,7 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
                  {"outcome", event->outcome}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
-    put_time(w);
+    put_audit_time(w);
     jsonw_set_text(w, "kind", kinds[event->kind]);
     if (a->dropped > 0)
         jsonw_set_int(w, "dropped", (int64_t)a->dropped);
@@ -227,9 +227,9 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
     if (event->cell > 0)
         jsonw_set_int(w, "cell", (int64_t)event->cell);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        put_text(w, texts[i].name, texts[i].text, AUDIT_TEXT_MAX);
-    put_text(w, "path", event->path, AUDIT_PATH_MAX);
-    put_text(w, "to", event->to, AUDIT_PATH_MAX);
+        put_audit_text(w, texts[i].name, texts[i].text, AUDIT_TEXT_MAX);
+    put_audit_text(w, "path", event->path, AUDIT_PATH_MAX);
+    put_audit_text(w, "to", event->to, AUDIT_PATH_MAX);
     if (event->timed)
         jsonw_set_int(w, "ms", event->ms);
     if (event->files > 0)
@@ -241,7 +241,7 @@ static void put_event(const struct audit *a, struct jsonw *w, const struct audit
 }
 
 /* There is no place for it in the file: in the log it has one, if only room is missing. */
-static int drop(struct audit *a, const struct buf *line)
+static int drop_record(struct audit *a, const struct buf *line)
 {
     a->dropped++;
     if (!is_room_missing(a))
@@ -251,22 +251,22 @@ static int drop(struct audit *a, const struct buf *line)
 }
 
 /* Takes the line over into what waits, and tries to write it. */
-static int append(struct audit *a, struct buf *line)
+static int append_record(struct audit *a, struct buf *line)
 {
     struct audit_link next = a->link;
     size_t open = line->len;
     audit_seal(line, &next);
     if (line->failed || a->waiting.len + line->len > AUDIT_WAITING_MAX) {
         line->len = line->len > open ? open : line->len; /* it is in no chain */
-        return drop(a, line);
+        return drop_record(a, line);
     }
     if (buf_add(&a->waiting, line->data, line->len) < 0) {
         a->waiting.failed = 0; /* no memory now: maybe later */
-        return drop(a, line);
+        return drop_record(a, line);
     }
     a->link = next;
     a->dropped = 0;
-    flush(a);
+    flush_audit(a);
     if (a->link.seq % AUDIT_TELL == 0)
         say_hash(a);
     if (is_room_missing(a))
@@ -275,11 +275,11 @@ static int append(struct audit *a, struct buf *line)
 }
 
 /* What hides or turns a text is escaped: it reads the same for who parses it. */
-static void put_line(const struct audit *a, struct buf *line, const struct audit_event *event)
+static void put_audit_line(const struct audit *a, struct buf *line, const struct audit_event *event)
 {
     drop_buf struct buf text = BUF_INIT(AUDIT_LINE_MAX);
     struct jsonw w = JSONW(&text);
-    put_event(a, &w, event);
+    put_audit_event(a, &w, event);
     visible_put_json(line, buf_text(&text), text.len);
     line->failed = text.failed ? text.failed : line->failed;
 }
@@ -294,12 +294,12 @@ static void tell_left_out(struct audit *a, const char *session)
     struct audit_event event;
     while (audit_flood_take(a->flood, session, now_ms(a), &event)) {
         drop_buf struct buf line = BUF_INIT(AUDIT_LINE_MAX);
-        put_line(a, &line, &event);
-        (void)append(a, &line);
+        put_audit_line(a, &line, &event);
+        (void)append_record(a, &line);
     }
 }
 
-static void on_timer(void *ctx)
+static void on_audit_timer(void *ctx)
 {
     tell_left_out(ctx, NULL);
 }
@@ -309,19 +309,19 @@ int audit_add(struct audit *a, const struct audit_event *event)
     if (!a)
         return 0;
     drop_buf struct buf line = BUF_INIT(AUDIT_LINE_MAX);
-    put_line(a, &line, event);
+    put_audit_line(a, &line, event);
     if (!audit_flood_pass(a->flood, event, line.len + AUDIT_SEAL_BYTES, now_ms(a))) {
         a->numbers.left_out++;
         if (a->config.loop && !a->timer.armed)
-            loop_timer_set(a->config.loop, &a->timer, AUDIT_FLOOD_TELL_MS, on_timer, a);
+            loop_timer_set(a->config.loop, &a->timer, AUDIT_FLOOD_TELL_MS, on_audit_timer, a);
         return (a->failed && !is_room_missing(a)) || a->damaged ? -EIO : 0;
     }
     if (event->kind == AUDIT_SESSION_ENDED && event->session) {
         tell_left_out(a, event->session);
         buf_clear(&line); /* it has another number by now */
-        put_line(a, &line, event);
+        put_audit_line(a, &line, event);
     }
-    return append(a, &line);
+    return append_record(a, &line);
 }
 
 enum audit_state audit_state(const struct audit *a, struct audit_numbers *ret)
@@ -348,7 +348,7 @@ char *audit_package(const char *package)
                      (int)(host + place - rest), rest, host[place] ? "?***" : "");
 }
 
-static int look_at(const struct audit *a, struct stat *ret)
+static int look_at_log(const struct audit *a, struct stat *ret)
 {
     if (!a->is_service)
         return lstat(a->path, ret);
@@ -361,7 +361,7 @@ static void look_at_file(struct audit *a)
 {
     struct stat st;
     drop_str char *text = NULL;
-    if (look_at(a, &st) < 0)
+    if (look_at_log(a, &st) < 0)
         text = xstrdup("it is gone");
     else if (st.st_dev != a->dev || st.st_ino != a->ino)
         text = xstrdup("it is another file");
@@ -371,7 +371,7 @@ static void look_at_file(struct audit *a)
     if (!text || a->damaged)
         return;
     a->damaged = true;
-    say(a, LOG_ERROR, text);
+    say_audit_state(a, LOG_ERROR, text);
 }
 
 int audit_check(struct audit *a, struct err *e)
@@ -382,7 +382,7 @@ int audit_check(struct audit *a, struct err *e)
     if (a->damaged)
         return err_set(e, -EIO,
                        "the audit log is not as it was written, and nothing more is begun");
-    flush(a);
+    flush_audit(a);
     if (a->failed && !is_room_missing(a))
         return err_set(e, -EIO, "the audit log cannot be written: %s", strerror(a->failed));
     return 0;
@@ -430,13 +430,13 @@ static int open_as_who_may(struct audit *a)
         return fd;
     fd = open_path(a->path);
     if (fd >= 0)
-        say(a, LOG_WARNING,
-            "it has the uid of code in kernels; in a folder of the server's own, "
-            "such as /var/log/ipybox, it has not");
+        say_audit_state(a, LOG_WARNING,
+                        "it has the uid of code in kernels; in a folder of the server's own, "
+                        "such as /var/log/ipybox, it has not");
     return fd;
 }
 
-static int open_file(struct audit *a, struct err *e)
+static int open_audit_file(struct audit *a, struct err *e)
 {
     struct stat st;
     a->fd = open_as_who_may(a);
@@ -471,7 +471,7 @@ static int read_tail(const struct audit *a, struct buf *tail, struct err *e)
 }
 
 /* Goes on behind the last record; what a crash has left behind that is named. */
-static int start(struct audit *a, struct err *e)
+static int start_audit_record(struct audit *a, struct err *e)
 {
     drop_buf struct buf tail = BUF_INIT(AUDIT_TORN_MAX + AUDIT_LINE_MAX),
                         line = BUF_INIT(AUDIT_LINE_MAX);
@@ -486,15 +486,15 @@ static int start(struct audit *a, struct err *e)
     if (tail.len > 0 && tail.data[tail.len - 1] != '\n')
         (void)buf_addc(&a->waiting, '\n');
     struct jsonw w = JSONW(&line);
-    put_event(a, &w, &(struct audit_event){.kind = AUDIT_START});
+    put_audit_event(a, &w, &(struct audit_event){.kind = AUDIT_START});
     jsonw_set_text(&w, "version", a->config.version);
     if (torn_n > 0) {
         jsonw_set_object(&w, "torn");
         put_digest(&w, torn, torn_n);
         jsonw_end(&w);
-        say(a, LOG_WARNING, "its last line is torn; the start names it");
+        say_audit_state(a, LOG_WARNING, "its last line is torn; the start names it");
     }
-    if (append(a, &line) < 0 || a->failed)
+    if (append_record(a, &line) < 0 || a->failed)
         return err_set(e, -EIO, "it cannot be written: %s", strerror(a->failed));
     say_hash(a);
     return 0;
@@ -521,9 +521,9 @@ int audit_open(const struct audit_config *config, struct audit **ret, struct err
     a->flood = audit_flood_new();
     int r = find_path(a, e);
     if (r == 0)
-        r = open_file(a, e);
+        r = open_audit_file(a, e);
     if (r == 0)
-        r = start(a, e);
+        r = start_audit_record(a, e);
     if (r < 0) {
         (void)free_audit(a);
         return err_wrap(e, "the audit log %s", config->path);
@@ -542,7 +542,7 @@ struct audit *audit_close(struct audit *a)
         (void)!ftruncate(a->fd, (off_t)a->size); /* gives the blocks behind its end back */
     (void)fdatasync(a->fd);
     if (a->waiting.len > 0)
-        say(a, LOG_ERROR, "its last records could not be written");
+        say_audit_state(a, LOG_ERROR, "its last records could not be written");
     else
         say_hash(a);
     return free_audit(a);

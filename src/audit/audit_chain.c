@@ -35,7 +35,7 @@ static bool is_hash(const char *text)
     return text && strlen(text) == HMAC_HEX && strspn(text, "0123456789abcdef") == HMAC_HEX;
 }
 
-static bool read_number(const struct json *object, const char *name, uint64_t *ret)
+static bool read_record_number(const struct json *object, const char *name, uint64_t *ret)
 {
     const struct json *value = json_get(object, name);
     double number = json_number(value);
@@ -45,18 +45,18 @@ static bool read_number(const struct json *object, const char *name, uint64_t *r
     return true;
 }
 
-static int read_members(const struct json *line, struct audit_record *ret, struct err *e)
+static int read_record_members(const struct json *line, struct audit_record *ret, struct err *e)
 {
     const char *prev = json_get_text(line, "prev"), *hash = json_get_text(line, "hash");
     const struct json *torn = json_get(line, "torn");
     const char *torn_hash = json_get_text(torn, "sha256");
-    if (!read_number(line, "seq", &ret->link.seq) || !is_hash(prev) || !is_hash(hash))
+    if (!read_record_number(line, "seq", &ret->link.seq) || !is_hash(prev) || !is_hash(hash))
         return err_set(e, -EBADMSG, "seq, prev or hash is missing");
     memcpy(ret->prev, prev, HMAC_HEX);
     memcpy(ret->link.hash, hash, HMAC_HEX);
     if (!torn)
         return 0;
-    if (!is_hash(torn_hash) || !read_number(torn, "bytes", &ret->torn_bytes))
+    if (!is_hash(torn_hash) || !read_record_number(torn, "bytes", &ret->torn_bytes))
         return err_set(e, -EBADMSG, "torn: bytes or sha256 is missing");
     memcpy(ret->torn_sha256, torn_hash, HMAC_HEX);
     ret->names_torn = true;
@@ -75,7 +75,7 @@ int audit_read(const char *line, size_t n, struct audit_record *ret, struct err 
     if (!json_is_object(object))
         return err_set(e, -EBADMSG, "it is not JSON");
     struct audit_record record = {0};
-    int r = read_members(object, &record, e);
+    int r = read_record_members(object, &record, e);
     if (r == 0)
         *ret = record;
     return r;
@@ -133,7 +133,7 @@ static int accept_record(struct check *c, const struct audit_record *record, str
     return 0;
 }
 
-static int take_line(struct check *c, const char *line, size_t n, struct err *e)
+static int take_record_line(struct check *c, const char *line, size_t n, struct err *e)
 {
     struct audit_record record;
     struct err why = ERR_NONE;
@@ -170,7 +170,7 @@ static int take_lines(struct check *c, struct buf *text, struct err *e)
     int r = 0;
     for (const char *end; r == 0 && (end = memchr(text->data + at, '\n', text->len - at));) {
         size_t n = (size_t)(end - text->data) - at;
-        r = take_line(c, text->data + at, n, e);
+        r = take_record_line(c, text->data + at, n, e);
         at += n + 1;
     }
     buf_cut_front(text, at);
@@ -181,7 +181,7 @@ static int take_lines(struct check *c, struct buf *text, struct err *e)
     return r;
 }
 
-static int read_all(int fd, struct check *c, struct err *e)
+static int read_audit_log(int fd, struct check *c, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(AUDIT_TORN_MAX + READ_STEP);
     for (;;) {
@@ -206,7 +206,7 @@ int audit_verify(int fd, const char *hash, struct audit_verdict *ret, struct err
     struct check c = {.verdict = {.last = AUDIT_FIRST},
                       .wanted = is_hash(hash) ? hash : NULL,
                       .bad = BUF_INIT(AUDIT_TORN_MAX)};
-    int r = read_all(fd, &c, e);
+    int r = read_audit_log(fd, &c, e);
     buf_done(&c.bad);
     if (r == 0)
         *ret = c.verdict;
@@ -223,8 +223,8 @@ static bool is_first_torn(const char *tail, size_t n)
     return memcmp(tail, begin, len) == 0;
 }
 
-static int set_end(const char *torn, size_t n, const char **ret_torn, size_t *ret_torn_n,
-                   struct err *e)
+static int set_chain_end(const char *torn, size_t n, const char **ret_torn, size_t *ret_torn_n,
+                         struct err *e)
 {
     if (n > AUDIT_TORN_MAX - 1)
         return err_set(e, -EBADMSG, "there is no record at its end");
@@ -246,7 +246,7 @@ int audit_find_end(const char *tail, size_t n, bool whole, struct audit_link *re
         if (audit_read(tail + begin, end - begin, &record, NULL) == 0) {
             *ret = record.link;
             size_t behind = end < n ? end + 1 : end;
-            return set_end(tail + behind, n - behind, ret_torn, ret_torn_n, e);
+            return set_chain_end(tail + behind, n - behind, ret_torn, ret_torn_n, e);
         }
         if (begin == 0)
             break;
@@ -254,5 +254,5 @@ int audit_find_end(const char *tail, size_t n, bool whole, struct audit_link *re
     *ret = AUDIT_FIRST;
     if (!whole || (n > 0 && !is_first_torn(tail, n)))
         return err_set(e, -EBADMSG, "it is no audit log, or has no record at its end");
-    return set_end(tail, n, ret_torn, ret_torn_n, e);
+    return set_chain_end(tail, n, ret_torn, ret_torn_n, e);
 }

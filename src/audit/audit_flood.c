@@ -75,7 +75,7 @@ static bool is_named(const struct source *source, const char *name, bool is_kern
 }
 
 /* One that has nothing to tell gives its place to a new one. */
-static struct source *find(struct audit_flood *flood, const struct audit_event *event)
+static struct source *find_flood(struct audit_flood *flood, const struct audit_event *event)
 {
     bool is_kernel = !event->session && event->kernel;
     const char *name = is_kernel ? event->kernel : event->session ? event->session : "";
@@ -98,19 +98,19 @@ static struct source *find(struct audit_flood *flood, const struct audit_event *
     return oldest;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_flood(const char *a, const char *b)
 {
     return a && b ? strncmp(a, b, AUDIT_TEXT_MAX) == 0 : a == b;
 }
 
-static void count(struct source *source, const struct audit_event *event)
+static void count_flood(struct source *source, const struct audit_event *event)
 {
     bool named = source->n_groups < AUDIT_FLOOD_GROUPS;
     struct group *end = source->groups + source->n_groups, *whole = NULL;
     for (struct group *g = source->groups; g < end; g++) {
-        if (g->kind != event->kind || !is_same(g->outcome, event->outcome))
+        if (g->kind != event->kind || !is_same_flood(g->outcome, event->outcome))
             continue;
-        if (is_same(g->server, event->server) && is_same(g->tool, event->tool)) {
+        if (is_same_flood(g->server, event->server) && is_same_flood(g->tool, event->tool)) {
             g->count++;
             return;
         }
@@ -137,14 +137,14 @@ bool audit_flood_pass(struct audit_flood *flood, const struct audit_event *event
                                     bytes = {AUDIT_FLOOD_BYTES_PER_S, AUDIT_FLOOD_BYTES};
     if (!is_bounded(event))
         return true;
-    struct source *source = find(flood, event);
+    struct source *source = find_flood(flood, event);
     source->used_ms = now_ms;
     if (bucket_take(&source->records, &records, now_ms, 1) &&
         bucket_take(&source->bytes, &bytes, now_ms, (int64_t)n))
         return true;
     if (source->n_groups == 0)
         source->since_ms = now_ms;
-    count(source, event);
+    count_flood(source, event);
     return false;
 }
 

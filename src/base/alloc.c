@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void *need(void *p)
+static void *need_memory(void *p)
 {
     if (p)
         return p;
@@ -57,12 +57,12 @@ static void *with_huge_pages(void *block, size_t size)
 
 void *xcalloc(size_t n, size_t size)
 {
-    return need(calloc(n, size));
+    return need_memory(calloc(n, size));
 }
 
 void *xrealloc(void *p, size_t size)
 {
-    return need(with_huge_pages(realloc(p, size), size));
+    return need_memory(with_huge_pages(realloc(p, size), size));
 }
 
 void *try_realloc(void *p, size_t size)
@@ -94,7 +94,7 @@ char *xasprintf(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vasprintf(&s, fmt, ap);
     va_end(ap);
-    return n < 0 ? need(NULL) : s;
+    return n < 0 ? need_memory(NULL) : s;
 }
 
 void xfree(void *p)

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-static int fail(struct buf *b, int code)
+static int fail_buf(struct buf *b, int code)
 {
     if (!b->failed)
         b->failed = code;
@@ -25,7 +25,7 @@ int buf_reserve(struct buf *b, size_t more)
     if (b->failed)
         return b->failed;
     if (more > b->cap || b->len > b->cap - more)
-        return fail(b, -EMSGSIZE);
+        return fail_buf(b, -EMSGSIZE);
     size_t need = b->len + more + 1;
     if (need <= b->size)
         return 0;
@@ -36,7 +36,7 @@ int buf_reserve(struct buf *b, size_t more)
         size = b->cap + 1;
     char *data = try_realloc(b->data, size);
     if (!data)
-        return fail(b, -ENOMEM);
+        return fail_buf(b, -ENOMEM);
     b->data = data;
     b->size = size;
     return 0;
@@ -71,7 +71,7 @@ int buf_addf(struct buf *b, const char *fmt, ...)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    int r = n < 0 ? fail(b, -EINVAL) : buf_reserve(b, (size_t)n);
+    int r = n < 0 ? fail_buf(b, -EINVAL) : buf_reserve(b, (size_t)n);
     if (r == 0) {
         (void)vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
         b->len += (size_t)n;

@@ -31,7 +31,7 @@ struct process {
     char name[NAME_MAX_BYTES];
 };
 
-static bool parse(const char *text, struct process *ret)
+static bool parse_kin(const char *text, struct process *ret)
 {
     const char *open = strchr(text, '('), *at = strrchr(text, ')');
     if (!open || !at || at < open || at[1] != ' ')
@@ -52,7 +52,7 @@ static bool parse(const char *text, struct process *ret)
     return ret->ppid >= 0;
 }
 
-static bool look(pid_t pid, struct process *ret)
+static bool look_at_kin(pid_t pid, struct process *ret)
 {
     char path[40], text[STAT_MAX];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -63,15 +63,15 @@ static bool look(pid_t pid, struct process *ret)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    return parse(text, ret);
+    return parse_kin(text, ret);
 }
 
 /* The parent of *process, in its place. False: it has gone meanwhile, and with it *process has
  * another parent by now. */
-static bool step_up(struct process *process)
+static bool step_up_kin(struct process *process)
 {
     struct process parent;
-    if (!look(process->ppid, &parent) || parent.start > process->start)
+    if (!look_at_kin(process->ppid, &parent) || parent.start > process->start)
         return false;
     *process = parent;
     return true;
@@ -80,17 +80,17 @@ static bool step_up(struct process *process)
 /* --- below ------------------------------------------------------------------------------------ */
 
 /* 1: below, 0: not, -1: the tree has changed meanwhile. */
-static int walk(pid_t pid, pid_t ancestor)
+static int walk_kin(pid_t pid, pid_t ancestor)
 {
     struct process process;
-    if (!look(pid, &process))
+    if (!look_at_kin(pid, &process))
         return -1;
     for (int depth = 0; depth < KIN_DEPTH_MAX; depth++) {
         if (process.ppid == ancestor)
             return 1;
         if (process.ppid == 0)
             return 0;
-        if (!step_up(&process))
+        if (!step_up_kin(&process))
             return -1;
     }
     return 1;
@@ -100,7 +100,7 @@ bool kin_below(pid_t pid, pid_t ancestor)
 {
     int r = -1;
     for (int i = 0; i < TRIES && r < 0; i++)
-        r = walk(pid, ancestor);
+        r = walk_kin(pid, ancestor);
     return r != 0;
 }
 
@@ -124,19 +124,19 @@ bool kin_peer_below(int fd)
 
 /* --- the server, seen from outside ----------------------------------------------------------- */
 
-/* As walk(): whether the uppermost process of this name is `pid` or its parent. */
+/* As walk_kin(): whether the uppermost process of this name is `pid` or its parent. */
 static int is_uppermost(pid_t pid, const char *name)
 {
     struct process process;
     int found = -1; /* steps up to the uppermost so far */
-    if (!look(pid, &process))
+    if (!look_at_kin(pid, &process))
         return -1;
     for (int depth = 0; depth < KIN_DEPTH_MAX; depth++) {
         if (strcmp(process.name, name) == 0)
             found = depth;
         if (process.ppid == 0)
             return found == 0 || found == 1;
-        if (!step_up(&process))
+        if (!step_up_kin(&process))
             return -1;
     }
     return 0;

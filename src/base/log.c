@@ -61,7 +61,7 @@ bool log_enabled(enum log_level level)
 /* What hides or steers would let a peer's text forge log lines, or show another one than there is:
  * it is shown as \xNN or \uNNNN, and so are bytes that are not UTF-8. In JSON these are texts, too:
  * an escape would be undone by who reads it. */
-static size_t put_escape(char *out, size_t room, uint32_t c)
+static size_t put_log_escape(char *out, size_t room, uint32_t c)
 {
     const char *more = as_json ? "\\" : "";
     int n;
@@ -76,7 +76,7 @@ static size_t put_escape(char *out, size_t room, uint32_t c)
     return (size_t)n;
 }
 
-static void escape(char *out, size_t size, const char *text)
+static void escape_log_text(char *out, size_t size, const char *text)
 {
     size_t n = 0;
     size_t len = strlen(text);
@@ -85,7 +85,7 @@ static void escape(char *out, size_t size, const char *text)
         uint32_t point = 0;
         size_t width = utf8_char(text + i, len - i, &point);
         if (width == 0 || visible_hides(point)) {
-            n += put_escape(out + n, size - n, width == 0 ? c : point);
+            n += put_log_escape(out + n, size - n, width == 0 ? c : point);
         } else {
             if (as_json && (c == '"' || c == '\\'))
                 out[n++] = '\\';
@@ -107,7 +107,7 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    escape(safe, sizeof safe, text);
+    escape_log_text(safe, sizeof safe, text);
 
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -70,7 +70,7 @@ int unixsock_send(int sock, const void *bytes, size_t n, const int *fds, size_t 
     return sent < 0 ? -errno : 0;
 }
 
-static void close_all(const int *fds, size_t count)
+static void close_all_descriptors(const int *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         (void)close(fds[i]);
@@ -102,7 +102,7 @@ int unixsock_receive(int sock, void *bytes, size_t n, int *fds, size_t most, siz
     int came[sizeof rights / sizeof *fds];
     const size_t count = take_fds(&m, &rights, came);
     if ((size_t)got != n || (m.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) || count > most) {
-        close_all(came, count);
+        close_all_descriptors(came, count);
         return got == 0 ? -EPIPE : -EBADMSG;
     }
     if (count > 0)

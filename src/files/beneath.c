@@ -119,7 +119,7 @@ static int walk_anew(struct walk *w)
     return r;
 }
 
-static int step_up(struct walk *w)
+static int step_up_folder(struct walk *w)
 {
     if (w->done[0] == '\0')
         return -EXDEV;
@@ -160,7 +160,7 @@ static int expand_link(struct walk *w, const char *name)
 }
 
 /* Takes the next component off `left`. */
-static size_t next_name(struct walk *w, char name[BENEATH_NAME_MAX + 1], bool *ret_last)
+static size_t next_component(struct walk *w, char name[BENEATH_NAME_MAX + 1], bool *ret_last)
 {
     size_t skip = strspn(w->left, "/"), n = strcspn(w->left + skip, "/");
     size_t rest = skip + n + strspn(w->left + skip + n, "/");
@@ -186,16 +186,16 @@ static int open_last(const struct walk *w, const char *name, int flags)
     return fd;
 }
 
-static int walk_on(struct walk *w, int flags)
+static int walk_on_beneath(struct walk *w, int flags)
 {
     char name[BENEATH_NAME_MAX + 1];
     for (bool last;;) {
-        size_t n = next_name(w, name, &last);
+        size_t n = next_component(w, name, &last);
         int r = 0;
         if (n > BENEATH_NAME_MAX)
             return -ENAMETOOLONG;
         if (strcmp(name, "..") == 0)
-            r = step_up(w);
+            r = step_up_folder(w);
         else if (n > 0 && strcmp(name, ".") != 0) {
             r = last ? open_last(w, name, flags) : step_into(w, name);
             if (last && r >= 0)
@@ -225,7 +225,7 @@ static int walk_to(const struct beneath *b, const char *path, int flags, enum be
     w.at = fcntl(b->root, F_DUPFD_CLOEXEC, 0);
     if (w.at < 0)
         return -errno;
-    int fd = walk_on(&w, flags);
+    int fd = walk_on_beneath(&w, flags);
     if (fd == -1)
         fd = -errno;
     w.at = fd_close(w.at);
@@ -234,12 +234,13 @@ static int walk_to(const struct beneath *b, const char *path, int flags, enum be
 
 /* --- the door --------------------------------------------------------------------------------- */
 
-static int resolve(const struct beneath *b, const char *path, int flags, enum beneath_links links)
+static int resolve_beneath(const struct beneath *b, const char *path, int flags,
+                           enum beneath_links links)
 {
     return b->walk ? walk_to(b, path, flags, links) : ask_kernel(b->root, path, flags, links);
 }
 
-static bool is_plain(int fd)
+static bool is_plain_component(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
@@ -248,18 +249,18 @@ static bool is_plain(int fd)
 int beneath_at(const struct beneath *b, const char *path, int flags, enum beneath_links links)
 {
     if (flags & O_PATH)
-        return resolve(b, path, flags, links);
+        return resolve_beneath(b, path, flags, links);
     /* Opening wakes who waits at a FIFO, and rewinds tapes: look first. What is swapped in between
      * is opened without waiting, and closed again. */
-    drop_fd int look = resolve(b, path, O_PATH, links);
+    drop_fd int look = resolve_beneath(b, path, O_PATH, links);
     if (look < 0)
         return look;
-    if (!is_plain(look))
+    if (!is_plain_component(look))
         return -ENXIO;
-    drop_fd int fd = resolve(b, path, flags, links);
+    drop_fd int fd = resolve_beneath(b, path, flags, links);
     if (fd < 0)
         return fd;
-    return is_plain(fd) ? fd_take(&fd) : -ENXIO;
+    return is_plain_component(fd) ? fd_take(&fd) : -ENXIO;
 }
 
 static int make_each(const struct beneath *b, const char *folder, enum beneath_links links)
@@ -269,7 +270,7 @@ static int make_each(const struct beneath *b, const char *folder, enum beneath_l
         size_t end = at + strcspn(folder + at, "/");
         memcpy(way, folder, at);
         way[at > 0 ? at - 1 : 0] = '\0';
-        drop_fd int above = resolve(b, way, O_PATH | O_DIRECTORY, links);
+        drop_fd int above = resolve_beneath(b, way, O_PATH | O_DIRECTORY, links);
         if (above < 0)
             return above;
         memcpy(way, folder + at, end - at);
@@ -283,11 +284,11 @@ static int make_each(const struct beneath *b, const char *folder, enum beneath_l
 
 int beneath_make(const struct beneath *b, const char *path, enum beneath_links links)
 {
-    int fd = resolve(b, path, O_PATH | O_DIRECTORY, links);
+    int fd = resolve_beneath(b, path, O_PATH | O_DIRECTORY, links);
     if (fd != -ENOENT)
         return fd;
     int r = make_each(b, path, links);
-    return r < 0 ? r : resolve(b, path, O_PATH | O_DIRECTORY, links);
+    return r < 0 ? r : resolve_beneath(b, path, O_PATH | O_DIRECTORY, links);
 }
 
 int beneath_parent(const struct beneath *b, const char *path, bool make, enum beneath_links links,
@@ -299,5 +300,6 @@ int beneath_parent(const struct beneath *b, const char *path, bool make, enum be
     memcpy(folder, path, n);
     folder[n] = '\0';
     *ret_name = slash ? slash + 1 : path;
-    return make ? beneath_make(b, folder, links) : resolve(b, folder, O_PATH | O_DIRECTORY, links);
+    return make ? beneath_make(b, folder, links)
+                : resolve_beneath(b, folder, O_PATH | O_DIRECTORY, links);
 }

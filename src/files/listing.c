@@ -44,7 +44,7 @@ struct listing *listing_close(struct listing *l)
 }
 
 /* The largest goes when the page is full. */
-static void add(struct listing *l, const char *name)
+static void add_to_listing(struct listing *l, const char *name)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
@@ -76,7 +76,7 @@ int listing_step(struct listing *l)
             newfile_is_temporary(d->d_name))
             continue;
         if (!l->after || strcmp(d->d_name, l->after) > 0)
-            add(l, d->d_name);
+            add_to_listing(l, d->d_name);
     }
     return 0;
 }

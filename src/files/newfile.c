@@ -107,7 +107,7 @@ static int link_to(const struct newfile *f, const char *name)
     return linkat(AT_FDCWD, self, f->dir, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-static int put_in_place(struct newfile *f, const char *name, enum newfile_how how)
+static int put_file_in_place(struct newfile *f, const char *name, enum newfile_how how)
 {
     int r = link_to(f, name);
     if (r == 0)
@@ -135,7 +135,7 @@ int newfile_commit(struct newfile *f, const char *name, enum newfile_how how, bo
     if (f->temp[0]) /* under that name, so that a watch of the real one hears of it once */
         f->fd = fd_close(f->fd);
     if (r == 0)
-        r = put_in_place(f, name, how);
+        r = put_file_in_place(f, name, how);
     if (r == 0 && sync) { /* the name, too; who may not read the folder does without */
         drop_fd int dir = openat(f->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir >= 0)

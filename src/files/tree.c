@@ -60,7 +60,7 @@ static void set_names(struct tree *t, const char *name)
     (void)snprintf(t->path + at, sizeof t->path - at, "%s%s", at > 0 ? "/" : "", name);
 }
 
-static int leave(struct tree *t, struct tree_entry *ret)
+static int leave_folder(struct tree *t, struct tree_entry *ret)
 {
     size_t n = t->lengths[t->depth - 1];
     (void)closedir(t->dirs[--t->depth]);
@@ -79,7 +79,7 @@ int tree_next(struct tree *t, struct tree_entry *ret)
         if (!d && errno)
             return -errno;
         if (!d)
-            return t->depth > 1 ? leave(t, ret) : 0;
+            return t->depth > 1 ? leave_folder(t, ret) : 0;
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
             continue;
         struct stat st;

@@ -51,12 +51,12 @@ const struct untar_counts *untar_so_far(const struct untar *u)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int refuse(const char *path, struct err *e, const char *why)
+static int refuse_member(const char *path, struct err *e, const char *why)
 {
     return err_set(e, -EBADMSG, "%.200s: %s", path, why);
 }
 
-static bool is_name(const char *text, size_t n, const char *name)
+static bool is_member_name(const char *text, size_t n, const char *name)
 {
     return strlen(name) == n && memcmp(text, name, n) == 0;
 }
@@ -66,14 +66,14 @@ static int tidy(const char *path, char ret[BENEATH_PATH_MAX], struct err *e)
 {
     size_t length = 0;
     if (path[0] == '/')
-        return refuse(path, e, "an absolute path; members are relative to the folder");
+        return refuse_member(path, e, "an absolute path; members are relative to the folder");
     for (const char *at = path; *at;) {
         size_t n = strcspn(at, "/");
-        if (is_name(at, n, ".."))
-            return refuse(path, e, "a path with .. in it");
+        if (is_member_name(at, n, ".."))
+            return refuse_member(path, e, "a path with .. in it");
         if (n > BENEATH_NAME_MAX || length + n + 2 > BENEATH_PATH_MAX)
-            return refuse(path, e, "a name that is too long");
-        if (n > 0 && !is_name(at, n, ".")) {
+            return refuse_member(path, e, "a name that is too long");
+        if (n > 0 && !is_member_name(at, n, ".")) {
             if (length > 0)
                 ret[length++] = '/';
             memcpy(ret + length, at, n);
@@ -96,10 +96,10 @@ static bool link_stays_inside(const char *path, const char *text)
         return false;
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "/");
-        if (is_name(at, n, "..")) {
+        if (is_member_name(at, n, "..")) {
             if (named || depth-- == 0)
                 return false;
-        } else if (n > 0 && !is_name(at, n, ".")) {
+        } else if (n > 0 && !is_member_name(at, n, ".")) {
             named = true;
         }
         at += n + strspn(at + n, "/");
@@ -109,7 +109,7 @@ static bool link_stays_inside(const char *path, const char *text)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-static int failed(const char *path, int code, struct err *e)
+static int has_untar_failed(const char *path, int code, struct err *e)
 {
     static const struct {
         int code;
@@ -137,7 +137,8 @@ static int begin_file(struct untar *u, int dir, const struct tar_member *m)
     return newfile_open(dir, m->mode & 0777, false, &u->file);
 }
 
-static int make_folder(struct untar *u, int dir, const char *name, const struct tar_member *m)
+static int make_member_folder(struct untar *u, int dir, const char *name,
+                              const struct tar_member *m)
 {
     struct stat st;
     if (mkdirat(dir, name, (m->mode & 0777) | FOLDER_MODE) == 0) {
@@ -150,7 +151,7 @@ static int make_folder(struct untar *u, int dir, const char *name, const struct 
     return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
 }
 
-static int judge(const struct untar *u, const char *path, struct err *e)
+static int judge_member(const struct untar *u, const char *path, struct err *e)
 {
     if (!u->may || u->may(u->may_ctx, path))
         return 0;
@@ -172,16 +173,16 @@ static int place(struct untar *u, int dir, const char *name, const struct tar_me
     case TAR_FILE:
         return begin_file(u, dir, m);
     case TAR_FOLDER:
-        return make_folder(u, dir, name, m);
+        return make_member_folder(u, dir, name, m);
     case TAR_SYMLINK:
         if (!link_stays_inside(u->path, m->link))
-            return refuse(m->path, e, "a symbolic link that could lead out of the folder");
+            return refuse_member(m->path, e, "a symbolic link that could lead out of the folder");
         u->counts.links++;
         return newfile_symlink(dir, name, m->link);
     case TAR_HARDLINK:
         if (tidy(m->link, target, NULL) < 0 || target[0] == '\0')
-            return refuse(m->path, e, "a hard link that leads out of the folder");
-        if (judge(u, target, e) < 0)
+            return refuse_member(m->path, e, "a hard link that leads out of the folder");
+        if (judge_member(u, target, e) < 0)
             return -EACCES;
         u->counts.links++;
         return make_hardlink(u, dir, name, target);
@@ -189,30 +190,30 @@ static int place(struct untar *u, int dir, const char *name, const struct tar_me
     case TAR_DEVICE:
         break;
     }
-    return refuse(m->path, e, "a FIFO or a device; only files, folders and links are taken");
+    return refuse_member(m->path, e, "a FIFO or a device; only files, folders and links are taken");
 }
 
-static int begin(struct untar *u, const struct tar_member *m, struct err *e)
+static int begin_untar_member(struct untar *u, const struct tar_member *m, struct err *e)
 {
     const char *name;
     struct err why = ERR_NONE;
     if (u->reader.members > UNTAR_MEMBERS_MAX)
-        return refuse(m->path, e, "one member more than is allowed");
+        return refuse_member(m->path, e, "one member more than is allowed");
     int r = tidy(m->path, u->path, e);
     if (r < 0)
         return r;
     if (u->path[0] == '\0')
-        return m->type == TAR_FOLDER ? 0 : refuse(m->path, e, "a member without a name");
-    r = judge(u, u->path, e);
+        return m->type == TAR_FOLDER ? 0 : refuse_member(m->path, e, "a member without a name");
+    r = judge_member(u, u->path, e);
     if (r < 0)
         return r;
     drop_fd int dir = beneath_parent(&u->top, u->path, true, BENEATH_NO_LINKS, &name);
     if (dir < 0)
-        return failed(u->path, dir, e);
+        return has_untar_failed(u->path, dir, e);
     r = place(u, dir, name, m, &why);
     if (r < 0 && why.code < 0 && e)
         *e = why;
-    return r < 0 && why.code == 0 ? failed(u->path, r, e) : r;
+    return r < 0 && why.code == 0 ? has_untar_failed(u->path, r, e) : r;
 }
 
 static int end_member(struct untar *u)
@@ -227,12 +228,12 @@ static int end_member(struct untar *u)
     return newfile_commit(&u->file, slash ? slash + 1 : u->path, NEWFILE_REPLACE, false);
 }
 
-static int take(struct untar *u, const struct tar_event *event, struct err *e)
+static int take_member_bytes(struct untar *u, const struct tar_event *event, struct err *e)
 {
     int r = 0;
     switch (event->what) {
     case TAR_MEMBER:
-        return begin(u, &event->member, e);
+        return begin_untar_member(u, &event->member, e);
     case TAR_BYTES:
         r = newfile_write(&u->file, event->bytes, event->n);
         break;
@@ -242,7 +243,7 @@ static int take(struct untar *u, const struct tar_event *event, struct err *e)
     case TAR_END:
         break;
     }
-    return r < 0 ? failed(u->path, r, e) : 0;
+    return r < 0 ? has_untar_failed(u->path, r, e) : 0;
 }
 
 void untar_judge(struct untar *u, bool (*may)(void *ctx, const char *path), void *ctx)
@@ -256,7 +257,7 @@ int untar_feed(struct untar *u, const char *bytes, size_t n, struct err *e)
     struct tar_event event;
     int r;
     while ((r = tar_next(&u->reader, &bytes, &n, &event, e)) > 0) {
-        r = take(u, &event, e);
+        r = take_member_bytes(u, &event, e);
         if (r < 0)
             return r;
     }

@@ -39,7 +39,7 @@ struct watch {
     size_t at, have;
 };
 
-static char *keep(struct watch *w, const char *path)
+static char *keep_change(struct watch *w, const char *path)
 {
     w->path_bytes += strlen(path) + 1;
     return xstrdup(path);
@@ -53,7 +53,7 @@ static void let_go(struct watch *w, char *path)
 
 /* --- the table of folders --------------------------------------------------------------------- */
 
-static size_t find(const struct watch *w, int number)
+static size_t find_watched(const struct watch *w, int number)
 {
     size_t low = 0, high = w->n;
     while (low < high) {
@@ -68,32 +68,32 @@ static size_t find(const struct watch *w, int number)
 
 static struct folder *folder_of(struct watch *w, int number)
 {
-    size_t i = find(w, number);
+    size_t i = find_watched(w, number);
     return i < w->n && w->folders[i].number == number ? &w->folders[i] : NULL;
 }
 
-static void remember(struct watch *w, int number, const char *path)
+static void remember_watched(struct watch *w, int number, const char *path)
 {
     struct folder *known = folder_of(w, number);
     if (known) { /* it was moved here before we heard of it */
         let_go(w, known->path);
-        known->path = keep(w, path);
+        known->path = keep_change(w, path);
         return;
     }
-    size_t i = find(w, number);
+    size_t i = find_watched(w, number);
     memmove(w->folders + i + 1, w->folders + i, (w->n - i) * sizeof *w->folders);
-    w->folders[i] = (struct folder){number, keep(w, path)};
+    w->folders[i] = (struct folder){number, keep_change(w, path)};
     w->n++;
 }
 
-static void forget(struct watch *w, struct folder *f)
+static void forget_watched(struct watch *w, struct folder *f)
 {
     let_go(w, f->path);
     size_t i = (size_t)(f - w->folders);
     memmove(f, f + 1, (--w->n - i) * sizeof *f);
 }
 
-static bool is_below(const char *path, const char *top)
+static bool is_below_watched(const char *path, const char *top)
 {
     size_t n = strlen(top);
     return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
@@ -103,12 +103,12 @@ static bool is_below(const char *path, const char *top)
 static void forget_below(struct watch *w, const char *path)
 {
     for (size_t i = 0; i < w->n;) {
-        if (!is_below(w->folders[i].path, path)) {
+        if (!is_below_watched(w->folders[i].path, path)) {
             i++;
             continue;
         }
         (void)inotify_rm_watch(w->fd, w->folders[i].number);
-        forget(w, &w->folders[i]);
+        forget_watched(w, &w->folders[i]);
     }
 }
 
@@ -120,11 +120,11 @@ static bool make_path(char ret[BENEATH_PATH_MAX], const char *folder, const char
     return n < BENEATH_PATH_MAX;
 }
 
-static bool queue(struct watch *w, const char *path)
+static bool queue_change(struct watch *w, const char *path)
 {
     if (w->n_waiting == WATCH_FOLDERS_MAX || w->path_bytes > WATCH_PATHS_MAX)
         return false;
-    w->waiting[(w->first_waiting + w->n_waiting++) % WATCH_FOLDERS_MAX] = keep(w, path);
+    w->waiting[(w->first_waiting + w->n_waiting++) % WATCH_FOLDERS_MAX] = keep_change(w, path);
     return true;
 }
 
@@ -138,7 +138,7 @@ static int add_watch(struct watch *w, int folder, const char *path)
     int number = inotify_add_watch(w->fd, self, MASK);
     if (number < 0)
         return -errno;
-    remember(w, number, path);
+    remember_watched(w, number, path);
     return 0;
 }
 
@@ -189,7 +189,7 @@ static int read_names(struct watch *w, struct watch_event *ret)
                       (d->d_type == DT_UNKNOWN &&
                        fstatat(dirfd(w->dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                        S_ISDIR(st.st_mode));
-        if (folder && w->below && !queue(w, w->path) && tell_limit(w, ret))
+        if (folder && w->below && !queue_change(w, w->path) && tell_limit(w, ret))
             return 1;
         if (w->ready) {
             *ret = (struct watch_event){.kind = WATCH_CREATED, .path = w->path, .folder = folder};
@@ -201,7 +201,7 @@ static int read_names(struct watch *w, struct watch_event *ret)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static enum watch_kind kind_of(uint32_t mask)
+static enum watch_kind change_kind_of(uint32_t mask)
 {
     static const struct {
         uint32_t bit;
@@ -218,7 +218,7 @@ static enum watch_kind kind_of(uint32_t mask)
     return WATCH__COUNT;
 }
 
-static int tell_gone(struct watch *w, struct watch_event *ret)
+static int notify_watch_gone(struct watch *w, struct watch_event *ret)
 {
     w->gone = true;
     *ret = (struct watch_event){.kind = WATCH_GONE, .path = "", .folder = true};
@@ -231,8 +231,9 @@ static int on_itself(struct watch *w, struct folder *f, const struct inotify_eve
     bool over = event->mask & (IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED);
     bool is_top = f->path[0] == '\0';
     if (event->mask & IN_IGNORED)
-        forget(w, f);
-    return over && is_top ? tell_gone(w, ret) : 0; /* the folder above tells of the others */
+        forget_watched(w, f);
+    return over && is_top ? notify_watch_gone(w, ret)
+                          : 0; /* the folder above tells of the others */
 }
 
 /* inotify tells of a folder's end when nobody has it open any more; here it is. */
@@ -242,7 +243,8 @@ static bool has_vanished(const struct watch *w)
     return fstat(w->top.root, &st) == 0 && st.st_nlink == 0;
 }
 
-static int on_event(struct watch *w, const struct inotify_event *event, struct watch_event *ret)
+static int on_watch_event(struct watch *w, const struct inotify_event *event,
+                          struct watch_event *ret)
 {
     if (event->mask & IN_Q_OVERFLOW) {
         *ret = (struct watch_event){.kind = WATCH_OVERFLOW, .path = ""};
@@ -255,14 +257,14 @@ static int on_event(struct watch *w, const struct inotify_event *event, struct w
         return on_itself(w, f, event, ret);
     if (newfile_is_temporary(event->name) || !make_path(w->path, f->path, event->name))
         return 0;
-    *ret = (struct watch_event){.kind = kind_of(event->mask),
+    *ret = (struct watch_event){.kind = change_kind_of(event->mask),
                                 .path = w->path,
                                 .folder = event->mask & IN_ISDIR,
                                 .cookie = event->cookie};
     if (ret->folder && w->below && event->mask & IN_MOVED_FROM)
         forget_below(w, w->path);
     else if (ret->folder && w->below && event->mask & (IN_CREATE | IN_MOVED_TO) &&
-             !queue(w, w->path))
+             !queue_change(w, w->path))
         return tell_limit(w, ret);
     return ret->kind != WATCH__COUNT;
 }
@@ -277,14 +279,14 @@ static bool fetch(struct watch *w)
     return n > 0;
 }
 
-static int next_event(struct watch *w, struct watch_event *ret)
+static int next_inotify_event(struct watch *w, struct watch_event *ret)
 {
     int r = 0;
     while (r == 0 && fetch(w)) {
         const struct inotify_event *event =
             (const struct inotify_event *)(const void *)(w->bytes + w->at);
         w->at += sizeof *event + event->len;
-        r = on_event(w, event, ret);
+        r = on_watch_event(w, event, ret);
     }
     return r;
 }
@@ -307,8 +309,8 @@ int watch_next(struct watch *w, struct watch_event *ret)
         *ret = (struct watch_event){.kind = WATCH_READY, .path = "", .folder = true};
         return 1;
     }
-    int r = next_event(w, ret);
-    return r == 0 && has_vanished(w) ? tell_gone(w, ret) : r;
+    int r = next_inotify_event(w, ret);
+    return r == 0 && has_vanished(w) ? notify_watch_gone(w, ret) : r;
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */

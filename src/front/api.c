@@ -46,7 +46,7 @@ unsigned api_peer_roles(uid_t peer, uid_t server)
 }
 
 /* What the token, or the socket, is good for; several roles as bits. */
-static unsigned roles_of(const struct api_config *c, const struct http_request *r)
+static unsigned api_roles_of(const struct api_config *c, const struct http_request *r)
 {
     char token[HTTP_TOKEN_MAX + 1];
     bool brought = http_token(r, token);
@@ -71,7 +71,7 @@ static unsigned roles_of(const struct api_config *c, const struct http_request *
 
 bool api_may(const struct api *api, const struct http_request *r, enum api_role role)
 {
-    return (roles_of(api->config, r) & 1U << role) != 0;
+    return (api_roles_of(api->config, r) & 1U << role) != 0;
 }
 
 static const char *what_is_needed(const struct api_config *c, unsigned role)
@@ -108,11 +108,11 @@ static void refuse_local(struct http_request *r)
                                   "server's uid");
 }
 
-static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
+static bool admit_api_request(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct api *api = ctx;
     const struct api_config *c = api->config;
-    unsigned roles = roles_of(c, r);
+    unsigned roles = api_roles_of(c, r);
     if (roles & 1U << route->tag) {
         api->core->requests++;
         if (roles & TOKEN_KNOWN)
@@ -145,7 +145,7 @@ static bool has_started(struct api *api)
     return api->core->started |= ready;
 }
 
-static void put_sandbox(const struct api_config *config, struct jsonw *w)
+static void put_readiness_sandbox(const struct api_config *config, struct jsonw *w)
 {
     if (!config->sandbox_level)
         return;
@@ -156,7 +156,7 @@ static void put_sandbox(const struct api_config *config, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void put_identity(const struct api_config *config, struct jsonw *w)
+static void put_readiness_identity(const struct api_config *config, struct jsonw *w)
 {
     jsonw_set_object(w, "identity");
     jsonw_set_int(w, "server", config->uid);
@@ -165,7 +165,7 @@ static void put_identity(const struct api_config *config, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void put_audit(const struct api_config *config, struct jsonw *w)
+static void put_readiness_audit(const struct api_config *config, struct jsonw *w)
 {
     struct audit_numbers numbers;
     enum audit_state state = audit_state(config->audit, &numbers);
@@ -185,9 +185,9 @@ static void put_health(const struct api_config *config, const char *status, stru
     jsonw_object(&w);
     jsonw_set_text(&w, "status", status);
     jsonw_set_text(&w, "version", config->version);
-    put_identity(config, &w);
-    put_sandbox(config, &w);
-    put_audit(config, &w);
+    put_readiness_identity(config, &w);
+    put_readiness_sandbox(config, &w);
+    put_readiness_audit(config, &w);
     jsonw_end(&w);
 }
 
@@ -270,7 +270,7 @@ static int open_port(struct api *api, struct err *e)
                                      .n_routes = api->core->n_routes,
                                      .guarded =
                                          api->config->admin_token || api->config->execute_token,
-                                     .admit = admit,
+                                     .admit = admit_api_request,
                                      .ctx = api};
     return http_open(&http, &api->http, e);
 }
@@ -359,11 +359,11 @@ void api_stop(struct api *api)
     api->stopping = true;
 }
 
-static void check_drained(void *ctx)
+static void check_api_drained(void *ctx)
 {
     struct api_core *core = ctx;
     if (http_busy(core->api.http) > 0)
-        loop_timer_set(core->api.loop, &core->drain, DRAIN_STEP_MS, check_drained, core);
+        loop_timer_set(core->api.loop, &core->drain, DRAIN_STEP_MS, check_api_drained, core);
     else
         core->drained(core->drained_ctx);
 }
@@ -377,5 +377,5 @@ void api_drain(struct api *api, loop_fn done, void *ctx)
     for (const struct api_group *const *group = api_groups; *group; group++)
         if ((*group)->drain)
             (*group)->drain(api);
-    loop_timer_set(api->loop, &core->drain, 0, check_drained, core);
+    loop_timer_set(api->loop, &core->drain, 0, check_api_drained, core);
 }

@@ -26,7 +26,7 @@ static size_t count_doors(const struct door *const *list)
     return n;
 }
 
-static void check_drained(struct doors *doors)
+static void check_doors_drained(struct doors *doors)
 {
     if (!doors->draining || doors->drained)
         return;
@@ -77,7 +77,7 @@ struct doors *doors_close(struct doors *doors)
     return NULL;
 }
 
-static void on_deadline(void *ctx)
+static void on_drain_deadline(void *ctx)
 {
     struct doors *doors = ctx;
     drop_buf struct buf names = BUF_INIT(NAMES_MAX);
@@ -93,7 +93,7 @@ static void on_deadline(void *ctx)
 
 void doors_stop(struct doors *doors, int64_t deadline_ms)
 {
-    loop_timer_set(doors->loop, &doors->deadline, deadline_ms, on_deadline, doors);
+    loop_timer_set(doors->loop, &doors->deadline, deadline_ms, on_drain_deadline, doors);
     for (size_t i = count_doors(doors->list); i-- > 0;) {
         if (doors->states[i] != DOOR_SHUT && doors->list[i]->stop)
             doors->list[i]->stop(doors->ctx);
@@ -113,7 +113,7 @@ void doors_drain(struct doors *doors)
             doors->states[i] = DOOR_ENDED;
     }
     doors->draining = true;
-    check_drained(doors);
+    check_doors_drained(doors);
 }
 
 void doors_ended(struct doors *doors, const struct door *door)
@@ -122,5 +122,5 @@ void doors_ended(struct doors *doors, const struct door *door)
         if (doors->list[i] == door && doors->states[i] == DOOR_OPEN)
             doors->states[i] = DOOR_ENDED;
     }
-    check_drained(doors);
+    check_doors_drained(doors);
 }

@@ -21,7 +21,7 @@ struct gateway {
     struct buf line;
 };
 
-static void log_line(struct gateway *gateway)
+static void log_gateway_line(struct gateway *gateway)
 {
     struct gate *gate = gateway->config->gate;
     if (gateway->line.len > 0 && (!gate || gate_pass(gate, gateway->line.len)))
@@ -29,23 +29,23 @@ static void log_line(struct gateway *gateway)
     buf_clear(&gateway->line);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_gateway_output(void *ctx, const char *bytes, size_t n)
 {
     struct gateway *gateway = ctx;
     for (size_t i = 0; i < n; i++) {
         if (bytes[i] == '\n' || gateway->line.len == LINE_MAX_BYTES)
-            log_line(gateway);
+            log_gateway_line(gateway);
         if (bytes[i] != '\n')
             (void)buf_addc(&gateway->line, bytes[i]);
     }
 }
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_gateway_process_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct gateway *gateway = ctx;
     const struct gateway_config *config = gateway->config;
     gateway->child = NULL;
-    log_line(gateway);
+    log_gateway_line(gateway);
     char text[600];
     if (how)
         (void)snprintf(text, sizeof text, "the gateway's process ended (status %d, signal %d)",
@@ -59,7 +59,7 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
 
 /* --- the pair ------------------------------------------------------------------------------- */
 
-static void on_control(void *ctx, unsigned events)
+static void on_gateway_control(void *ctx, unsigned events)
 {
     (void)events;
     struct gateway *gateway = ctx;
@@ -97,9 +97,10 @@ int gateway_connect(struct gateway *gateway)
 
 /* --- starting and stopping ------------------------------------------------------------------ */
 
-static int start(struct gateway *gateway, struct err *e)
+static int start_gateway(struct gateway *gateway, struct err *e)
 {
-    static const struct child_events events = {.output = on_output, .ended = on_ended};
+    static const struct child_events events = {.output = on_gateway_output,
+                                               .ended = on_gateway_process_ended};
     const struct gateway_config *config = gateway->config;
     const char *argv[] = {config->python, "-I", "-m", "ipybox_gateway", NULL};
     int pair[2];
@@ -110,8 +111,8 @@ static int start(struct gateway *gateway, struct err *e)
     int fds[] = {theirs, config->channels};
     struct child_spec spec = {
         .argv = argv, .envp = config->envp, .cwd = config->cwd, .fds = fds, .fd_count = 2};
-    int r =
-        loop_io_add(config->loop, gateway->control, LOOP_IN, on_control, gateway, &gateway->io, e);
+    int r = loop_io_add(config->loop, gateway->control, LOOP_IN, on_gateway_control, gateway,
+                        &gateway->io, e);
     return r < 0 ? r : child_start(config->spawner, &spec, &events, gateway, &gateway->child, e);
 }
 
@@ -121,7 +122,7 @@ int gateway_start(const struct gateway_config *config, struct gateway **ret, str
     gateway->config = config;
     gateway->control = -1;
     gateway->line = BUF_INIT(LINE_MAX_BYTES);
-    int r = start(gateway, e);
+    int r = start_gateway(gateway, e);
     if (r < 0) {
         (void)gateway_stop(gateway);
         return r;

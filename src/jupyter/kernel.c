@@ -160,15 +160,15 @@ static void on_drain(void *ctx)
     loop_timer_set(loop, &kernel->drain, DRAIN_MS, on_drain, kernel);
 }
 
-static int start_process(struct kernel *kernel, struct err *e);
+static int start_kernel_process(struct kernel *kernel, struct err *e);
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_kernel_process_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct kernel *kernel = ctx;
     kernel->child = NULL; /* it is the spawner's now */
     if (!how && kernel->forked && kernel->state == STARTING) {
         kernel->forked = false;
-        if (start_process(kernel, &kernel->why) == 0)
+        if (start_kernel_process(kernel, &kernel->why) == 0)
             return;
     }
     if (how)
@@ -181,7 +181,7 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
     on_drain(kernel);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_kernel_output(void *ctx, const char *bytes, size_t n)
 {
     struct kernel *kernel = ctx;
     if (n > LAST_WORDS) {
@@ -193,14 +193,14 @@ static void on_output(void *ctx, const char *bytes, size_t n)
     (void)buf_add(&kernel->last_words, bytes, n);
 }
 
-static void on_limited(void *ctx, const char *text)
+static void on_kernel_limited(void *ctx, const char *text)
 {
     struct kernel *kernel = ctx;
     if (kernel->state != RETIRING && kernel->events->limited)
         kernel->events->limited(kernel->ctx, text);
 }
 
-static void on_confined(void *ctx, const struct err *why)
+static void on_kernel_confined(void *ctx, const struct err *why)
 {
     tell_confined(ctx, why);
 }
@@ -211,13 +211,13 @@ static void on_holds(void *ctx, bool any)
         release(ctx);
 }
 
-static const struct child_events child_events = {.output = on_output,
-                                                 .limited = on_limited,
-                                                 .confined = on_confined,
+static const struct child_events child_events = {.output = on_kernel_output,
+                                                 .limited = on_kernel_limited,
+                                                 .confined = on_kernel_confined,
                                                  .holds = on_holds,
-                                                 .ended = on_ended};
+                                                 .ended = on_kernel_process_ended};
 
-static int start_process(struct kernel *kernel, struct err *e)
+static int start_kernel_process(struct kernel *kernel, struct err *e)
 {
     const char *argv[] = {kernel->config->python,
                           "-I", /* what users have is for launch.py, behind the walls */
@@ -264,12 +264,12 @@ static int start_or_fork(struct kernel *kernel, struct err *e)
         kernel->forked = true;
         return 0;
     }
-    return start_process(kernel, e);
+    return start_kernel_process(kernel, e);
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-static void become_ready(struct kernel *kernel)
+static void become_kernel_ready(struct kernel *kernel)
 {
     if (kernel->state != STARTING || !kernel->answered || !kernel->heard_iopub)
         return;
@@ -301,7 +301,7 @@ static void on_shell(struct kernel *kernel, const struct jupyter_msg *m)
 {
     if (m->type == JUPYTER_KERNEL_INFO_REPLY) {
         kernel->answered = true;
-        become_ready(kernel);
+        become_kernel_ready(kernel);
         return;
     }
     bool mine = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
@@ -321,7 +321,7 @@ static void on_no_reply(void *ctx)
     finish_cell(kernel);
 }
 
-static void on_status(struct kernel *kernel, const struct jupyter_msg *m)
+static void on_kernel_status(struct kernel *kernel, const struct jupyter_msg *m)
 {
     const char *state = json_get_text(m->content, "execution_state");
     if (kernel->state != BUSY || !state || strcmp(state, "idle") != 0 ||
@@ -346,7 +346,7 @@ static void tell_foreign(struct kernel *kernel, const struct jupyter_msg *m)
         kernel->events->foreign(kernel->ctx, m);
 }
 
-static void on_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
+static void on_kernel_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
 {
     struct kernel *kernel = ctx;
     if (kernel->state == RETIRING)
@@ -360,16 +360,16 @@ static void on_message(void *ctx, enum link_channel channel, const struct jupyte
     kernel->heard_iopub = kernel->drained_some = true;
     bool current = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
     if (kernel->state == STARTING)
-        become_ready(kernel);
+        become_kernel_ready(kernel);
     else if (of_another_client(kernel, m))
         tell_foreign(kernel, m);
     else if (m->type == JUPYTER_STATUS)
-        on_status(kernel, m);
+        on_kernel_status(kernel, m);
     else if (!current || !kernel->old_cell)
         kernel->events->message(kernel->ctx, m, current); /* not the cell of an owner before */
 }
 
-static void on_heartbeat(void *ctx, bool alive)
+static void on_kernel_heartbeat(void *ctx, bool alive)
 {
     struct kernel *kernel = ctx;
     if (kernel->state == IDLE || kernel->state == BUSY)
@@ -390,7 +390,7 @@ static void on_nudge(void *ctx)
     loop_timer_set(kernel->config->loop, &kernel->nudge, NUDGE_MS, on_nudge, kernel);
 }
 
-static void on_deadline(void *ctx)
+static void on_kernel_deadline(void *ctx)
 {
     struct kernel *kernel = ctx;
     struct err why = ERR_NONE;
@@ -401,7 +401,8 @@ static void on_deadline(void *ctx)
 
 static int start_all(struct kernel *kernel, struct err *e)
 {
-    static const struct link_events events = {.message = on_message, .heartbeat = on_heartbeat};
+    static const struct link_events events = {.message = on_kernel_message,
+                                              .heartbeat = on_kernel_heartbeat};
     const struct kernel_config *config = kernel->config;
     char name[17];
     random_hex(name, NAME_BYTES);
@@ -418,7 +419,8 @@ static int start_all(struct kernel *kernel, struct err *e)
     if (r < 0)
         return r;
     loop_timer_set(config->loop, &kernel->nudge, NUDGE_MS, on_nudge, kernel);
-    loop_timer_set(config->loop, &kernel->deadline, config->start_timeout_ms, on_deadline, kernel);
+    loop_timer_set(config->loop, &kernel->deadline, config->start_timeout_ms, on_kernel_deadline,
+                   kernel);
     return 0;
 }
 
@@ -515,7 +517,7 @@ struct kernel *kernel_kill(struct kernel *kernel)
     return kernel ? free_kernel(kernel) : NULL;
 }
 
-static void on_given_up(void *ctx)
+static void on_interrupt_given_up(void *ctx)
 {
     (void)free_kernel(ctx);
 }
@@ -525,7 +527,7 @@ static void on_retired(void *ctx)
 {
     struct kernel *kernel = ctx;
     child_kill(kernel->child);
-    loop_timer_set(kernel->config->loop, &kernel->deadline, KILL_MS, on_given_up, kernel);
+    loop_timer_set(kernel->config->loop, &kernel->deadline, KILL_MS, on_interrupt_given_up, kernel);
 }
 
 struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *leave, void *ctx)

@@ -51,7 +51,7 @@ struct link {
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-static void on_message(void *ctx, struct slice *parts, size_t n)
+static void on_link_message(void *ctx, struct slice *parts, size_t n)
 {
     const struct channel_ref *ref = ctx;
     struct link *link = ref->link;
@@ -151,7 +151,7 @@ static int open_socket(struct link *link, struct zctx *zctx, enum zsock_kind kin
     return zsock_open(zctx, link->loop, kind, &way, fn, ctx, ret, e);
 }
 
-static int open_channels(struct link *link, struct zctx *zctx, struct err *e)
+static int open_link_channels(struct link *link, struct zctx *zctx, struct err *e)
 {
     static const struct {
         enum zsock_kind kind;
@@ -164,7 +164,7 @@ static int open_channels(struct link *link, struct zctx *zctx, struct err *e)
     };
     for (int i = 0; i < LINK__COUNT; i++) {
         link->refs[i] = (struct channel_ref){.link = link, .channel = (enum link_channel)i};
-        int r = open_socket(link, zctx, how[i].kind, how[i].port, on_message, &link->refs[i],
+        int r = open_socket(link, zctx, how[i].kind, how[i].port, on_link_message, &link->refs[i],
                             &link->sockets[i], e);
         if (r < 0)
             return r;
@@ -182,7 +182,7 @@ static int listen_for_kernel(struct link *link, struct err *e)
     return r;
 }
 
-static int open_all(struct link *link, const struct link_config *config, struct err *e)
+static int open_link_sockets(struct link *link, const struct link_config *config, struct err *e)
 {
     char key[2 * KEY_BYTES + 1];
     random_hex(key, KEY_BYTES);
@@ -194,7 +194,7 @@ static int open_all(struct link *link, const struct link_config *config, struct 
     if (r == 0)
         r = listen_for_kernel(link, e);
     if (r == 0)
-        r = open_channels(link, config->zctx, e);
+        r = open_link_channels(link, config->zctx, e);
     if (r == 0) /* at once: the ping waits for the kernel, whose first seconds are watched too */
         loop_timer_set(link->loop, &link->beat, 0, on_beat, link);
     return r;
@@ -210,7 +210,7 @@ int link_open(const struct link_config *config, const struct link_events *events
         link->fds[i] = -1;
     link->events = events;
     link->ctx = ctx;
-    int r = open_all(link, config, e);
+    int r = open_link_sockets(link, config, e);
     if (r < 0) {
         (void)link_free(link);
         return r;

@@ -29,7 +29,7 @@ static void refill_later(struct pool *pool)
         loop_timer_set(pool->config->loop, &pool->refill, pool->delay, refill, pool);
 }
 
-static void on_ready(void *ctx)
+static void on_spare_ready(void *ctx)
 {
     struct spare *spare = ctx;
     spare->pool->delay = POOL_REFILL_MS;
@@ -38,26 +38,26 @@ static void on_ready(void *ctx)
         spare->state = READY;
 }
 
-static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
+static void on_spare_message(void *ctx, const struct jupyter_msg *m, bool current)
 {
     (void)ctx, (void)m, (void)current;
 }
 
-static void on_done(void *ctx, const struct json *reply)
+static void on_spare_done(void *ctx, const struct json *reply)
 {
     struct spare *spare = ctx;
     (void)reply;
     spare->state = READY;
 }
 
-static void on_heartbeat(void *ctx, bool alive)
+static void on_spare_heartbeat(void *ctx, bool alive)
 {
     struct spare *spare = ctx;
     if (!alive)
         kernel_resume(spare->kernel);
 }
 
-static void on_ended(void *ctx, const struct err *why, const char *last_words)
+static void on_spare_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct spare *spare = ctx;
     (void)why, (void)last_words;
@@ -70,11 +70,11 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 
 static void refill(void *ctx)
 {
-    static const struct kernel_events events = {.ready = on_ready,
-                                                .message = on_message,
-                                                .done = on_done,
-                                                .heartbeat = on_heartbeat,
-                                                .ended = on_ended};
+    static const struct kernel_events events = {.ready = on_spare_ready,
+                                                .message = on_spare_message,
+                                                .done = on_spare_done,
+                                                .heartbeat = on_spare_heartbeat,
+                                                .ended = on_spare_ended};
     struct pool *pool = ctx;
     for (int i = 0; i < pool->size; i++) {
         struct spare *spare = &pool->spares[i];
@@ -119,7 +119,7 @@ struct pool *pool_close(struct pool *pool)
 }
 
 /* Spares have the packages in memory that were there when they were forked. */
-static void renew(struct pool *pool)
+static void renew_spares(struct pool *pool)
 {
     drop_spares(pool);
     if (pool->size > 0)
@@ -131,7 +131,7 @@ struct kernel *pool_take(struct pool *pool, const struct kernel_events *events, 
 {
     struct spare *best = NULL;
     if (pool->config->template && template_packages_changed(pool->config->template))
-        renew(pool);
+        renew_spares(pool);
     for (int i = 0; i < pool->size; i++) {
         struct spare *spare = &pool->spares[i];
         if (spare->state != EMPTY && (!best || spare->state > best->state))

@@ -58,7 +58,7 @@ struct template {
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static void free_request(struct request *request)
+static void free_fork_request(struct request *request)
 {
     for (size_t i = 0; i < FDS_MAX; i++)
         (void)fd_close(request->fds[i]);
@@ -67,22 +67,22 @@ static void free_request(struct request *request)
 }
 
 /* Closing a request's descriptors tells the one who waits for its child. */
-static void drop_waiting(struct template *t)
+static void drop_waiting_forks(struct template *t)
 {
     while (t->waiting) {
         struct request *request = t->waiting;
         t->waiting = request->next;
-        free_request(request);
+        free_fork_request(request);
     }
 }
 
-static int send_request(struct template *t, const struct request *request)
+static int send_fork_request(struct template *t, const struct request *request)
 {
     return unixsock_send(t->socket, request->text.data, request->text.len, request->fds,
                          request->fd_count, MSG_DONTWAIT);
 }
 
-static void put_words(struct jsonw *w, const char *name, const char *const *words)
+static void put_fork_words(struct jsonw *w, const char *name, const char *const *words)
 {
     jsonw_set_array(w, name);
     for (; *words; words++)
@@ -116,7 +116,7 @@ static void put_middle(struct template *t, bool sandboxed, struct jsonw *w)
                                 "--sandbox", "4",    "--confine", "5",       NULL};
     const char *const plain[] = {t->program, "shim", "3", "--adopt", "{pid}", NULL};
     jsonw_set_object(w, "middle");
-    put_words(w, "argv", sandboxed ? shim : plain);
+    put_fork_words(w, "argv", sandboxed ? shim : plain);
     put_environment(w, nothing);
     jsonw_set_object(w, "fds");
     put_fd(w, 3, CONTROL);
@@ -135,7 +135,7 @@ static int make_request(struct template *t, const struct template_kernel *kernel
     jsonw_object(&w);
     jsonw_set_int(&w, "id", ++t->requests);
     jsonw_set_object(&w, "kernel");
-    put_words(&w, "argv", argv);
+    put_fork_words(&w, "argv", argv);
     jsonw_set_text(&w, "connection_file", kernel->connection_file);
     jsonw_set_text(&w, "cwd", kernel->cwd);
     put_environment(&w, kernel->envp);
@@ -187,7 +187,7 @@ int template_fork(struct template *t, const struct template_kernel *kernel,
     request->fds[CONTROL] = ends.control;
     request->fds[OUTPUT] = ends.output;
     if (r == 0 && t->state == READY) {
-        r = send_request(t, request);
+        r = send_fork_request(t, request);
         if (r < 0) {
             (void)child_end(child);
             (void)err_set(e, r, "ask the kernel template: %s", strerror(-r));
@@ -198,7 +198,7 @@ int template_fork(struct template *t, const struct template_kernel *kernel,
         request = NULL;
     }
     if (request)
-        free_request(request);
+        free_fork_request(request);
     if (r == 0)
         *ret = child;
     return r;
@@ -206,7 +206,7 @@ int template_fork(struct template *t, const struct template_kernel *kernel,
 
 /* --- the process ---------------------------------------------------------------------------- */
 
-static void start(void *ctx);
+static void start_template(void *ctx);
 
 static void stop_process(struct template *t)
 {
@@ -216,18 +216,18 @@ static void stop_process(struct template *t)
     t->state = AWAY;
 }
 
-static void fail(struct template *t, const char *why)
+static void fail_template(struct template *t, const char *why)
 {
     char text[400];
     stop_process(t);
-    drop_waiting(t);
+    drop_waiting_forks(t);
     (void)snprintf(
         text, sizeof text,
         "the kernel template %s; kernels start without it, and it is tried again in %lld "
         "ms",
         why, (long long)t->delay);
     t->config->log(LOG_WARNING, text);
-    loop_timer_set(t->config->loop, &t->timer, t->delay, start, t);
+    loop_timer_set(t->config->loop, &t->timer, t->delay, start_template, t);
     t->delay = t->delay * 2 < LAST_DELAY_MS ? t->delay * 2 : LAST_DELAY_MS;
 }
 
@@ -282,7 +282,7 @@ bool template_packages_changed(struct template *t)
     return changed;
 }
 
-static void become_ready(struct template *t)
+static void become_template_ready(struct template *t)
 {
     loop_timer_stop(t->config->loop, &t->timer);
     t->state = READY;
@@ -292,8 +292,8 @@ static void become_ready(struct template *t)
     t->waiting = NULL;
     for (; waiting; waiting = next) {
         next = waiting->next;
-        (void)send_request(t, waiting); /* a failure closes its descriptors, which is told */
-        free_request(waiting);
+        (void)send_fork_request(t, waiting); /* a failure closes its descriptors, which is told */
+        free_fork_request(waiting);
     }
 }
 
@@ -319,23 +319,23 @@ static void on_packet(void *ctx, unsigned events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        fail(t, "ended");
+        fail_template(t, "ended");
         return;
     }
     drop_json struct json *packet = json_parse(text, (size_t)n, JSON_REPAIR, NULL);
     if (t->state == STARTING && json_true(json_get(packet, "ready"))) {
         note_packages(t, json_get(packet, "packages"));
-        become_ready(t);
+        become_template_ready(t);
     }
     log_failures(t, packet);
 }
 
 static void on_late(void *ctx)
 {
-    fail(ctx, "did not come up in time");
+    fail_template(ctx, "did not come up in time");
 }
 
-static int start_process(struct template *t, struct err *e)
+static int start_template_process(struct template *t, struct err *e)
 {
     const char *argv[] = {t->config->python, "-I", "-m", "ipybox_kernel.template",
                           "--socket",        "3",  NULL};
@@ -351,12 +351,12 @@ static int start_process(struct template *t, struct err *e)
     return r;
 }
 
-static void start(void *ctx)
+static void start_template(void *ctx)
 {
     struct template *t = ctx;
     struct err e = ERR_NONE;
-    if (start_process(t, &e) < 0) {
-        fail(t, e.msg);
+    if (start_template_process(t, &e) < 0) {
+        fail_template(t, e.msg);
         return;
     }
     t->state = STARTING;
@@ -375,7 +375,7 @@ struct template *template_open(const struct template_config *config)
         config->log(LOG_WARNING, "no /proc/self/exe: kernels start without a template");
         return t;
     }
-    start(t);
+    start_template(t);
     return t;
 }
 
@@ -384,7 +384,7 @@ struct template *template_close(struct template *t)
     if (!t)
         return NULL;
     stop_process(t);
-    drop_waiting(t);
+    drop_waiting_forks(t);
     forget_packages(t);
     xfree(t);
     return NULL;
@@ -400,7 +400,7 @@ bool template_usable(struct template *t)
                                  ? "the kernel template has grown; it is started anew"
                                  : "packages were installed; the kernel template is started anew");
     stop_process(t);
-    drop_waiting(t);
-    start(t);
+    drop_waiting_forks(t);
+    start_template(t);
     return false; /* do not let a kernel wait for that */
 }

@@ -31,7 +31,7 @@ struct zsock {
     zsock_fn fn;
     void *ctx;
     bool paused;
-    bool receiving; /* inside receive(): closing only marks */
+    bool receiving; /* inside receive_messages(): closing only marks */
     bool closed;
     size_t taken; /* bytes, in this turn */
 };
@@ -101,7 +101,7 @@ static int receive_one(struct zsock *s)
     return r;
 }
 
-static void receive(void *ctx)
+static void receive_messages(void *ctx)
 {
     struct zsock *s = ctx;
     s->receiving = true;
@@ -115,7 +115,7 @@ static void receive(void *ctx)
     if (s->closed)
         free_socket(s);
     else if (r == 0 && !s->paused)
-        loop_defer(s->loop, &s->again, receive, s);
+        loop_defer(s->loop, &s->again, receive_messages, s);
 }
 
 static void on_edge(void *ctx, unsigned events)
@@ -123,7 +123,7 @@ static void on_edge(void *ctx, unsigned events)
     (void)events;
     struct zsock *s = ctx;
     if (!s->paused) {
-        receive(s);
+        receive_messages(s);
         return;
     }
     int state;
@@ -136,7 +136,7 @@ static void set_int(void *zmq, int option, int value)
     (void)zmq_setsockopt(zmq, option, &value, sizeof value);
 }
 
-static void set_options(void *zmq, enum zsock_kind kind, const struct zsock_way *way)
+static void set_zsock_options(void *zmq, enum zsock_kind kind, const struct zsock_way *way)
 {
     const int64_t frame_max = ZSOCK_FRAME_MAX;
     set_int(zmq, ZMQ_LINGER, 0);
@@ -166,7 +166,7 @@ int zsock_open(struct zctx *zctx, struct loop *loop, enum zsock_kind kind,
     void *zmq = zmq_socket(zctx->zmq, types[kind]);
     if (!zmq)
         return err_set(e, -errno, "zmq_socket: %s", zmq_strerror(errno));
-    set_options(zmq, kind, way);
+    set_zsock_options(zmq, kind, way);
     int fd = -1, r = 0;
     size_t size = sizeof fd;
     struct zsock *s = NEW(struct zsock);
@@ -179,7 +179,7 @@ int zsock_open(struct zctx *zctx, struct loop *loop, enum zsock_kind kind,
         free_socket(s);
         return r;
     }
-    loop_defer(loop, &s->again, receive, s);
+    loop_defer(loop, &s->again, receive_messages, s);
     *ret = s;
     return 0;
 }
@@ -200,7 +200,7 @@ int zsock_send(struct zsock *s, const struct slice *parts, size_t n, struct err 
         if (zmq_send(s->zmq, parts[i].data, parts[i].len, flags) < 0)
             return err_set(e, -errno, "send to the kernel: %s", zmq_strerror(errno));
     }
-    loop_defer(s->loop, &s->again, receive, s); /* sending may have taken the edge */
+    loop_defer(s->loop, &s->again, receive_messages, s); /* sending may have taken the edge */
     return 0;
 }
 
@@ -208,5 +208,5 @@ void zsock_pause(struct zsock *s, bool paused)
 {
     s->paused = paused;
     if (!paused)
-        loop_defer(s->loop, &s->again, receive, s);
+        loop_defer(s->loop, &s->again, receive_messages, s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop/gate.h"
 
-static void tell(struct gate *g)
+static void tell_gate_open(struct gate *g)
 {
     if (g->loss.lines == 0)
         return;
@@ -11,9 +11,9 @@ static void tell(struct gate *g)
     g->tell(g->ctx, &loss);
 }
 
-static void on_timer(void *ctx)
+static void on_gate_timer(void *ctx)
 {
-    tell(ctx);
+    tell_gate_open(ctx);
 }
 
 void gate_init(struct gate *g, struct loop *loop,
@@ -27,7 +27,7 @@ void gate_done(struct gate *g)
     if (!g->loop)
         return;
     loop_timer_stop(g->loop, &g->timer);
-    tell(g);
+    tell_gate_open(g);
 }
 
 bool gate_pass(struct gate *g, size_t n)
@@ -42,6 +42,6 @@ bool gate_pass(struct gate *g, size_t n)
     g->loss.lines++;
     g->loss.bytes += n;
     if (!g->timer.armed)
-        loop_timer_set(g->loop, &g->timer, GATE_TELL_MS, on_timer, g);
+        loop_timer_set(g->loop, &g->timer, GATE_TELL_MS, on_gate_timer, g);
     return false;
 }

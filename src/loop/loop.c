@@ -336,7 +336,7 @@ static void run_deferred(struct loop *loop)
 
 /* --- signals -------------------------------------------------------------------------------- */
 
-static void on_signal(void *ctx, unsigned events)
+static void on_loop_signal(void *ctx, unsigned events)
 {
     struct loop *loop = ctx;
     struct signalfd_siginfo info;
@@ -359,7 +359,7 @@ int loop_signals(struct loop *loop, const int *signals, size_t n, void (*fn)(voi
         return err_set(e, -errno, "signalfd: %s", strerror(errno));
     loop->signal_fn = fn;
     loop->signal_ctx = ctx;
-    return loop_io_add(loop, loop->signal_fd, LOOP_IN, on_signal, loop, &loop->signal_io, e);
+    return loop_io_add(loop, loop->signal_fd, LOOP_IN, on_loop_signal, loop, &loop->signal_io, e);
 }
 
 /* --- the loop ------------------------------------------------------------------------------- */

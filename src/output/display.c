@@ -52,7 +52,7 @@ static void drop_files_of(struct output *o, const char *id)
     }
 }
 
-static int decode(const struct type *type, const char *data, struct buf *out, struct err *e)
+static int decode_display(const struct type *type, const char *data, struct buf *out, struct err *e)
 {
     if (!type->base64)
         output_add_bytes(out, data, strlen(data));
@@ -66,14 +66,15 @@ static int make_bytes(const struct output *o, const struct type *type, const cha
     if (o->file_count >= o->files_max)
         return err_set(e, -EMFILE, "a cell may save %zu displays%s", o->files_max,
                        o->late ? " after its end" : "");
-    int r = decode(type, data, out, e);
+    int r = decode_display(type, data, out, e);
     if (r == 0 && out->len > o->saved_max - o->saved_bytes)
         r = err_set(e, -EMSGSIZE, "displays after the end of a cell may take %llu bytes together",
                     (unsigned long long)o->saved_max);
     return r;
 }
 
-static void save(struct output *o, const struct type *type, const char *data, const char *id)
+static void save_display(struct output *o, const struct type *type, const char *data,
+                         const char *id)
 {
     struct err e = ERR_NONE;
     drop_buf struct buf bytes = BUF_INIT(DISPLAY_MAX);
@@ -104,14 +105,14 @@ static void save_all(struct output *o, const struct display_data *data, const ch
             types[i].is_image || !shown ? data->find(data->ctx, types[i].mime) : NULL;
         if (!text)
             continue;
-        save(o, &types[i], text, id);
+        save_display(o, &types[i], text, id);
         shown = true;
     }
 }
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-static struct output_slot *find_slot(struct output *o, const char *id)
+static struct output_slot *find_display_slot(struct output *o, const char *id)
 {
     for (size_t i = 0; i < o->slot_count; i++) {
         if (strcmp(o->slots[i].display_id, id) == 0)
@@ -120,9 +121,9 @@ static struct output_slot *find_slot(struct output *o, const char *id)
     return NULL;
 }
 
-static void remember(struct output *o, const char *id, size_t offset)
+static void remember_display(struct output *o, const char *id, size_t offset)
 {
-    if (o->slot_count >= OUTPUT_SLOTS_MAX || find_slot(o, id))
+    if (o->slot_count >= OUTPUT_SLOTS_MAX || find_display_slot(o, id))
         return;
     o->slots = xrealloc(o->slots, (o->slot_count + 1) * sizeof *o->slots);
     o->slots[o->slot_count++] = (struct output_slot){
@@ -156,35 +157,35 @@ static bool replace_text(struct output *o, struct output_slot *slot, const char 
     return true;
 }
 
-static void show_text(struct output *o, const char *plain, const char *id)
+static void show_display_text(struct output *o, const char *plain, const char *id)
 {
     size_t offset = o->text.len;
     if (plain)
         output_text(o, plain, strlen(plain));
     output_settle(o);
     if (id && plain)
-        remember(o, id, offset);
+        remember_display(o, id, offset);
 }
 
 void display_show(struct output *o, const struct display_data *data, const char *id)
 {
     output_settle(o);
     const char *plain = data->find(data->ctx, "text/plain");
-    show_text(o, plain, id);
+    show_display_text(o, plain, id);
     save_all(o, data, id, plain != NULL);
 }
 
 void display_update(struct output *o, const struct display_data *data, const char *id)
 {
     output_settle(o);
-    struct output_slot *slot = id ? find_slot(o, id) : NULL;
+    struct output_slot *slot = id ? find_display_slot(o, id) : NULL;
     const char *plain = data->find(data->ctx, "text/plain");
     if (slot && plain && !replace_text(o, slot, plain)) {
         xfree(slot->later);
         slot->later = xstrdup(plain);
     }
     if (!slot && o->late)
-        show_text(o, plain, id);
+        show_display_text(o, plain, id);
     if (!id)
         return;
     drop_files_of(o, id);

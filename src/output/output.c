@@ -82,7 +82,7 @@ static void to_file(struct output *o, const char *text, size_t n)
     }
 }
 
-static void open_file(struct output *o)
+static void open_output_file(struct output *o)
 {
     struct err e = ERR_NONE;
     if (savefile_open(o->workspace, "outputs", "txt", &o->file, &o->fd, &e) < 0) {
@@ -108,7 +108,7 @@ static void discard_file(struct output *o)
 /* --- text ----------------------------------------------------------------------------------- */
 
 /* Keeps the count of white space at the end, which strip() will take away. */
-static void count(struct output *o, const char *text, size_t n)
+static void count_output(struct output *o, const char *text, size_t n)
 {
     size_t chars = utf8_count(text, n);
     size_t suffix = utf8_space_suffix(text, n);
@@ -117,7 +117,7 @@ static void count(struct output *o, const char *text, size_t n)
     o->chars += chars;
 }
 
-static void add_text(struct output *o, const char *text, size_t n)
+static void add_output_text(struct output *o, const char *text, size_t n)
 {
     if (!o->started) {
         size_t space = utf8_space_prefix(text, n);
@@ -127,7 +127,7 @@ static void add_text(struct output *o, const char *text, size_t n)
     }
     if (n == 0)
         return;
-    count(o, text, n);
+    count_output(o, text, n);
     size_t room = o->max_chars - o->head_chars;
     size_t head = room > 0 ? utf8_offset(text, n, room) : 0;
     if (head > 0) {
@@ -140,7 +140,7 @@ static void add_text(struct output *o, const char *text, size_t n)
         o->truncated = true;
         if (o->late)
             return;
-        open_file(o); /* takes the head, and with it this text's first part */
+        open_output_file(o); /* takes the head, and with it this text's first part */
         text += head;
         n -= head;
     }
@@ -148,7 +148,7 @@ static void add_text(struct output *o, const char *text, size_t n)
 }
 
 /* A clear_output(wait=True) waits for what comes instead. */
-static void clear_if_due(struct output *o)
+static void clear_output_if_due(struct output *o)
 {
     if (o->clear_due)
         output_clear(o, false);
@@ -158,13 +158,13 @@ void output_text(struct output *o, const char *text, size_t n)
 {
     if (n == 0)
         return;
-    clear_if_due(o);
+    clear_output_if_due(o);
     screen_write(&o->screen, text, n);
 }
 
 void output_settle(struct output *o)
 {
-    clear_if_due(o);
+    clear_output_if_due(o);
     screen_flush(&o->screen);
 }
 
@@ -184,7 +184,7 @@ void output_clear(struct output *o, bool wait)
 
 static void on_screen(void *ctx, const char *text, size_t n)
 {
-    add_text(ctx, text, n);
+    add_output_text(ctx, text, n);
 }
 
 void output_init(struct output *o, const char *workspace, size_t max_chars, uint64_t file_limit)

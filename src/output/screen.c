@@ -13,7 +13,7 @@ static struct buf *row_at(struct screen *s, size_t i)
     return &s->rows[(s->first + i) % SCREEN_ROWS];
 }
 
-static void reset(struct screen *s)
+static void reset_screen(struct screen *s)
 {
     for (size_t i = 0; i < SCREEN_ROWS; i++)
         buf_clear(&s->rows[i]);
@@ -28,7 +28,7 @@ void screen_init(struct screen *s, void (*out)(void *ctx, const char *text, size
         .out = out, .ctx = ctx, .escape = BUF_INIT(ESCAPE_MAX), .pen = BUF_INIT(PEN_MAX)};
     for (size_t i = 0; i < SCREEN_ROWS; i++)
         s->rows[i] = BUF_INIT(SCREEN_ROW_MAX + 8);
-    reset(s);
+    reset_screen(s);
 }
 
 void screen_done(struct screen *s)
@@ -41,7 +41,7 @@ void screen_done(struct screen *s)
 
 void screen_clear(struct screen *s)
 {
-    reset(s);
+    reset_screen(s);
     buf_clear(&s->escape);
     buf_clear(&s->pen);
 }
@@ -107,7 +107,7 @@ static size_t column_offset(const struct buf *row, size_t column, size_t *ret_mi
     return column > 0 ? row->len : i;
 }
 
-static void replace(struct buf *row, size_t at, size_t old, const char *text, size_t n)
+static void replace_on_screen(struct buf *row, size_t at, size_t old, const char *text, size_t n)
 {
     if (buf_reserve(row, n > old ? n - old : 0) < 0)
         return; /* no memory: the row stands as it is */
@@ -137,7 +137,7 @@ static size_t cursor_offset(struct screen *s, size_t *ret_missing)
 }
 
 /* One character at the cursor, over whatever stood there. */
-static void put(struct screen *s, const char *text, size_t n)
+static void put_on_screen(struct screen *s, const char *text, size_t n)
 {
     size_t missing;
     size_t at = cursor_offset(s, &missing);
@@ -152,7 +152,7 @@ static void put(struct screen *s, const char *text, size_t n)
     end += character_length(row, end);
     s->behind = end == row->len;
     (void)buf_add(&s->pen, text, n); /* in the colours that were chosen for it */
-    replace(row, at, end - at, buf_text(&s->pen), s->pen.len);
+    replace_on_screen(row, at, end - at, buf_text(&s->pen), s->pen.len);
     buf_clear(&s->pen);
     s->column++;
 }
@@ -167,7 +167,7 @@ static void lift_pen(struct screen *s)
     struct buf *row = row_at(s, s->row);
     size_t missing;
     size_t at = cursor_offset(s, &missing);
-    replace(row, at, skip_colours(row, at) - at, buf_text(&s->pen), s->pen.len);
+    replace_on_screen(row, at, skip_colours(row, at) - at, buf_text(&s->pen), s->pen.len);
     buf_clear(&s->pen);
 }
 
@@ -226,7 +226,7 @@ static void erase_display(struct screen *s, int how)
         s->count = s->row + 1; /* what is empty to the end is not there */
 }
 
-static void move(struct screen *s, char final, size_t n)
+static void move_cursor(struct screen *s, char final, size_t n)
 {
     lift_pen(s);
     s->behind = false;
@@ -283,7 +283,7 @@ static void run_sequence(struct screen *s)
     else if (final == 'J')
         erase_display(s, (int)(n < 4 ? n : 0));
     else
-        move(s, final, n > 0 ? n : 1);
+        move_cursor(s, final, n > 0 ? n : 1);
     buf_clear(&s->escape);
 }
 
@@ -296,7 +296,7 @@ static void feed_escape(struct screen *s, char c)
     bool broken = !csi || n >= ESCAPE_MAX || (n > 2 && (unsigned char)c < 0x20);
     if (broken) {
         for (size_t i = 0; i < n; i++)
-            put(s, s->escape.data + i, 1);
+            put_on_screen(s, s->escape.data + i, 1);
         buf_clear(&s->escape);
     } else if (n > 2 && c >= 0x40 && c <= 0x7E) {
         run_sequence(s);
@@ -329,7 +329,7 @@ static size_t feed_one(struct screen *s, const char *text, size_t n)
     size_t width = utf8_char(text, n, NULL);
     if (width == 0) /* C0 80, which stands for NUL, is the one form that is no character */
         width = n > 1 && (unsigned char)c == 0xC0 ? 2 : 1;
-    put(s, text, width);
+    put_on_screen(s, text, width);
     return width;
 }
 
@@ -340,7 +340,7 @@ static bool has_control(uint64_t word)
     return (bytes8_equal(word, '\r') | bytes8_equal(word, '\b') | bytes8_equal(word, '\033')) != 0;
 }
 
-static size_t plain_length(const char *text, size_t n)
+static size_t plain_screen_length(const char *text, size_t n)
 {
     size_t i = 0;
     while (i + 8 <= n && !has_control(bytes8_load(text + i)))
@@ -364,7 +364,7 @@ static size_t tail_offset(const char *text, size_t n, size_t rows)
 
 /* Appends a piece of one line at the cursor, which is at the end of the last row. A row is handed
  * out where the next character does not fit, however the text came in pieces. */
-static void append(struct screen *s, const char *text, size_t n)
+static void append_to_screen(struct screen *s, const char *text, size_t n)
 {
     if (n > 0 && s->pen.len > 0) {
         size_t first = feed_one(s, text, n);
@@ -399,7 +399,7 @@ static void write_plain(struct screen *s, const char *text, size_t n)
             hand_out_first_row(s);
         hand_out(s, buf_text(row_at(s, 0)), row_at(s, 0)->len);
         hand_out(s, text, tail);
-        reset(s);
+        reset_screen(s);
         text += tail;
         n -= tail;
     }
@@ -407,7 +407,7 @@ static void write_plain(struct screen *s, const char *text, size_t n)
         const char *end = memchr(text, '\n', n);
         size_t part = end ? (size_t)(end - text) : n;
         if (at_end(s)) {
-            append(s, text, part);
+            append_to_screen(s, text, part);
         } else {
             for (size_t i = 0; i < part;)
                 i += feed_one(s, text + i, part - i);
@@ -422,7 +422,7 @@ static void write_plain(struct screen *s, const char *text, size_t n)
 void screen_write(struct screen *s, const char *text, size_t n)
 {
     while (n > 0) {
-        size_t plain = s->escape.len > 0 ? 0 : plain_length(text, n);
+        size_t plain = s->escape.len > 0 ? 0 : plain_screen_length(text, n);
         if (plain > 0)
             write_plain(s, text, plain);
         else

@@ -90,7 +90,7 @@ static const char *put_magic_call(struct buf *out, const char *s)
     return next;
 }
 
-static void add_entry(struct buf *out, const char *s)
+static void add_traceback_entry(struct buf *out, const char *s)
 {
     while (*s) {
         size_t escape = escape_length(s);
@@ -121,7 +121,7 @@ void failure_set(struct failure *f, const struct json *content)
         if (!first)
             (void)buf_addc(&f->traceback, '\n');
         if (json_text(entry))
-            add_entry(&f->traceback, json_text(entry));
+            add_traceback_entry(&f->traceback, json_text(entry));
     }
     f->traceback.failed = 0; /* one over the limit is shown as far as it fits */
 }

@@ -81,7 +81,7 @@ static void enter_others(struct server *server)
     server->tools->others = server;
 }
 
-static void start(struct server *server);
+static void start_server(struct server *server);
 
 static void on_emptied(void *ctx)
 {
@@ -105,7 +105,7 @@ static void fail_all(struct server *server, const struct err *why)
 }
 
 /* A start that relied on what was known is tried again from the start of the ladder. */
-static void on_ended(void *ctx, const struct err *why)
+static void on_server_ended(void *ctx, const struct err *why)
 {
     struct server *server = ctx;
     bool was_ready = server->ready;
@@ -113,7 +113,7 @@ static void on_ended(void *ctx, const struct err *why)
     server->ready = false;
     if (!was_ready && server->guessed && why->code != -ETIMEDOUT) {
         server->era = ERA_UNKNOWN;
-        start(server);
+        start_server(server);
         return;
     }
     if (!was_ready || server->job) {
@@ -122,10 +122,10 @@ static void on_ended(void *ctx, const struct err *why)
     }
     calls_fail_sent(&server->calls, why);
     if (calls_any_waiting(&server->calls))
-        start(server);
+        start_server(server);
 }
 
-static void on_listed(void *ctx, struct tool_list *list)
+static void on_tools_listed(void *ctx, struct tool_list *list)
 {
     struct server *server = ctx;
     (void)tool_list_free(server->list);
@@ -152,7 +152,8 @@ static void keep_launch(struct server *server, const struct launch *launch)
 
 static int try_start(struct server *server, struct err *e)
 {
-    static const struct client_events events = {.listed = on_listed, .ended = on_ended};
+    static const struct client_events events = {.listed = on_tools_listed,
+                                                .ended = on_server_ended};
     struct client_config config = {.tools = &server->tools->config,
                                    .name = server->name,
                                    .calls = &server->calls,
@@ -168,7 +169,7 @@ static int try_start(struct server *server, struct err *e)
     return r;
 }
 
-static void start(struct server *server)
+static void start_server(struct server *server)
 {
     struct err why = ERR_NONE;
     if (try_start(server, &why) == 0)
@@ -185,7 +186,7 @@ static void on_lost(void *ctx)
     (void)err_set(&why, -ECONNRESET, "the server %s ended: its session is over", server->name);
     calls_fail_sent(&server->calls, &why);
     server->client = client_close(server->client);
-    start(server);
+    start_server(server);
 }
 
 static void stop(struct server *server, const char *how)
@@ -235,7 +236,7 @@ static size_t find_index(const struct tools *tools, const char *name)
     return i;
 }
 
-static struct server *find(const struct tools *tools, const char *name)
+static struct server *find_server(const struct tools *tools, const char *name)
 {
     size_t i = find_index(tools, name);
     return i < tools->n_servers ? tools->servers[i] : NULL;
@@ -256,7 +257,7 @@ static struct tools_server view(const struct server *server)
 
 struct tool_list *tools_hold(const struct tools *tools, const char *name, struct tools_server *ret)
 {
-    const struct server *server = find(tools, name);
+    const struct server *server = find_server(tools, name);
     if (!server || !server->list)
         return NULL;
     *ret = view(server);
@@ -271,7 +272,7 @@ void tools_release(struct tool_list *held)
 
 bool tools_find(const struct tools *tools, const char *name, struct tools_server *ret)
 {
-    const struct server *server = find(tools, name);
+    const struct server *server = find_server(tools, name);
     if (server)
         *ret = view(server);
     return server != NULL;
@@ -287,7 +288,7 @@ bool tools_next(const struct tools *tools, size_t *at, struct tools_server *ret)
 
 bool tools_same_params(const struct tools *tools, const char *name, const struct json *params)
 {
-    const struct server *server = find(tools, name);
+    const struct server *server = find_server(tools, name);
     return server && params_same(server->params, params);
 }
 
@@ -301,7 +302,7 @@ static void retire(struct server *server)
 }
 
 /* What waited for the old one is served by the new one. */
-static void put_in_place(struct tools *tools, struct server *server)
+static void put_server_in_place(struct tools *tools, struct server *server)
 {
     size_t i = find_index(tools, server->name);
     struct server *old = i < tools->n_servers ? tools->servers[i] : NULL;
@@ -339,14 +340,14 @@ static void finish_job(void *ctx)
         free_server(server);
         job->done(job->ctx, NULL, &job->why);
     } else {
-        put_in_place(tools, server);
+        put_server_in_place(tools, server);
         struct tools_server what = view(server);
         job->done(job->ctx, &what, NULL);
     }
     xfree(job);
 }
 
-static void drop_job(struct server *server)
+static void drop_tools_job(struct server *server)
 {
     loop_defer_stop(server->tools->config.loop, &server->job->finish);
     server->job->copy = copy_stop(server->job->copy);
@@ -372,12 +373,12 @@ static void on_copied(void *ctx, const struct err *why)
         (void)err_wrap(&e, "the server %s could not be started", server->name);
         fail_all(server, &e);
     } else {
-        start(server);
+        start_server(server);
     }
 }
 
 /* Starts the server, or what has to be there before. */
-static int begin(struct server *server, struct err *e)
+static int begin_registration(struct server *server, struct err *e)
 {
     static const struct copy_events events = {.text = on_copy_text, .done = on_copied};
     struct tools *tools = server->tools;
@@ -421,9 +422,9 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
     job->server = server;
     job->done = done;
     job->ctx = ctx;
-    r = begin(server, e);
+    r = begin_registration(server, e);
     if (r < 0) {
-        drop_job(server);
+        drop_tools_job(server);
         free_server(server);
         return r;
     }
@@ -435,7 +436,7 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
 void tools_job_cancel(struct tools_job *job)
 {
     struct server *server = job->server;
-    drop_job(server);
+    drop_tools_job(server);
     leave_others(server);
     free_server(server);
 }
@@ -469,7 +470,7 @@ int tools_call_start(struct tools *tools, const char *server_name, const char *t
                      const struct tools_call_events *events, void *ctx, struct tools_call **ret,
                      struct err *e)
 {
-    struct server *server = find(tools, server_name);
+    struct server *server = find_server(tools, server_name);
     if (!server)
         return err_set(e, -ENOENT, "there is no MCP server \"%s\": register it first", server_name);
     int r = call_make(&server->calls, &tools->config, tool, arguments, trace, events, ctx, ret, e);
@@ -478,7 +479,7 @@ int tools_call_start(struct tools *tools, const char *server_name, const char *t
     if (server->ready)
         calls_begin(&server->calls, client_peer(server->client), server->list);
     else if (!server->client)
-        start(server);
+        start_server(server);
     return 0;
 }
 
@@ -508,7 +509,7 @@ struct tools *tools_close(struct tools *tools)
         struct server *server = tools->others;
         tools->others = server->next;
         if (server->job)
-            drop_job(server);
+            drop_tools_job(server);
         free_server(server);
     }
     tools->http = http_client_close(tools->http);

@@ -29,7 +29,7 @@ static uint8_t *put16(uint8_t *at, unsigned value)
     return at + 2;
 }
 
-static bool is_host_byte(uint8_t c)
+static bool is_label_byte(uint8_t c)
 {
     return c < 0x80 && (isalnum(c) || c == '-' || c == '_');
 }
@@ -47,14 +47,14 @@ static int take_label(const uint8_t *bytes, size_t n, size_t *at, char *name, si
     bool host = true;
     for (size_t i = 1; i <= count; i++) {
         uint8_t c = bytes[*at + i];
-        host = host && is_host_byte(c);
+        host = host && is_label_byte(c);
         name[(*len)++] = (char)tolower(c);
     }
     *at += count + 1;
     return host ? 0 : -ENOTSUP;
 }
 
-static int take_name(const uint8_t *bytes, size_t n, size_t *at, char *name)
+static int take_dns_name(const uint8_t *bytes, size_t n, size_t *at, char *name)
 {
     size_t len = 0;
     int r = 0;
@@ -81,7 +81,7 @@ int dns_parse(const uint8_t *query, size_t n, struct dns_question *ret)
         return -ENOTSUP;
     }
     size_t at = HEADER;
-    int r = take_name(query, n, &at, question.name);
+    int r = take_dns_name(query, n, &at, question.name);
     if (r == -EBADMSG || n - at < 4)
         return -EBADMSG;
     question.type = (uint16_t)get16(query + at);

@@ -44,7 +44,7 @@ struct binding {
     size_t line;
 };
 
-static void warn(const struct parser *p, size_t line, const char *what)
+static void warn_of_dotenv(const struct parser *p, size_t line, const char *what)
 {
     if (p->events->warn)
         p->events->warn(p->ctx, line, what);
@@ -53,7 +53,7 @@ static void warn(const struct parser *p, size_t line, const char *what)
 /* --- reading characters --------------------------------------------------------------------- */
 
 /* The next byte, or 0 at the end (a NUL in the text is no syntax either). */
-static char peek(const struct parser *p)
+static char peek_dotenv(const struct parser *p)
 {
     return p->at < p->text.len ? p->text.data[p->at] : '\0';
 }
@@ -72,7 +72,7 @@ static size_t space_at(const char *s, size_t len, size_t at, bool newline_too)
     return n > 0 && utf8_is_space(c) && (newline_too || c != '\n') ? n : 0;
 }
 
-static size_t skip_space(struct parser *p, bool newlines_too)
+static size_t skip_dotenv_space(struct parser *p, bool newlines_too)
 {
     size_t start = p->at;
     size_t n;
@@ -99,7 +99,7 @@ static void read_export(struct parser *p)
     if (space_at(p->text.data, p->text.len, p->at + n, false) == 0)
         return;
     advance(p, n);
-    (void)skip_space(p, false);
+    (void)skip_dotenv_space(p, false);
 }
 
 static const char *read_quoted_name(struct parser *p, struct span *ret)
@@ -113,14 +113,14 @@ static const char *read_quoted_name(struct parser *p, struct span *ret)
     return NULL;
 }
 
-static const char *read_name(struct parser *p, struct span *ret)
+static const char *read_dotenv_name(struct parser *p, struct span *ret)
 {
-    if (peek(p) == '#')
+    if (peek_dotenv(p) == '#')
         return NULL;
-    if (peek(p) == '\'')
+    if (peek_dotenv(p) == '\'')
         return read_quoted_name(p, ret);
     size_t start = p->at;
-    while (p->at < p->text.len && peek(p) != '=' && peek(p) != '#') {
+    while (p->at < p->text.len && peek_dotenv(p) != '=' && peek_dotenv(p) != '#') {
         if (space_at(p->text.data, p->text.len, p->at, true) > 0)
             break;
         advance(p, 1);
@@ -129,7 +129,7 @@ static const char *read_name(struct parser *p, struct span *ret)
     return ret->len > 0 ? NULL : "a name is missing";
 }
 
-static char unescape(char quote, char c)
+static char unescape_value(char quote, char c)
 {
     static const char from[] = "\\'\"abfnrtv";
     static const char to[] = "\\'\"\a\b\f\n\r\t\v";
@@ -139,7 +139,7 @@ static char unescape(char quote, char c)
 
 static const char *read_quoted_value(struct parser *p)
 {
-    char quote = peek(p);
+    char quote = peek_dotenv(p);
     size_t end = p->at + 1;
     while (end < p->text.len && p->text.data[end] != quote)
         end += p->text.data[end] == '\\' ? 2 : 1;
@@ -147,7 +147,7 @@ static const char *read_quoted_value(struct parser *p)
         return "a quote is not closed";
     for (size_t i = p->at + 1; i < end; i++) {
         char c = p->text.data[i];
-        char escaped = c == '\\' ? unescape(quote, p->text.data[i + 1]) : '\0';
+        char escaped = c == '\\' ? unescape_value(quote, p->text.data[i + 1]) : '\0';
         i += escaped != '\0';
         (void)buf_addc(&p->plain, escaped ? escaped : c);
     }
@@ -182,23 +182,23 @@ static void read_plain_value(struct parser *p)
 }
 
 /* What stands behind the `=` and its white space (`spaces` bytes). */
-static const char *read_value(struct parser *p, size_t spaces)
+static const char *read_dotenv_value(struct parser *p, size_t spaces)
 {
-    if (spaces > 0 && peek(p) == '#')
+    if (spaces > 0 && peek_dotenv(p) == '#')
         return NULL;
-    if (peek(p) == '\'' || peek(p) == '"')
+    if (peek_dotenv(p) == '\'' || peek_dotenv(p) == '"')
         return read_quoted_value(p);
-    if (p->at < p->text.len && peek(p) != '\n')
+    if (p->at < p->text.len && peek_dotenv(p) != '\n')
         read_plain_value(p);
     return NULL;
 }
 
 static const char *read_line_end(struct parser *p)
 {
-    (void)skip_space(p, false);
-    if (peek(p) == '#')
+    (void)skip_dotenv_space(p, false);
+    if (peek_dotenv(p) == '#')
         advance(p, length_of_line(p));
-    if (p->at < p->text.len && peek(p) != '\n')
+    if (p->at < p->text.len && peek_dotenv(p) != '\n')
         return "there is text behind the value";
     advance(p, p->at < p->text.len);
     return NULL;
@@ -208,26 +208,26 @@ static const char *read_binding(struct parser *p, struct binding *ret)
 {
     *ret = (struct binding){0};
     buf_clear(&p->plain);
-    (void)skip_space(p, true);
+    (void)skip_dotenv_space(p, true);
     ret->line = p->line;
     if (p->at == p->text.len)
         return NULL;
     read_export(p);
-    const char *wrong = read_name(p, &ret->name);
+    const char *wrong = read_dotenv_name(p, &ret->name);
     if (wrong)
         return wrong;
-    (void)skip_space(p, false);
-    if (peek(p) == '=') {
+    (void)skip_dotenv_space(p, false);
+    if (peek_dotenv(p) == '=') {
         advance(p, 1);
         ret->has_value = true;
-        wrong = read_value(p, skip_space(p, false));
+        wrong = read_dotenv_value(p, skip_dotenv_space(p, false));
     }
     return wrong ? wrong : read_line_end(p);
 }
 
 /* --- the variables -------------------------------------------------------------------------- */
 
-static uint32_t hash_of(const char *s, size_t n)
+static uint32_t dotenv_hash_of(const char *s, size_t n)
 {
     uint32_t hash = 2166136261U; /* FNV-1a */
     for (size_t i = 0; i < n; i++)
@@ -236,7 +236,7 @@ static uint32_t hash_of(const char *s, size_t n)
 }
 
 /* The slot of the name, or the free one where it belongs. */
-static uint16_t *find_slot(struct parser *p, const char *name, size_t len, uint32_t hash)
+static uint16_t *find_dotenv_slot(struct parser *p, const char *name, size_t len, uint32_t hash)
 {
     size_t i = hash % SLOTS;
     for (; p->slots[i]; i = (i + 1) % SLOTS) {
@@ -268,7 +268,8 @@ static void add_variable(struct parser *p, struct span name, struct span fallbac
         (void)buf_adds(&p->values, from_environment);
         return;
     }
-    uint16_t slot = *find_slot(p, s + name.at, name.len, hash_of(s + name.at, name.len));
+    uint16_t slot =
+        *find_dotenv_slot(p, s + name.at, name.len, dotenv_hash_of(s + name.at, name.len));
     if (slot == 0)
         (void)buf_add(&p->values, s + fallback.at, fallback.len);
     else if (p->variables[slot - 1].has_value)
@@ -276,7 +277,7 @@ static void add_variable(struct parser *p, struct span name, struct span fallbac
 }
 
 /* Finds the next `c` at or behind `from`; `len` when there is none. */
-static size_t find(const char *s, size_t len, size_t from, char c)
+static size_t find_dotenv_variable(const char *s, size_t len, size_t from, char c)
 {
     const char *found = from < len ? memchr(s + from, c, len - from) : NULL;
     return found ? (size_t)(found - s) : len;
@@ -284,14 +285,14 @@ static size_t find(const char *s, size_t len, size_t from, char c)
 
 /* Appends p->plain with its ${…} replaced. `brace` and `colon` are the next } and : and only move
  * forward, so a text full of unclosed ${ takes linear time. */
-static void expand(struct parser *p)
+static void expand_value(struct parser *p)
 {
     const char *s = p->plain.data;
     size_t len = p->plain.len;
     size_t brace = 0;
     size_t colon = 0;
     for (size_t i = 0; i < len && !p->values.failed;) {
-        size_t dollar = find(s, len, i, '$');
+        size_t dollar = find_dotenv_variable(s, len, i, '$');
         (void)buf_add(&p->values, s + i, dollar - i);
         i = dollar;
         if (i + 1 >= len || s[i + 1] != '{') {
@@ -300,8 +301,8 @@ static void expand(struct parser *p)
             continue;
         }
         size_t name = i + 2;
-        brace = brace < name ? find(s, len, name, '}') : brace;
-        colon = colon < name ? find(s, len, name, ':') : colon;
+        brace = brace < name ? find_dotenv_variable(s, len, name, '}') : brace;
+        colon = colon < name ? find_dotenv_variable(s, len, name, ':') : colon;
         size_t name_end = brace < colon ? brace : colon;
         bool fallback = name_end == colon && colon + 1 < len && s[colon + 1] == '-';
         if (brace == len || (name_end == colon && !fallback)) {
@@ -315,15 +316,15 @@ static void expand(struct parser *p)
     }
 }
 
-static int set_variable(struct parser *p, const struct binding *b, struct err *e)
+static int set_dotenv_variable(struct parser *p, const struct binding *b, struct err *e)
 {
     const char *name = p->text.data + b->name.at;
-    uint32_t hash = hash_of(name, b->name.len);
+    uint32_t hash = dotenv_hash_of(name, b->name.len);
     struct span value = {p->values.len, 0};
     if (b->has_value)
-        expand(p);
+        expand_value(p);
     value.len = p->values.len - value.at;
-    uint16_t *slot = find_slot(p, name, b->name.len, hash);
+    uint16_t *slot = find_dotenv_slot(p, name, b->name.len, hash);
     if (*slot == 0) {
         if (p->count == DOTENV_NAMES_MAX)
             return err_set(e, -E2BIG, "line %zu: more than %d names", b->line, DOTENV_NAMES_MAX);
@@ -346,11 +347,11 @@ static void report_variable(const struct parser *p, const struct variable *v)
     const char *name = p->values.data + v->name.at;
     const char *value = p->values.data + v->value.at;
     if (memchr(name, '\0', v->name.len) || memchr(name, '=', v->name.len)) {
-        warn(p, v->line, "a name with = or NUL cannot be set");
+        warn_of_dotenv(p, v->line, "a name with = or NUL cannot be set");
         return;
     }
     if (memchr(value, '\0', v->value.len)) {
-        warn(p, v->line, "a value with NUL cannot be set");
+        warn_of_dotenv(p, v->line, "a value with NUL cannot be set");
         return;
     }
     drop_str char *name_text = xstrndup(name, v->name.len);
@@ -378,18 +379,18 @@ static int take_text(struct parser *p, const char *text, size_t len, struct err 
     return 0;
 }
 
-static int parse(struct parser *p, const char *text, size_t len, struct err *e)
+static int parse_dotenv(struct parser *p, const char *text, size_t len, struct err *e)
 {
     int r = take_text(p, text, len, e);
     while (r == 0 && p->at < p->text.len) {
         struct binding b;
         const char *wrong = read_binding(p, &b);
         if (wrong) {
-            warn(p, b.line, wrong);
+            warn_of_dotenv(p, b.line, wrong);
             advance(p, length_of_line(p));
             advance(p, p->at < p->text.len);
         } else if (b.name.len > 0) {
-            r = set_variable(p, &b, e);
+            r = set_dotenv_variable(p, &b, e);
         }
     }
     for (size_t i = 0; r == 0 && i < p->count; i++) {
@@ -409,7 +410,7 @@ int dotenv_parse(const char *text, size_t len, const struct dotenv_events *event
     p->text = BUF_INIT(DOTENV_MAX);
     p->plain = BUF_INIT(DOTENV_MAX);
     p->values = BUF_INIT(DOTENV_EXPANDED_MAX);
-    int r = parse(p, text, len, e);
+    int r = parse_dotenv(p, text, len, e);
     buf_done(&p->text);
     buf_done(&p->plain);
     buf_done(&p->values);

@@ -18,7 +18,7 @@ static bool valid_id(const char *id)
     return *id == '"' || is_integer(id);
 }
 
-static int fail(struct rpc_message *m, struct err *e, int code, const char *text)
+static int fail_rpc(struct rpc_message *m, struct err *e, int code, const char *text)
 {
     rpc_message_done(m);
     if (!valid_id(m->id))
@@ -33,25 +33,25 @@ static int classify(struct rpc_message *m, struct err *e)
     const struct json *id = json_get(m->tree, "id");
     const char *version = json_get_text(m->tree, "jsonrpc");
     if (!version || strcmp(version, "2.0") != 0)
-        return fail(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
+        return fail_rpc(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
     if (id && !valid_id(m->id))
-        return fail(m, e, RPC_INVALID_REQUEST,
-                    "Invalid Request: \"id\" must be a string or an integer");
+        return fail_rpc(m, e, RPC_INVALID_REQUEST,
+                        "Invalid Request: \"id\" must be a string or an integer");
     if (!method) {
         if (!id || (!json_get(m->tree, "result") && !json_get(m->tree, "error")))
-            return fail(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"method\" is missing");
+            return fail_rpc(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"method\" is missing");
         m->kind = RPC_RESPONSE;
         return 0;
     }
     m->method = json_text(method);
     if (!m->method)
-        return fail(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"method\" must be a string");
+        return fail_rpc(m, e, RPC_INVALID_REQUEST, "Invalid Request: \"method\" must be a string");
     m->kind = id ? RPC_REQUEST : RPC_NOTIFICATION;
     if (!id)
         m->id[0] = '\0';
     const struct json *params = json_get(m->tree, "params");
     if (params && !json_is_object(params) && !json_is_null(params))
-        return fail(m, e, RPC_INVALID_PARAMS, "Invalid params: \"params\" must be an object");
+        return fail_rpc(m, e, RPC_INVALID_PARAMS, "Invalid params: \"params\" must be an object");
     m->params = json_is_object(params) ? params : NULL;
     return 0;
 }
@@ -68,13 +68,13 @@ int rpc_parse(char *text, size_t len, enum json_mode mode, struct rpc_message *r
         char reason[sizeof why.msg + 16];
         (void)snprintf(reason, sizeof reason, "Parse error: %s", why.msg);
         memcpy(ret->id, "null", 5); /* an id in broken JSON is not to be trusted */
-        return fail(ret, e, RPC_PARSE_ERROR, reason);
+        return fail_rpc(ret, e, RPC_PARSE_ERROR, reason);
     }
     if (!json_is_object(ret->tree)) {
         memcpy(ret->id, "null", 5);
-        return fail(ret, e, RPC_INVALID_REQUEST,
-                    json_is_array(ret->tree) ? "Invalid Request: batches are not supported"
-                                             : "Invalid Request: an object is needed");
+        return fail_rpc(ret, e, RPC_INVALID_REQUEST,
+                        json_is_array(ret->tree) ? "Invalid Request: batches are not supported"
+                                                 : "Invalid Request: an object is needed");
     }
     return classify(ret, e);
 }

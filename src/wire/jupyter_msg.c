@@ -51,7 +51,7 @@ const char *jupyter_type_name(enum jupyter_type type)
     return type_names[type];
 }
 
-static enum jupyter_type type_of(const char *name)
+static enum jupyter_type message_type_of(const char *name)
 {
     for (int i = 0; i < JUPYTER__COUNT; i++) {
         if (type_names[i] && strcmp(type_names[i], name) == 0)
@@ -152,7 +152,7 @@ static int parse_header(const struct slice *json, struct jupyter_msg *m, struct 
         return err_wrap(e, "parent_header");
     const char *parent_id = json_get_text(m->trees[PARENT], "msg_id");
     m->parent_id = parent_id ? parent_id : "";
-    m->type = type_of(m->type_name);
+    m->type = message_type_of(m->type_name);
     return 0;
 }
 
@@ -219,7 +219,7 @@ static void put_date(struct jsonw *w, int64_t unix_us)
     jsonw_set_text(w, "date", date);
 }
 
-static void put_header(struct buf *out, const struct jupyter_head *head)
+static void put_message_header(struct buf *out, const struct jupyter_head *head)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
@@ -244,7 +244,7 @@ int jupyter_msg_encode(struct jupyter_key *key, const struct jupyter_head *head,
     char hex[HMAC_HEX + 1] = "";
     struct buf text = BUF_INIT(JUPYTER_HEADER_MAX);
     (void)buf_add(&text, hex, sizeof hex); /* its room; filled in when all is there to be signed */
-    put_header(&text, head);
+    put_message_header(&text, head);
     if (text.failed) {
         int code = text.failed;
         buf_done(&text);

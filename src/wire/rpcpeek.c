@@ -5,16 +5,16 @@
 
 #include "wire/jsonrpc.h"
 
-static bool is_space(char c)
+static bool is_peek_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 void rpc_trim(char **text, size_t *n)
 {
-    while (*n > 0 && is_space(**text))
+    while (*n > 0 && is_peek_space(**text))
         (*text)++, (*n)--;
-    while (*n > 0 && is_space((*text)[*n - 1]))
+    while (*n > 0 && is_peek_space((*text)[*n - 1]))
         (*n)--;
 }
 
@@ -27,13 +27,13 @@ bool rpc_looks_like_message(const char *text, size_t n)
     if (*text != '[' || text[n - 1] != ']')
         return false;
     size_t at = 1;
-    while (at < n && is_space(text[at]))
+    while (at < n && is_peek_space(text[at]))
         at++;
     return text[at] == '{';
 }
 
 /* The end of the string whose quote is at `at`. */
-static size_t string_end(const char *text, size_t n, size_t at)
+static size_t peek_string_end(const char *text, size_t n, size_t at)
 {
     for (at++; at < n && text[at] != '"'; at++) {
         if (text[at] == '\\')
@@ -49,10 +49,10 @@ static bool has_method(const char *text, size_t n)
     char before = 0;
     for (size_t at = 0; at < n; at++) {
         char c = text[at];
-        if (is_space(c))
+        if (is_peek_space(c))
             continue;
         if (c == '"') {
-            size_t end = string_end(text, n, at);
+            size_t end = peek_string_end(text, n, at);
             if (depth == 1 && (before == '{' || before == ',') && end - at == sizeof name - 2 &&
                 memcmp(text + at, name, sizeof name - 1) == 0)
                 return true;

@@ -39,7 +39,7 @@ void sse_restart(struct sse *s)
     s->bom = 0;
 }
 
-static enum field field_of(const struct sse *s)
+static enum field event_field_of(const struct sse *s)
 {
     static const struct {
         const char *name;
@@ -56,7 +56,7 @@ static enum field field_of(const struct sse *s)
 /* The field's name is read; its value, perhaps an empty one, begins. */
 static int begin_value(struct sse *s)
 {
-    s->field = field_of(s);
+    s->field = event_field_of(s);
     s->in_value = s->skip_space = true;
     if (s->field != DATA)
         return 0;
@@ -89,7 +89,7 @@ static void add_digits(struct sse *s, const char *bytes, size_t n)
     }
 }
 
-static int add_value(struct sse *s, const char *bytes, size_t n)
+static int add_event_value(struct sse *s, const char *bytes, size_t n)
 {
     if (n > 0 && s->skip_space && *bytes == ' ')
         bytes++, n--;
@@ -131,11 +131,11 @@ static int add_part(struct sse *s, const char *bytes, size_t n)
         bytes += name + 1;
         n -= name + 1;
     }
-    return n > 0 ? add_value(s, bytes, n) : 0;
+    return n > 0 ? add_event_value(s, bytes, n) : 0;
 }
 
 /* 1: an event is complete. */
-static int end_line(struct sse *s)
+static int end_event_line(struct sse *s)
 {
     bool empty = !s->in_value && s->name_len == 0;
     int r = s->in_value || empty ? 0 : begin_value(s);
@@ -172,7 +172,7 @@ static void skip_bom(struct sse *s, const char **bytes, size_t *n)
     }
 }
 
-static int take_line(struct sse *s, const char **bytes, size_t *n)
+static int take_event_line(struct sse *s, const char **bytes, size_t *n)
 {
     const char *at = *bytes, *end = at + *n;
     if (s->after_cr && *at == '\n') {
@@ -187,7 +187,7 @@ static int take_line(struct sse *s, const char **bytes, size_t *n)
     bool whole = at < end;
     if (r == 0 && whole) {
         s->after_cr = *at++ == '\r';
-        r = end_line(s);
+        r = end_event_line(s);
     }
     *n -= (size_t)(at - *bytes);
     *bytes = at;
@@ -202,7 +202,7 @@ int sse_next(struct sse *s, const char **bytes, size_t *n, struct sse_event *ret
         clear_event(s);
     skip_bom(s, bytes, n);
     while (*n > 0) {
-        int r = take_line(s, bytes, n);
+        int r = take_event_line(s, bytes, n);
         if (r < 0)
             return r;
         if (r == 0)

@@ -64,7 +64,7 @@ static int read_base256(const char *field, size_t n, uint64_t *ret)
     return 0;
 }
 
-static int read_number(const char *field, size_t n, uint64_t *ret)
+static int read_tar_number(const char *field, size_t n, uint64_t *ret)
 {
     uint64_t value = 0;
     size_t i = 0;
@@ -103,7 +103,7 @@ static bool sum_is_right(const char block[TAR_BLOCK])
         plain += (unsigned char)c;
         with_signs += (signed char)c;
     }
-    return read_number(block + AT_SUM, N_SHORT, &told) == 0 &&
+    return read_tar_number(block + AT_SUM, N_SHORT, &told) == 0 &&
            (plain == (int64_t)told || with_signs == (int64_t)told);
 }
 
@@ -119,7 +119,7 @@ static int set_name(char to[TAR_NAME_MAX], bool *has, const char *value, size_t 
     return 0;
 }
 
-static bool is_key(const char *key, size_t n, const char *name)
+static bool is_pax_key(const char *key, size_t n, const char *name)
 {
     return strlen(name) == n && memcmp(key, name, n) == 0;
 }
@@ -130,15 +130,15 @@ static const char *take_record(struct tar_reader *t, const char *key, size_t key
     bool global = t->extended_type == 'g';
     if (key_n >= 10 && memcmp(key, "GNU.sparse", 10) == 0)
         return "a sparse file; make the archive without --sparse";
-    if (is_key(key, key_n, "path"))
+    if (is_pax_key(key, key_n, "path"))
         return global || set_name(t->path, &t->has_path, value, n) < 0 ? "a bad path" : NULL;
-    if (is_key(key, key_n, "linkpath"))
+    if (is_pax_key(key, key_n, "linkpath"))
         return global || set_name(t->link, &t->has_link, value, n) < 0 ? "a bad linkpath" : NULL;
-    if (is_key(key, key_n, "size")) {
+    if (is_pax_key(key, key_n, "size")) {
         t->has_size = true;
         return global || read_decimal(value, n, &t->size) < 0 ? "a bad size" : NULL;
     }
-    if (is_key(key, key_n, "mtime") && !global) {
+    if (is_pax_key(key, key_n, "mtime") && !global) {
         const char *point = memchr(value, '.', n);
         uint64_t seconds = 0;
         t->has_mtime = read_decimal(value, point ? (size_t)(point - value) : n, &seconds) == 0;
@@ -253,9 +253,9 @@ static int begin_member(struct tar_reader *t, uint64_t size, struct tar_event *r
     size = t->has_size ? t->size : size;
     if (m->type == TAR_HARDLINK && size > 0)
         return broken(t, e, "a hard link with content");
-    if (read_number(t->block + AT_MODE, N_SHORT, &mode) < 0)
+    if (read_tar_number(t->block + AT_MODE, N_SHORT, &mode) < 0)
         return broken(t, e, "a bad mode");
-    if (read_number(t->block + AT_MTIME, N_LONG, &mtime) < 0)
+    if (read_tar_number(t->block + AT_MTIME, N_LONG, &mtime) < 0)
         mtime = 0; /* before 1970 */
     bool is_link = m->type == TAR_HARDLINK || m->type == TAR_SYMLINK;
     m->path = t->path;
@@ -316,7 +316,7 @@ static int take_header(struct tar_reader *t, struct tar_event *ret, struct err *
     }
     if (!sum_is_right(t->block))
         return broken(t, e, what_is_this(t->block));
-    if (read_number(t->block + AT_SIZE, N_LONG, &size) < 0 || size > INT64_MAX - TAR_BLOCK)
+    if (read_tar_number(t->block + AT_SIZE, N_LONG, &size) < 0 || size > INT64_MAX - TAR_BLOCK)
         return broken(t, e, "a bad size");
     switch (t->block[AT_TYPE]) {
     case 'x':
@@ -337,7 +337,7 @@ static size_t at_most(size_t n, uint64_t most)
     return n < most ? n : (size_t)most;
 }
 
-static void take(const char **bytes, size_t *n, size_t taken)
+static void take_tar_bytes(const char **bytes, size_t *n, size_t taken)
 {
     *bytes += taken;
     *n -= taken;
@@ -354,7 +354,7 @@ static int next_content(struct tar_reader *t, const char **bytes, size_t *n, str
     size_t some = at_most(*n, t->left);
     *ret = (struct tar_event){.what = TAR_BYTES, .bytes = *bytes, .n = some};
     t->left -= some;
-    take(bytes, n, some);
+    take_tar_bytes(bytes, n, some);
     return some > 0;
 }
 
@@ -364,17 +364,17 @@ static int next_extended(struct tar_reader *t, const char **bytes, size_t *n, st
     if (buf_add(&t->extended, *bytes, some) < 0)
         return err_set(e, -ENOMEM, "no memory for a pax header");
     t->left -= some;
-    take(bytes, n, some);
+    take_tar_bytes(bytes, n, some);
     if (t->left > 0)
         return 0;
     some = at_most(*n, t->padding);
     t->padding -= some;
-    take(bytes, n, some);
+    take_tar_bytes(bytes, n, some);
     return t->padding > 0 ? 0 : end_extended(t, e);
 }
 
-static int step(struct tar_reader *t, const char **bytes, size_t *n, struct tar_event *ret,
-                struct err *e)
+static int step_tar(struct tar_reader *t, const char **bytes, size_t *n, struct tar_event *ret,
+                    struct err *e)
 {
     size_t some;
     switch ((enum state)t->state) {
@@ -382,20 +382,20 @@ static int step(struct tar_reader *t, const char **bytes, size_t *n, struct tar_
         some = at_most(*n, TAR_BLOCK - t->have);
         memcpy(t->block + t->have, *bytes, some);
         t->have += some;
-        take(bytes, n, some);
+        take_tar_bytes(bytes, n, some);
         return t->have == TAR_BLOCK ? take_header(t, ret, e) : 0;
     case CONTENT:
         return next_content(t, bytes, n, ret);
     case PADDING:
         some = at_most(*n, t->padding);
         t->padding -= some;
-        take(bytes, n, some);
+        take_tar_bytes(bytes, n, some);
         t->state = t->padding == 0 ? HEAD : PADDING;
         return 0;
     case EXTENDED:
         return next_extended(t, bytes, n, e);
     case OVER:
-        take(bytes, n, *n);
+        take_tar_bytes(bytes, n, *n);
         return 0;
     case BROKEN:
         return err_set(e, -EBADMSG, "the archive is broken");
@@ -409,7 +409,7 @@ int tar_next(struct tar_reader *t, const char **bytes, size_t *n, struct tar_eve
 {
     int r = 0;
     while (r == 0 && (*n > 0 || (t->state == CONTENT && t->left == 0)))
-        r = step(t, bytes, n, ret, e);
+        r = step_tar(t, bytes, n, ret, e);
     return r;
 }
 
@@ -432,7 +432,7 @@ static void put_octal(char *field, size_t n, uint64_t value)
 }
 
 /* Splits a path at a slash so that both parts fit. False: it needs pax. */
-static bool put_path(char block[TAR_BLOCK], const char *path)
+static bool put_tar_path(char block[TAR_BLOCK], const char *path)
 {
     size_t n = strlen(path);
     if (n <= N_NAME) {
@@ -450,7 +450,7 @@ static bool put_path(char block[TAR_BLOCK], const char *path)
     return false;
 }
 
-static size_t digits(size_t n)
+static size_t put_tar_digits(size_t n)
 {
     size_t count = 1;
     for (; n >= 10; n /= 10)
@@ -460,13 +460,13 @@ static size_t digits(size_t n)
 
 static void put_record(struct buf *out, const char *key, const char *value)
 {
-    size_t rest = strlen(key) + strlen(value) + 3, n = rest + digits(rest);
-    n = rest + digits(n);
+    size_t rest = strlen(key) + strlen(value) + 3, n = rest + put_tar_digits(rest);
+    n = rest + put_tar_digits(n);
     (void)buf_addf(out, "%zu %s=%s\n", n, key, value);
 }
 
-static void put_header(struct buf *out, char block[TAR_BLOCK], char type, uint64_t size,
-                       unsigned mode, int64_t mtime)
+static void put_tar_header(struct buf *out, char block[TAR_BLOCK], char type, uint64_t size,
+                           unsigned mode, int64_t mtime)
 {
     static const char zeros[8] = "0000000";
     unsigned sum = 0;
@@ -489,7 +489,7 @@ static void put_header(struct buf *out, char block[TAR_BLOCK], char type, uint64
 static void put_pax(struct buf *out, const struct buf *records, int64_t mtime)
 {
     char block[TAR_BLOCK] = "PaxHeader";
-    put_header(out, block, 'x', records->len, 0644, mtime);
+    put_tar_header(out, block, 'x', records->len, 0644, mtime);
     (void)buf_add(out, records->data, records->len);
     tar_put_padding(out, records->len);
 }
@@ -500,7 +500,7 @@ void tar_put_member(struct buf *out, const struct tar_member *m)
     drop_buf struct buf records = BUF_INIT(3 * TAR_NAME_MAX);
     char block[TAR_BLOCK] = {0}, number[24];
     size_t link = strlen(m->link);
-    bool fits = put_path(block, m->path);
+    bool fits = put_tar_path(block, m->path);
     bool is_text = utf8_valid(m->path, strlen(m->path)) && utf8_valid(m->link, link);
     if (!is_text && (!fits || link > N_NAME))
         put_record(&records, "hdrcharset", "BINARY");
@@ -515,7 +515,7 @@ void tar_put_member(struct buf *out, const struct tar_member *m)
     }
     if (records.len > 0)
         put_pax(out, &records, m->mtime);
-    put_header(out, block, types[m->type], m->size, m->mode, m->mtime);
+    put_tar_header(out, block, types[m->type], m->size, m->mode, m->mtime);
 }
 
 static void put_zeros(struct buf *out, size_t n)

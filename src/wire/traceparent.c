@@ -27,7 +27,7 @@ static bool is_hex(const char *text, size_t n)
     return strspn(text, digits) >= n;
 }
 
-static bool is_id(const char *text, size_t n)
+static bool is_trace_id(const char *text, size_t n)
 {
     return is_hex(text, n) && strspn(text, "0") < n;
 }
@@ -41,13 +41,13 @@ static bool is_parent(const char *text)
     if (n > TRACEPARENT_LEN && (first || text[TRACEPARENT_LEN] != '-'))
         return false;
     return text[ID_AT - 1] == '-' && text[SPAN_AT - 1] == '-' && text[FLAGS_AT - 1] == '-' &&
-           is_id(text + ID_AT, TRACE_ID_HEX) && is_id(text + SPAN_AT, TRACE_SPAN_HEX) &&
+           is_trace_id(text + ID_AT, TRACE_ID_HEX) && is_trace_id(text + SPAN_AT, TRACE_SPAN_HEX) &&
            is_hex(text + FLAGS_AT, FLAGS_HEX);
 }
 
 /* --- tracestate ------------------------------------------------------------------------------- */
 
-static bool is_key(const char *text, size_t n)
+static bool is_tracestate_key(const char *text, size_t n)
 {
     bool begins = n > 0 && strchr("abcdefghijklmnopqrstuvwxyz0123456789", *text) && *text;
     return begins && n <= STATE_KEY_MAX && strspn(text, key_bytes) >= n;
@@ -80,7 +80,7 @@ static bool is_member(const char *text, size_t n)
     if (n == 0)
         return true;
     size_t key = equals ? (size_t)(equals - text) : 0;
-    return equals && is_key(text, key) && is_value(equals + 1, n - key - 1);
+    return equals && is_tracestate_key(text, key) && is_value(equals + 1, n - key - 1);
 }
 
 static bool is_state(const char *text)

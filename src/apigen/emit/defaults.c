@@ -10,7 +10,7 @@ enum { DEFAULT_MAX = 1000 }; /* values in a default; a larger one is not looked 
 
 static const double EXACT_MAX = 9007199254740992.0; /* a double counts up to here */
 
-static const struct member *member_of(const struct type *t, const struct json *value)
+static const struct member *default_member_of(const struct type *t, const struct json *value)
 {
     if (t->kind != T_CLASS || t->model->kind != M_ENUM)
         return NULL;
@@ -60,7 +60,7 @@ static enum fit fit(const struct type *t, const struct json *value)
     case T_CLASS:
         if (t->model->kind == M_OBJECT)
             return FIT_MODEL;
-        return member_of(t, value) ? FIT_ENUM : FIT_NOT;
+        return default_member_of(t, value) ? FIT_ENUM : FIT_NOT;
     case T_NONE:
     case T_FORMAT:
     case T_TUPLE:
@@ -71,22 +71,22 @@ static enum fit fit(const struct type *t, const struct json *value)
 }
 
 /* How many values are in it, as far as `most`. */
-static int count(const struct json *value, int most)
+static int count_defaults(const struct json *value, int most)
 {
     int n = 1;
     for (const struct json *v = json_first(value); v && n < most; v = json_next(v))
-        n += count(v, most - n);
+        n += count_defaults(v, most - n);
     return n;
 }
 
 enum fit default_fit(const struct type *t, const struct json *value)
 {
-    return count(value, DEFAULT_MAX) < DEFAULT_MAX ? fit(t, value) : FIT_NOT;
+    return count_defaults(value, DEFAULT_MAX) < DEFAULT_MAX ? fit(t, value) : FIT_NOT;
 }
 
 void put_default(struct buf *out, const struct type *t, const struct json *value)
 {
-    const struct member *member = member_of(t, value);
+    const struct member *member = default_member_of(t, value);
     if (member) {
         (void)buf_addf(out, "%s.%s", t->model->name, member->name);
     } else if (t->kind == T_LIST || t->kind == T_DICT) {

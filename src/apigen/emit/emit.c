@@ -62,7 +62,7 @@ static void put_config(struct making *m, struct buf *out, const struct model *mo
     (void)buf_adds(out, ")\n");
 }
 
-static void put_value(struct buf *out, const struct field *f)
+static void put_enum_value(struct buf *out, const struct field *f)
 {
     const struct json *value = f->fallback;
     const struct type *t = f->type;
@@ -90,7 +90,7 @@ static void put_value(struct buf *out, const struct field *f)
     }
 }
 
-static void put_field(struct buf *out, const struct field *f)
+static void put_model_field(struct buf *out, const struct field *f)
 {
     bool alias = strcmp(f->name, f->wire) != 0, check = default_validates(f);
     bool optional = is_optional(f);
@@ -108,7 +108,7 @@ static void put_field(struct buf *out, const struct field *f)
                        check ? alias ? ", validate_default=True" : "validate_default=True" : "");
         (void)buf_adds(out, ")]");
     }
-    put_value(out, f);
+    put_enum_value(out, f);
     (void)buf_addc(out, '\n');
     if (f->description && *f->description) {
         put_docstring(out, f->description, 4);
@@ -126,7 +126,7 @@ static void put_object(struct making *m, struct buf *out, const struct model *mo
         (void)buf_adds(out, "]\n");
     }
     for (size_t i = 0; i < model->fields.n; i++)
-        put_field(out, model->fields.at[i]);
+        put_model_field(out, model->fields.at[i]);
 }
 
 static void put_root(struct buf *out, const struct model *model)

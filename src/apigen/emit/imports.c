@@ -17,7 +17,7 @@ struct needs {
     struct list in_order; /* the names that have one */
 };
 
-static void need(struct needs *n, const char *name, const char *from)
+static void need_import(struct needs *n, const char *name, const char *from)
 {
     static char nowhere[] = "";
     if (set_has(&n->names, name))
@@ -35,29 +35,29 @@ static void need_type(void *ctx, struct type *t)
     };
     struct needs *n = ctx;
     if (t->kind == T_ANY || t->kind == T_LITERAL)
-        need(n, t->kind == T_ANY ? "Any" : "Literal", "typing");
+        need_import(n, t->kind == T_ANY ? "Any" : "Literal", "typing");
     if (builtin[t->kind])
-        need(n, builtin[t->kind], NULL);
+        need_import(n, builtin[t->kind], NULL);
     if (t->bounds || t->pattern) {
-        need(n, "Annotated", "typing");
-        need(n, "Field", "pydantic");
+        need_import(n, "Annotated", "typing");
+        need_import(n, "Field", "pydantic");
     }
     if (t->kind == T_FORMAT)
-        need(n, t->format->name, t->format->import);
+        need_import(n, t->format->name, t->format->import);
     if (t->kind == T_CLASS)
-        need(n, t->model->name, NULL);
+        need_import(n, t->model->name, NULL);
 }
 static void need_field(struct needs *n, const struct field *f)
 {
     visit_types(f->type, need_type, n);
     if (strcmp(f->name, f->wire) != 0 || default_validates(f))
-        need(n, "Annotated", "typing");
+        need_import(n, "Annotated", "typing");
     if (strcmp(f->name, f->wire) != 0 || default_validates(f) || defaults_to(f, FIT_MODEL) ||
         ((json_is_array(f->fallback) || json_is_object(f->fallback)) && !defaults_to(f, FIT_NOT)))
-        need(n, "Field", "pydantic");
+        need_import(n, "Field", "pydantic");
     if (defaults_to(f, FIT_NOT)) {
-        need(n, "Any", "typing");
-        need(n, "cast", "typing");
+        need_import(n, "Any", "typing");
+        need_import(n, "cast", "typing");
     }
 }
 
@@ -65,19 +65,19 @@ static void need_model(struct needs *n, const struct model *model)
 {
     switch (model->kind) {
     case M_ENUM:
-        need(n, model->integers ? "IntEnum" : "Enum", "enum");
+        need_import(n, model->integers ? "IntEnum" : "Enum", "enum");
         break;
     case M_ROOT:
-        need(n, "RootModel", "pydantic");
-        need(n, "Any", "typing");
+        need_import(n, "RootModel", "pydantic");
+        need_import(n, "Any", "typing");
         visit_types(model->root, need_type, n);
         break;
     case M_OBJECT:
-        need(n, "BaseModel", "pydantic");
-        need(n, "ConfigDict", "pydantic");
+        need_import(n, "BaseModel", "pydantic");
+        need_import(n, "ConfigDict", "pydantic");
         if (model->extra_type) {
-            need(n, "dict", NULL);
-            need(n, "str", NULL);
+            need_import(n, "dict", NULL);
+            need_import(n, "str", NULL);
             visit_types(model->extra_type, need_type, n);
         }
         for (size_t i = 0; i < model->fields.n; i++)

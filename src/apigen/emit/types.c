@@ -86,7 +86,7 @@ static void put_integer_bound(struct buf *out, int bound, double value)
         (void)buf_addf(out, "%.0f", value == 0 ? 0.0 : value);
 }
 
-static void put_bounds(struct buf *out, const struct type *t)
+static void put_type_bounds(struct buf *out, const struct type *t)
 {
     const char *comma = "";
     for (int i = 0; i < B__COUNT; i++) {
@@ -112,7 +112,7 @@ void put_type(struct buf *out, const struct type *t)
     put_bare(out, t);
     if (limited) {
         (void)buf_adds(out, ", Field(");
-        put_bounds(out, t);
+        put_type_bounds(out, t);
         (void)buf_adds(out, ")]");
     }
     if (t->nullable && t->kind != T_NONE)

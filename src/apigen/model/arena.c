@@ -96,7 +96,7 @@ bool set_has(const struct set *set, const char *key)
     return set->size && slot_of(set, key)->key;
 }
 
-static void grow(struct arena *a, struct set *set)
+static void grow_arena(struct arena *a, struct set *set)
 {
     struct set old = *set;
     set->size = old.size ? old.size * 2 : 32;
@@ -110,7 +110,7 @@ static void grow(struct arena *a, struct set *set)
 void set_put(struct arena *a, struct set *set, const char *key, void *value)
 {
     if (set->n * 2 >= set->size)
-        grow(a, set);
+        grow_arena(a, set);
     struct set_slot *slot = slot_of(set, key);
     set->n += !slot->key;
     *slot = (struct set_slot){key, value};
@@ -143,7 +143,7 @@ const char *naming_new(struct arena *a, struct naming *n, const char *name, cons
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static struct map_slot *place_of(const struct map *map, const void *key)
+static struct map_slot *arena_place_of(const struct map *map, const void *key)
 {
     size_t i = ((uintptr_t)key / ALIGN * 2654435761U) & (map->size - 1);
     while (map->slots[i].key && map->slots[i].key != key)
@@ -153,7 +153,7 @@ static struct map_slot *place_of(const struct map *map, const void *key)
 
 void *map_get(const struct map *map, const void *key)
 {
-    return map->size ? place_of(map, key)->value : NULL;
+    return map->size ? arena_place_of(map, key)->value : NULL;
 }
 
 void map_put(struct arena *a, struct map *map, const void *key, void *value)
@@ -164,10 +164,10 @@ void map_put(struct arena *a, struct map *map, const void *key, void *value)
         map->slots = arena_get(a, map->size * sizeof(*map->slots));
         for (size_t i = 0; i < old.size; i++) {
             if (old.slots[i].key)
-                *place_of(map, old.slots[i].key) = old.slots[i];
+                *arena_place_of(map, old.slots[i].key) = old.slots[i];
         }
     }
-    struct map_slot *slot = place_of(map, key);
+    struct map_slot *slot = arena_place_of(map, key);
     map->n += !slot->key;
     *slot = (struct map_slot){key, value};
 }

@@ -61,8 +61,8 @@ static void values_put(struct arena *a, struct values *values, const struct json
 }
 
 /* As a member, called `name` if that is a text. */
-static void add_value(struct making *m, struct list *list, const struct json *value,
-                      const struct json *name)
+static void add_enum_value(struct making *m, struct list *list, const struct json *value,
+                           const struct json *name)
 {
     if (!making_goes_on(m))
         return;
@@ -78,12 +78,12 @@ struct list enum_values(struct making *m, const struct view *v)
     const struct json *name = json_first(view_get(v, "x-enum-varnames"));
     for (const struct json *j = json_is_array(listed) ? json_first(listed) : NULL; j;
          j = json_next(j)) {
-        add_value(m, &values, j, name);
+        add_enum_value(m, &values, j, name);
         name = json_next(name);
     }
     if (values.n == 0 && all_constant(choice)) {
         for (const struct json *j = json_first(choice); j; j = json_next(j))
-            add_value(m, &values, json_get(j, "const"), json_get(j, "title"));
+            add_enum_value(m, &values, json_get(j, "const"), json_get(j, "title"));
     }
     return values;
 }
@@ -98,7 +98,7 @@ bool enum_has_null(const struct list *values)
 }
 
 /* What stands before a value that is no text: its type in the schema or, without one, in Python. */
-static const char *kind_of(const struct view *v, const struct json *value)
+static const char *enum_kind_of(const struct view *v, const struct json *value)
 {
     const char *type = json_text(view_get(v, "type"));
     double n = json_number(value);
@@ -119,7 +119,7 @@ static const char *member_name(struct making *m, const struct view *v, const str
         return name_field(&m->arena, text);
     if (json_is_object(member->value))
         return arena_textf(&m->arena, "value_%zu", i);
-    const char *kind = kind_of(v, member->value);
+    const char *kind = enum_kind_of(v, member->value);
     drop_buf struct buf value = BUF_INIT(NAME_MAX_BYTES);
     put_json(&value, member->value);
     return name_field(&m->arena,

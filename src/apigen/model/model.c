@@ -58,7 +58,7 @@ static struct model *model_of(const struct making *m, const struct json *key)
     return key ? map_get(&m->places, key) : NULL;
 }
 
-static struct type *type_of(struct making *m, struct model *model)
+static struct type *model_type_of(struct making *m, struct model *model)
 {
     struct type *t = type_new(m, T_CLASS);
     t->model = model;
@@ -135,7 +135,7 @@ static struct type *make_ref(struct making *m, const char *ref)
         struct hint hint = {.wire = name, .reference = true};
         model = make_class(m, target, &hint);
     }
-    return type_of(m, model);
+    return model_type_of(m, model);
 }
 
 /* What an allOf refers to has its name before the class that is made of it. */
@@ -162,7 +162,7 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     bool properties = has_properties(v);
     if (view_type(v, "object", !typed && (properties || view_get(v, "patternProperties")))) {
         if (properties)
-            union_add(m, u, type_of(m, make_object(m, v, key, hint)));
+            union_add(m, u, model_type_of(m, make_object(m, v, key, hint)));
         else
             union_add(m, u, make_dict(m, v, hint));
     }
@@ -269,7 +269,7 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
             model = new_model(m, M_ENUM, key, hint);
             enum_members(m, model, &v, &values);
         }
-        struct type *t = type_of(m, model);
+        struct type *t = model_type_of(m, model);
         t->nullable = enum_has_null(&values) || view_type(&v, "null", false);
         return t;
     }
@@ -284,7 +284,8 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
     if (v.n > 1)
         name_references(m, &v);
     struct model *model = model_of(m, key);
-    return model && model->kind == M_OBJECT ? type_of(m, model) : make_plain(m, &v, key, hint);
+    return model && model->kind == M_OBJECT ? model_type_of(m, model)
+                                            : make_plain(m, &v, key, hint);
 }
 
 struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint)

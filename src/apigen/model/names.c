@@ -96,7 +96,7 @@ static bool is_letter(uint32_t c)
     return INSIDE(c, letters);
 }
 
-static bool is_digit(uint32_t c)
+static bool is_name_digit(uint32_t c)
 {
     return c >= '0' && c <= '9';
 }
@@ -115,7 +115,7 @@ static uint32_t capital(uint32_t c)
 }
 
 /* What may stand in a literal, a docstring or a comment as it is. */
-static bool is_plain(uint32_t c)
+static bool is_plain_name(uint32_t c)
 {
     static const struct range hidden[] = {
         {0, 0x1F},           {0x7F, 0xA0},     {0xAD, 0xAD},       {0x61C, 0x61C},
@@ -129,7 +129,7 @@ static bool is_plain(uint32_t c)
 }
 
 /* The next character; NUL's inner form C0 80 is U+0000 and what is not UTF-8 is U+FFFD. */
-static uint32_t next(const char **s)
+static uint32_t next_name_character(const char **s)
 {
     const char *at = *s;
     uint32_t c = 0xFFFD;
@@ -148,9 +148,9 @@ char *name_module(struct arena *a, const char *tool)
 {
     char *name = arena_get(a, strlen(tool) + 1), *to = name;
     while (*tool) {
-        uint32_t c = next(&tool);
+        uint32_t c = next_name_character(&tool);
         bool upper = c >= 'A' && c <= 'Z';
-        bool keep = upper || (c >= 'a' && c <= 'z') || is_digit(c);
+        bool keep = upper || (c >= 'a' && c <= 'z') || is_name_digit(c);
         *to++ = keep ? (char)(upper ? c + 32 : c) : '_';
     }
     return name;
@@ -160,8 +160,8 @@ static char *identifier(struct arena *a, const char *wire)
 {
     char *name = arena_get(a, strlen(wire) + 1), *to = name;
     while (*wire) {
-        uint32_t c = next(&wire);
-        if (is_letter(c) || is_digit(c))
+        uint32_t c = next_name_character(&wire);
+        if (is_letter(c) || is_name_digit(c))
             to += utf8_put(to, c);
         else
             *to++ = '_';
@@ -174,7 +174,7 @@ char *name_field(struct arena *a, const char *wire)
     if (*wire == '#')
         wire++;
     char *name = identifier(a, *wire ? wire : "_");
-    if (is_digit((unsigned char)name[0]))
+    if (is_name_digit((unsigned char)name[0]))
         name = arena_textf(a, "field_%s", name);
     if (name[0] == '_')
         name = arena_textf(a, "field%s", name);
@@ -189,7 +189,7 @@ char *name_class(struct arena *a, const char *wire)
     char *camel = arena_get(a, strlen(name) + 8), *to = camel;
     bool begin = true;
     for (const char *s = name; *s;) {
-        uint32_t c = next(&s);
+        uint32_t c = next_name_character(&s);
         if (c != '_')
             to += utf8_put(to, begin ? capital(c) : c);
         begin = c == '_';
@@ -228,7 +228,7 @@ char *name_singular(struct arena *a, const char *name, const char *suffix)
 
 /* --- literals -------------------------------------------------------------------------------- */
 
-static void put_escape(struct buf *out, uint32_t c)
+static void put_name_escape(struct buf *out, uint32_t c)
 {
     if (c == '\n')
         (void)buf_adds(out, "\\n");
@@ -254,13 +254,13 @@ void put_text(struct buf *out, const char *text)
 {
     (void)buf_addc(out, '"');
     while (*text) {
-        uint32_t c = next(&text);
+        uint32_t c = next_name_character(&text);
         if (c == '"' || c == '\\')
             (void)buf_addc(out, '\\');
-        if (is_plain(c))
+        if (is_plain_name(c))
             put_plain(out, c);
         else
-            put_escape(out, c);
+            put_name_escape(out, c);
     }
     (void)buf_addc(out, '"');
 }
@@ -268,11 +268,11 @@ void put_text(struct buf *out, const char *text)
 void put_comment(struct buf *out, const char *text)
 {
     for (int n = 0; *text && n < COMMENT_MAX; n++) {
-        uint32_t c = next(&text);
-        if (is_plain(c))
+        uint32_t c = next_name_character(&text);
+        if (is_plain_name(c))
             put_plain(out, c);
         else
-            put_escape(out, c);
+            put_name_escape(out, c);
     }
     if (*text)
         (void)buf_adds(out, " ...");
@@ -285,17 +285,17 @@ void put_docstring(struct buf *out, const char *text, int indent)
     if (lines)
         (void)buf_addc(out, '\n');
     while (*text) {
-        uint32_t c = next(&text);
+        uint32_t c = next_name_character(&text);
         if (fresh && c != '\n')
             (void)buf_addf(out, "%*s", indent, "");
         fresh = lines && c == '\n';
         bool quote = c == '"' && (*text == '"' || *text == '\0' || out->data[out->len - 1] == '"');
         if (quote || c == '\\')
             (void)buf_addc(out, '\\');
-        if (c == '\n' || c == '\t' || is_plain(c))
+        if (c == '\n' || c == '\t' || is_plain_name(c))
             put_plain(out, c);
         else
-            put_escape(out, c);
+            put_name_escape(out, c);
         if (out->failed)
             return;
     }

@@ -21,14 +21,14 @@ struct reader {
 
 static bool alternatives(struct reader *r);
 
-static bool is_digit(char c)
+static bool is_regex_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static bool in_name(char c, const char *letters)
 {
-    return is_digit(c) || (c && strchr(letters, c));
+    return is_regex_digit(c) || (c && strchr(letters, c));
 }
 
 static bool hex_digits(struct reader *r, int n)
@@ -62,7 +62,7 @@ static bool property(struct reader *r)
 }
 
 /* Behind a backslash; `*ret_class`: it stands for several characters, so it ends no range. */
-static bool escape(struct reader *r, bool in_set, bool *ret_class)
+static bool read_regex_escape(struct reader *r, bool in_set, bool *ret_class)
 {
     char c = *r->at++;
     *ret_class = c && strchr("dDwWsSpP", c);
@@ -76,7 +76,7 @@ static bool escape(struct reader *r, bool in_set, bool *ret_class)
     }
     if (!in_set && c >= '1' && c <= '9') {
         r->python = true;
-        return c - '0' <= r->groups && !is_digit(*r->at);
+        return c - '0' <= r->groups && !is_regex_digit(*r->at);
     }
     if (!in_set && (c == 'b' || c == 'B'))
         return true;
@@ -95,7 +95,7 @@ static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
         *ret_char = (unsigned char)*r->at;
         if (!*ret_char || strchr("tnrfvxu", (char)*ret_char))
             *ret_char = -1;
-        return escape(r, true, ret_class);
+        return read_regex_escape(r, true, ret_class);
     }
     if (!c)
         return false;
@@ -107,7 +107,7 @@ static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
     return true;
 }
 
-static bool set(struct reader *r)
+static bool read_regex_set(struct reader *r)
 {
     if (*r->at == '^')
         r->at++;
@@ -180,12 +180,12 @@ static bool group(struct reader *r)
     return true;
 }
 
-static bool number(struct reader *r, long *ret)
+static bool read_regex_number(struct reader *r, long *ret)
 {
-    if (!is_digit(*r->at))
+    if (!is_regex_digit(*r->at))
         return false;
     *ret = 0;
-    while (is_digit(*r->at) && *ret <= REPEAT_MAX)
+    while (is_regex_digit(*r->at) && *ret <= REPEAT_MAX)
         *ret = *ret * 10 + (*r->at++ - '0');
     return *ret <= REPEAT_MAX;
 }
@@ -201,13 +201,13 @@ static bool repeat(struct reader *r, bool repeatable, long size)
         return false;
     r->at++;
     if (c == '{') {
-        if (!number(r, &least))
+        if (!read_regex_number(r, &least))
             return false;
         most = least;
         if (*r->at == ',') {
             r->at++;
             most = *r->at == '}' ? least + 1 : -1;
-            if (most < 0 && !number(r, &most))
+            if (most < 0 && !read_regex_number(r, &most))
                 return false;
         }
         if (*r->at++ != '}' || most < least)
@@ -231,9 +231,9 @@ static bool atom(struct reader *r, bool *ret_repeatable)
     switch (c) {
     case '\\':
         *ret_repeatable = *r->at != 'b' && *r->at != 'B';
-        return escape(r, false, &class);
+        return read_regex_escape(r, false, &class);
     case '[':
-        return set(r);
+        return read_regex_set(r);
     case '(':
         *ret_repeatable = !(r->at[0] == '?' && r->at[1] != ':');
         return group(r);

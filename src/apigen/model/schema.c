@@ -55,7 +55,7 @@ static const struct json *member(struct document *d, const struct json *object, 
     return set_get(names, name);
 }
 
-static const struct json *step(struct document *d, const struct json *at, const char *name)
+static const struct json *step_schema(struct document *d, const struct json *at, const char *name)
 {
     if (!json_is_array(at))
         return member(d, at, name);
@@ -105,7 +105,7 @@ static struct target find_target(struct document *d, const char *ref)
     while (*ref == '/' && t.schema) {
         size_t n = strcspn(++ref, "/");
         t.name = token(d->arena, ref, n);
-        t.schema = step(d, t.schema, t.name);
+        t.schema = step_schema(d, t.schema, t.name);
         ref += n;
     }
     return t;
@@ -164,7 +164,7 @@ bool schema_says_more(const struct json *schema, const char *except)
     return false;
 }
 
-static void add(struct document *d, struct view *v, const struct json *schema, int hops)
+static void add_schema(struct document *d, struct view *v, const struct json *schema, int hops)
 {
     for (int i = 0; i < v->n; i++) {
         if (v->part[i] == schema)
@@ -179,15 +179,15 @@ static void add(struct document *d, struct view *v, const struct json *schema, i
     v->part[v->n++] = schema;
     const char *ref = json_get_text(schema, "$ref"), *name;
     if (ref)
-        add(d, v, schema_target(d, ref, &name), hops - 1);
+        add_schema(d, v, schema_target(d, ref, &name), hops - 1);
     for (const struct json *s = json_first(json_get(schema, "allOf")); s && !v->over;
          s = json_next(s))
-        add(d, v, s, hops - 1);
+        add_schema(d, v, s, hops - 1);
 }
 
 void view_add(struct document *d, struct view *v, const struct json *schema)
 {
-    add(d, v, schema, REF_HOPS);
+    add_schema(d, v, schema, REF_HOPS);
 }
 
 const struct json *view_get(const struct view *v, const char *keyword)

@@ -46,17 +46,17 @@ static bool is_low(int unit)
     return unit >= 0xDC00 && unit < 0xE000;
 }
 
-static bool is_space(char c)
+static bool is_json_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static bool is_digit(char c)
+static bool is_number_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static void copy(struct prepare *p, size_t n)
+static void copy_prepared(struct prepare *p, size_t n)
 {
     if (p->dst != p->src)
         memmove(p->dst, p->src, n);
@@ -64,7 +64,7 @@ static void copy(struct prepare *p, size_t n)
     p->src += n;
 }
 
-static void replace(struct prepare *p, size_t n, const char *by)
+static void replace_json_text(struct prepare *p, size_t n, const char *by)
 {
     size_t len = strlen(by);
     memcpy(p->dst, by, len);
@@ -72,7 +72,7 @@ static void replace(struct prepare *p, size_t n, const char *by)
     p->src += n;
 }
 
-static bool is_special(uint64_t word)
+static bool is_special_number(uint64_t word)
 {
     return (bytes8_below(word, 0x20) | bytes8_not_ascii(word) | bytes8_equal(word, '"') |
             bytes8_equal(word, '\\')) != 0;
@@ -81,10 +81,10 @@ static bool is_special(uint64_t word)
 /* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. It
  * ends before what is not ASCII, as jsonstr.c's does not: looked at again after each wrong byte, a
  * longer piece would take the square of the time. */
-static size_t plain_length(const struct prepare *p)
+static size_t plain_json_length(const struct prepare *p)
 {
     const char *s = p->src;
-    while (p->end - s >= 8 && !is_special(bytes8_load(s)))
+    while (p->end - s >= 8 && !is_special_number(bytes8_load(s)))
         s += 8;
     while (s < p->end && (unsigned char)*s >= 0x20 && (unsigned char)*s < 0x80 && *s != '"' &&
            *s != '\\')
@@ -102,13 +102,13 @@ static int prepare_unicode_escape(struct prepare *p, struct err *e)
     if (unit < 0)
         return err_set(e, -EBADMSG, "\\u without four digits");
     if (unit == 0)
-        replace(p, 6, "\xC0\x80");
+        replace_json_text(p, 6, "\xC0\x80");
     else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(jsonstr_hex4(s + 8)))
-        copy(p, 12);
+        copy_prepared(p, 12);
     else if (is_high(unit) || is_low(unit))
-        replace(p, 6, "\\ufffd");
+        replace_json_text(p, 6, "\\ufffd");
     else
-        copy(p, 6);
+        copy_prepared(p, 6);
     return 0;
 }
 
@@ -116,18 +116,18 @@ static int prepare_character(struct prepare *p, struct err *e)
 {
     size_t width = utf8_char(p->src, (size_t)(p->end - p->src), NULL);
     if (width > 0)
-        copy(p, width);
+        copy_prepared(p, width);
     else if (p->mode != JSON_REPAIR)
         return err_set(e, -EILSEQ, "not UTF-8");
     else
-        replace(p, 1, "?");
+        replace_json_text(p, 1, "?");
     return 0;
 }
 
 static int prepare_in_string(struct prepare *p, struct err *e)
 {
-    size_t plain = plain_length(p);
-    copy(p, plain);
+    size_t plain = plain_json_length(p);
+    copy_prepared(p, plain);
     if (plain > 0)
         return 0;
     char c = *p->src;
@@ -138,14 +138,14 @@ static int prepare_in_string(struct prepare *p, struct err *e)
         p->in_string = false;
     if (escape && p->src[1] == 'u')
         return prepare_unicode_escape(p, e);
-    copy(p, escape ? 2 : 1);
+    copy_prepared(p, escape ? 2 : 1);
     return 0;
 }
 
-static size_t digits(const char *s, const char *end)
+static size_t count_number_digits(const char *s, const char *end)
 {
     const char *from = s;
-    while (s < end && is_digit(*s))
+    while (s < end && is_number_digit(*s))
         s++;
     return (size_t)(s - from);
 }
@@ -155,12 +155,12 @@ static size_t number_length(const char *s, const char *end)
 {
     const char *at = s;
     at += *at == '-';
-    size_t n = digits(at, end);
+    size_t n = count_number_digits(at, end);
     if (n == 0 || (n > 1 && *at == '0'))
         return 0;
     at += n;
     if (at < end && *at == '.') {
-        n = digits(++at, end);
+        n = count_number_digits(++at, end);
         if (n == 0)
             return 0;
         at += n;
@@ -168,7 +168,7 @@ static size_t number_length(const char *s, const char *end)
     if (at < end && (*at == 'e' || *at == 'E')) {
         at++;
         at += at < end && (*at == '-' || *at == '+');
-        n = digits(at, end);
+        n = count_number_digits(at, end);
         if (n == 0)
             return 0;
         at += n;
@@ -179,12 +179,12 @@ static size_t number_length(const char *s, const char *end)
 static int prepare_outside(struct prepare *p, struct err *e)
 {
     char c = *p->src;
-    if (is_digit(c) || c == '-') {
+    if (is_number_digit(c) || c == '-') {
         size_t n = number_length(p->src, p->end);
-        copy(p, n);
+        copy_prepared(p, n);
         return n ? 0 : err_set(e, -EBADMSG, "not a number");
     }
-    if ((unsigned char)c <= ' ' && !is_space(c))
+    if ((unsigned char)c <= ' ' && !is_json_space(c))
         return err_set(e, -EBADMSG, "control character");
     if (c == '"')
         p->in_string = true;
@@ -195,12 +195,12 @@ static int prepare_outside(struct prepare *p, struct err *e)
     size_t most = p->mode == JSON_REQUEST ? JSON_REQUEST_VALUES_MAX : JSON_VALUES_MAX;
     if ((c == '[' || c == '{' || c == ',') && ++p->values > most)
         return err_set(e, -E2BIG, "more than %zu values", most);
-    copy(p, 1);
+    copy_prepared(p, 1);
     return 0;
 }
 
 /* Rewrites the text in place; it only ever gets shorter. */
-static int prepare(char *text, size_t *len, enum json_mode mode, struct err *e)
+static int prepare_json(char *text, size_t *len, enum json_mode mode, struct err *e)
 {
     struct prepare p = {.src = text, .end = text + *len, .dst = text, .mode = mode};
     while (p.src < p.end) {
@@ -235,7 +235,7 @@ static void use_our_allocator(void)
 
 static bool only_space(const char *from, const char *end)
 {
-    while (from < end && is_space(*from))
+    while (from < end && is_json_space(*from))
         from++;
     return from >= end;
 }
@@ -244,7 +244,7 @@ static bool only_space(const char *from, const char *end)
 
 static bool take_sign(const char **at, const char *end, char sign)
 {
-    while (*at < end && is_space(**at))
+    while (*at < end && is_json_space(**at))
         (*at)++;
     if (*at == end || **at != sign)
         return false;
@@ -294,7 +294,7 @@ struct json *json_parse(char *text, size_t len, enum json_mode mode, struct err 
     struct json *texts = len >= TEXTS_LEAST ? parse_texts(text, len) : NULL;
     if (texts)
         return texts;
-    if (prepare(text, &len, mode, e) < 0)
+    if (prepare_json(text, &len, mode, e) < 0)
         return NULL;
     const char *end = text;
     use_our_allocator();
@@ -419,7 +419,7 @@ int json_need_text(const struct json *object, const char *name, const char **ret
     return 0;
 }
 
-static void put(struct jsonw *w, const struct json *j)
+static void put_prepared(struct jsonw *w, const struct json *j)
 {
     if (json_text(j)) {
         jsonw_text(w, json_text(j));
@@ -430,7 +430,7 @@ static void put(struct jsonw *w, const struct json *j)
         for (const struct json *child = json_first(j); child; child = json_next(child)) {
             if (json_name(child))
                 jsonw_name(w, json_name(child));
-            put(w, child);
+            put_prepared(w, child);
         }
         jsonw_end(w);
     } else if (json_is_bool(j)) {
@@ -445,6 +445,6 @@ char *json_print(const struct json *j)
 {
     drop_buf struct buf text = BUF_INIT(JSON_PRINT_MAX);
     struct jsonw w = JSONW(&text);
-    put(&w, j);
+    put_prepared(&w, j);
     return buf_take(&text);
 }

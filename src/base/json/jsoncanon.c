@@ -29,9 +29,9 @@ struct name {
     size_t n;
 };
 
-static int put_value(struct canon *c);
+static int put_canon_value(struct canon *c);
 
-static void skip_blanks(struct canon *c)
+static void skip_canon_blanks(struct canon *c)
 {
     while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at)
         c->at++;
@@ -39,7 +39,7 @@ static void skip_blanks(struct canon *c)
 
 /* --- strings --------------------------------------------------------------------------------- */
 
-static void put_char(struct buf *out, uint32_t c)
+static void put_canon_char(struct buf *out, uint32_t c)
 {
     static const char plain[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
     const char *short_form = c > 0 && c < 0x80 ? strchr(plain, (int)c) : NULL;
@@ -79,7 +79,7 @@ static uint32_t take_escape(struct canon *c)
     return (unsigned char)(known && *known ? plain[known - letters] : letter);
 }
 
-static void put_string(struct canon *c)
+static void put_canon_string(struct canon *c)
 {
     c->at++;
     (void)buf_addc(c->out, '"');
@@ -89,7 +89,7 @@ static void put_string(struct canon *c)
         c->at += width ? width : 1;
         if (point == '\\')
             point = take_escape(c);
-        put_char(c->out, width ? point : 0xFFFD);
+        put_canon_char(c->out, width ? point : 0xFFFD);
     }
     c->at += c->at < c->end;
     (void)buf_addc(c->out, '"');
@@ -97,7 +97,7 @@ static void put_string(struct canon *c)
 
 /* --- objects and arrays ---------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int by_member_name(const void *a, const void *b)
 {
     const struct name *na = a, *nb = b;
     int r = memcmp(na->at, nb->at, na->n < nb->n ? na->n : nb->n);
@@ -112,10 +112,10 @@ static int check_names(const struct canon *c, const size_t *places, size_t n)
         return err_set(c->e, -ENOMEM, "no memory for the names of an object");
     for (size_t i = 0; i < n; i++)
         names[i] = (struct name){c->out->data + places[2 * i], places[2 * i + 1] - places[2 * i]};
-    qsort(names, n, sizeof *names, by_name);
+    qsort(names, n, sizeof *names, by_member_name);
     int r = 0;
     for (size_t i = 1; r == 0 && i < n; i++) {
-        if (by_name(&names[i - 1], &names[i]) == 0)
+        if (by_member_name(&names[i - 1], &names[i]) == 0)
             r = err_set(c->e, -EINVAL, "the name \"%.*s\" stands twice in one object",
                         (int)(names[i].n < SHOWN_MAX ? names[i].n : SHOWN_MAX), names[i].at);
     }
@@ -123,31 +123,31 @@ static int check_names(const struct canon *c, const size_t *places, size_t n)
     return r;
 }
 
-static int put_member(struct canon *c, struct buf *places)
+static int put_canon_member(struct canon *c, struct buf *places)
 {
     size_t place[2] = {c->out->len + 1, 0};
-    put_string(c);
+    put_canon_string(c);
     place[1] = c->out->len - 1;
-    skip_blanks(c);
+    skip_canon_blanks(c);
     c->at += c->at < c->end; /* ':' */
     (void)buf_addc(c->out, ':');
     if (buf_add(places, (const char *)place, sizeof place) < 0)
         return err_set(c->e, -ENOMEM, "no memory for the names of an object");
-    return put_value(c);
+    return put_canon_value(c);
 }
 
-static int put_list(struct canon *c, char close)
+static int put_canon_list(struct canon *c, char close)
 {
     drop_buf struct buf places = BUF_INIT((size_t)JSON_VALUES_MAX * 2 * sizeof(size_t));
     int r = 0;
     (void)buf_addc(c->out, *c->at++);
-    skip_blanks(c);
+    skip_canon_blanks(c);
     while (r == 0 && c->at < c->end && *c->at != close && !c->out->failed) {
-        r = close == '}' ? put_member(c, &places) : put_value(c);
-        skip_blanks(c);
+        r = close == '}' ? put_canon_member(c, &places) : put_canon_value(c);
+        skip_canon_blanks(c);
         if (r == 0 && c->at < c->end && *c->at == ',') {
             (void)buf_addc(c->out, *c->at++);
-            skip_blanks(c);
+            skip_canon_blanks(c);
         }
     }
     c->at += c->at < c->end;
@@ -158,13 +158,13 @@ static int put_list(struct canon *c, char close)
                        places.len / (2 * sizeof(size_t)));
 }
 
-static int put_value(struct canon *c)
+static int put_canon_value(struct canon *c)
 {
-    skip_blanks(c);
+    skip_canon_blanks(c);
     if (c->at < c->end && *c->at == '"')
-        put_string(c);
+        put_canon_string(c);
     else if (c->at < c->end && (*c->at == '{' || *c->at == '['))
-        return put_list(c, *c->at == '{' ? '}' : ']');
+        return put_canon_list(c, *c->at == '{' ? '}' : ']');
     else
         while (c->at < c->end && !strchr(" \t\r\n,]}", *c->at))
             (void)buf_addc(c->out, *c->at++);
@@ -177,7 +177,7 @@ int jsoncanon(const char *text, size_t n, struct buf *out, struct err *e)
     struct canon c = {.at = text, .end = text + n, .out = out, .e = e};
     if (!tree)
         return e && e->code ? e->code : -EBADMSG;
-    int r = put_value(&c);
+    int r = put_canon_value(&c);
     if (r == 0 && out->failed)
         r = err_set(e, out->failed, "no room for a JSON text of %zu bytes", n);
     return r;

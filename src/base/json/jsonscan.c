@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_space(char c)
+static bool is_scan_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -90,7 +90,7 @@ static void outside_string(struct jsonscan *s, char c)
         s->capturing = false;
         s->expect_value = false;
         s->key_len = 0;
-    } else if (s->capturing && !is_space(c)) {
+    } else if (s->capturing && !is_scan_space(c)) {
         capture(s, c);
     } else if (c == ':') {
         after_colon(s);

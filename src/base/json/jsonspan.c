@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/json/json.h"
 
-static size_t skip_space(struct jsonspan in, size_t i)
+static size_t skip_span_space(struct jsonspan in, size_t i)
 {
     while (i < in.n &&
            (in.at[i] == ' ' || in.at[i] == '\t' || in.at[i] == '\r' || in.at[i] == '\n'))
@@ -43,7 +43,7 @@ static size_t skip_value(struct jsonspan in, size_t i)
     return i;
 }
 
-static struct jsonspan cut(struct jsonspan in, size_t from, size_t to)
+static struct jsonspan cut_span(struct jsonspan in, size_t from, size_t to)
 {
     while (to > from && (unsigned char)in.at[to - 1] <= ' ')
         to--;
@@ -51,7 +51,7 @@ static struct jsonspan cut(struct jsonspan in, size_t from, size_t to)
 }
 
 /* `written` has its quotes. */
-static bool is_name(struct jsonspan written, const char *name)
+static bool is_span_name(struct jsonspan written, const char *name)
 {
     if (!memchr(written.at, '\\', written.n)) {
         size_t n = strlen(name);
@@ -65,40 +65,40 @@ static bool is_name(struct jsonspan written, const char *name)
 bool jsonspan_get(struct jsonspan object, const char *name, struct jsonspan *ret)
 {
     bool found = false;
-    size_t i = skip_space(object, 0);
+    size_t i = skip_span_space(object, 0);
     if (i >= object.n || object.at[i] != '{')
         return false;
-    i = skip_space(object, i + 1);
+    i = skip_span_space(object, i + 1);
     while (i < object.n && object.at[i] == '"') {
         size_t name_end = skip_string(object, i);
         struct jsonspan written = JSONSPAN(object.at + i, name_end - i);
-        size_t value = skip_space(object, name_end);
+        size_t value = skip_span_space(object, name_end);
         if (value >= object.n || object.at[value] != ':')
             break;
-        value = skip_space(object, value + 1);
+        value = skip_span_space(object, value + 1);
         size_t end = skip_value(object, value);
-        if (is_name(written, name)) {
-            *ret = cut(object, value, end);
+        if (is_span_name(written, name)) {
+            *ret = cut_span(object, value, end);
             found = true;
         }
-        i = skip_space(object, end);
+        i = skip_span_space(object, end);
         if (i >= object.n || object.at[i] != ',')
             break;
-        i = skip_space(object, i + 1);
+        i = skip_span_space(object, i + 1);
     }
     return found;
 }
 
 bool jsonspan_next(struct jsonspan array, size_t *at, struct jsonspan *ret)
 {
-    size_t i = skip_space(array, *at);
+    size_t i = skip_span_space(array, *at);
     if (i >= array.n || array.at[i] != (*at == 0 ? '[' : ','))
         return false;
-    i = skip_space(array, i + 1);
+    i = skip_span_space(array, i + 1);
     if (i >= array.n || array.at[i] == ']')
         return false;
     size_t end = skip_value(array, i);
-    *ret = cut(array, i, end);
+    *ret = cut_span(array, i, end);
     *at = end;
     return true;
 }

@@ -8,15 +8,15 @@
 #include "base/text/hexdigit.h"
 #include "base/text/utf8.h"
 
-static bool is_special(uint64_t word)
+static bool is_special_character(uint64_t word)
 {
     return (bytes8_below(word, 0x20) | bytes8_equal(word, '"') | bytes8_equal(word, '\\')) != 0;
 }
 
-static size_t plain_length(const char *s, const char *end)
+static size_t plain_string_length(const char *s, const char *end)
 {
     const char *from = s;
-    while (end - s >= 8 && !is_special(bytes8_load(s)))
+    while (end - s >= 8 && !is_special_character(bytes8_load(s)))
         s += 8;
     while (s < end && (unsigned char)*s >= 0x20 && *s != '"' && *s != '\\')
         s++;
@@ -27,7 +27,7 @@ static size_t plain_length(const char *s, const char *end)
 static const char *find_end(const char *s, const char *end)
 {
     while (s < end) {
-        s += plain_length(s, end);
+        s += plain_string_length(s, end);
         if (s < end && *s == '"')
             return s;
         if (end - s < 2 || *s != '\\')
@@ -51,7 +51,7 @@ int jsonstr_hex4(const char *s)
 
 /* What the escape at s stands for is written to `out`, *ret_n bytes. Returns its own length; 0: it
  * is not a simple one. */
-static size_t unescape(char out[4], size_t *ret_n, const char *s, const char *end)
+static size_t unescape_json_string(char out[4], size_t *ret_n, const char *s, const char *end)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     const char letter = s[1];
@@ -69,18 +69,18 @@ static size_t unescape(char out[4], size_t *ret_n, const char *s, const char *en
 }
 
 /* To `text`, which has room. False: an escape is not simple. */
-static bool decode(char *text, size_t *ret_n, const char *s, const char *end)
+static bool decode_json_string(char *text, size_t *ret_n, const char *s, const char *end)
 {
     size_t n = 0;
     for (;;) {
-        size_t more = plain_length(s, end);
+        size_t more = plain_string_length(s, end);
         memcpy(text + n, s, more);
         n += more;
         s += more;
         *ret_n = n;
         if (s == end)
             return true;
-        const size_t width = unescape(text + n, &more, s, end);
+        const size_t width = unescape_json_string(text + n, &more, s, end);
         if (width == 0)
             return false;
         n += more;
@@ -95,7 +95,7 @@ char *jsonstr_take(const char **at, const char *end)
         return NULL;
     drop_str char *text = try_realloc(NULL, (size_t)(stop - *at) + 1);
     size_t n = 0;
-    if (!text || !decode(text, &n, *at, stop) || !utf8_valid(text, n))
+    if (!text || !decode_json_string(text, &n, *at, stop) || !utf8_valid(text, n))
         return NULL;
     text[n] = '\0';
     *at = stop + 1;

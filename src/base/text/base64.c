@@ -45,7 +45,7 @@ static size_t decode_groups(char *to, const char *text, size_t n)
 }
 
 /* Writes the bytes of the digits to `to`; returns how many they are; -1: it is not base64. */
-static ssize_t decode(char *to, const char *text, size_t n)
+static ssize_t decode_base64(char *to, const char *text, size_t n)
 {
     const char *start = to;
     uint32_t bits = 0;
@@ -78,7 +78,7 @@ int base64_decode(struct buf *out, const char *text, size_t n)
     int r = buf_reserve(out, digits / 4 * 3 + digits % 4 * 3 / 4);
     if (r < 0)
         return r;
-    ssize_t size = decode(out->data + out->len, text, n);
+    ssize_t size = decode_base64(out->data + out->len, text, n);
     if (size > 0)
         out->len += (size_t)size;
     out->data[out->len] = '\0';

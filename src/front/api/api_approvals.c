@@ -36,7 +36,7 @@ static void put_subject(struct jsonw *w, const struct approval_view *view)
         jsonw_set_text(w, "note", view->note);
 }
 
-static struct asked **find_asked(struct api_approvals *all, const char *id)
+static struct asked **find_asked_question(struct api_approvals *all, const char *id)
 {
     struct asked **at = &all->asked;
     while (*at && strcmp((*at)->id, id) != 0)
@@ -46,7 +46,7 @@ static struct asked **find_asked(struct api_approvals *all, const char *id)
 
 bool approvals_are_mine(struct api_approvals *all, const char *id)
 {
-    return *find_asked(all, id) != NULL;
+    return *find_asked_question(all, id) != NULL;
 }
 
 void approvals_put(struct jsonw *w, struct api_approvals *all, const struct approval_view *view)
@@ -59,7 +59,7 @@ void approvals_put(struct jsonw *w, struct api_approvals *all, const struct appr
     jsonw_end(w);
 }
 
-static void on_ask(void *ctx, const struct approval_view *view)
+static void on_api_ask(void *ctx, const struct approval_view *view)
 {
     struct api_approvals *all = ctx;
     struct asked *asked = NEW(struct asked);
@@ -76,10 +76,10 @@ static void on_ask(void *ctx, const struct approval_view *view)
     api_record(all->api, asked->session, LOGGED_APPROVAL, &text);
 }
 
-static void on_settled(void *ctx, const char *id)
+static void on_api_settled(void *ctx, const char *id)
 {
     struct api_approvals *all = ctx;
-    struct asked **at = find_asked(all, id), *asked = *at;
+    struct asked **at = find_asked_question(all, id), *asked = *at;
     if (!asked)
         return;
     drop_buf struct buf text = BUF_INIT(1024);
@@ -94,30 +94,32 @@ static void on_settled(void *ctx, const char *id)
 }
 
 /* A form that could not be filled in here goes to nobody: none is behind this seat. */
-static void on_question(void *ctx, const struct approval_view *view)
+static void on_api_question(void *ctx, const struct approval_view *view)
 {
     struct api_approvals *all = ctx;
     drop_json struct json *form =
         json_parse_copy(view->form, strlen(view->form), JSON_REPAIR, NULL);
     if (form_check(form, NULL) == 0)
-        on_ask(ctx, view);
+        on_api_ask(ctx, view);
     else
         (void)!approver_pass(all->questions, view->id, NULL);
 }
 
-static void join(struct api_approvals *all)
+static void join_approvals(struct api_approvals *all)
 {
     const struct approver_config calls = {
-        .rank = APPROVER_API, .ask = on_ask, .settled = on_settled, .ctx = all};
-    const struct approver_config questions = {
-        .rank = APPROVER_API_QUESTIONS, .elicit = on_question, .settled = on_settled, .ctx = all};
+        .rank = APPROVER_API, .ask = on_api_ask, .settled = on_api_settled, .ctx = all};
+    const struct approver_config questions = {.rank = APPROVER_API_QUESTIONS,
+                                              .elicit = on_api_question,
+                                              .settled = on_api_settled,
+                                              .ctx = all};
     if (all->approver)
         return;
     all->approver = approver_join(all->api->config->approvals, &calls);
     all->questions = approver_join(all->api->config->approvals, &questions);
 }
 
-static void leave(struct api_approvals *all)
+static void leave_approvals(struct api_approvals *all)
 {
     all->approver = approver_leave(all->approver);
     all->questions = approver_leave(all->questions);
@@ -132,7 +134,7 @@ static void on_away(void *ctx)
 {
     struct api_approvals *all = ctx;
     if (!all->lookers)
-        leave(all);
+        leave_approvals(all);
 }
 
 /* When no token gives the role it may be that nobody ever looks: then a call fails at once. */
@@ -143,7 +145,7 @@ static bool is_seat_kept(const struct api_config *c)
 
 void approvals_look(struct api_approvals *all)
 {
-    join(all);
+    join_approvals(all);
     if (!is_seat_kept(all->api->config))
         loop_timer_set(all->api->loop, &all->away, AWAY_MS, on_away, all);
 }
@@ -182,8 +184,8 @@ static struct json *find_form(const struct api *api, const char *id)
     return NULL;
 }
 
-static int answer(struct api_approvals *all, const char *id, const struct body_decision *given,
-                  struct err *e)
+static int answer_question(struct api_approvals *all, const char *id,
+                           const struct body_decision *given, struct err *e)
 {
     drop_json struct json *form = find_form(all->api, id);
     bool accept = strcmp(given->action, "accept") == 0;
@@ -202,11 +204,11 @@ static int answer(struct api_approvals *all, const char *id, const struct body_d
                          : approver_answer(all->questions, id, buf_text(&result), e);
 }
 
-static int settle(struct api_approvals *all, const char *id, const struct body_decision *given,
-                  struct err *e)
+static int settle_question(struct api_approvals *all, const char *id,
+                           const struct body_decision *given, struct err *e)
 {
     if (given->action)
-        return answer(all, id, given, e);
+        return answer_question(all, id, given, e);
     drop_json struct json *form = find_form(all->api, id);
     return form ? err_set(e, -EINVAL, "action: this is a question, which has an answer")
                 : approver_decide(all->approver, id, &given->decision, e);
@@ -222,11 +224,12 @@ static void approval_post(void *ctx, struct http_request *r)
     if (!api_body(r, body_decision_known, &body))
         return;
     approvals_look(api->approvals);
-    if (body_decision(body, &given, &e) < 0 || settle(api->approvals, id, &given, &e) < 0) {
+    if (body_decision(body, &given, &e) < 0 ||
+        settle_question(api->approvals, id, &given, &e) < 0) {
         api_fail(r, &e);
         return;
     }
-    on_settled(api->approvals, id); /* who decides is not told */
+    on_api_settled(api->approvals, id); /* who decides is not told */
     http_answer(r, 204, NULL, 0, NULL, 0);
 }
 
@@ -243,7 +246,7 @@ static int open_approvals_group(struct api *api, struct err *e)
     struct api_approvals *all = NEW(struct api_approvals);
     all->api = api;
     if (is_seat_kept(api->config))
-        join(all);
+        join_approvals(all);
     api->approvals = all;
     return 0;
 }
@@ -254,7 +257,7 @@ static void close_approvals_group(struct api *api)
     if (!all)
         return;
     lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
-    leave(all);
+    leave_approvals(all);
     loop_timer_stop(api->loop, &all->away);
     xfree(all);
     api->approvals = NULL;

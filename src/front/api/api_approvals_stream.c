@@ -26,7 +26,7 @@ struct looker {
     struct loop_defer again;
 };
 
-static void pump(void *ctx);
+static void pump_approvals(void *ctx);
 
 static void free_looker(struct looker *l)
 {
@@ -46,7 +46,7 @@ static void free_looker(struct looker *l)
         approvals_unlisten(all->api->config->approvals, &all->listener);
 }
 
-static void on_gone(void *ctx)
+static void on_approval_stream_gone(void *ctx)
 {
     struct looker *l = ctx;
     struct api_approvals *all = l->all;
@@ -140,28 +140,28 @@ static void send_listed(struct looker *l)
     l->listed = follow_send(&l->follow, &text) == 0;
 }
 
-static void pump(void *ctx)
+static void pump_approvals(void *ctx)
 {
     struct looker *l = ctx;
     if (send_ends(l) == 0 && send_waiting(l) == 0 && !l->listed)
         send_listed(l);
 }
 
-static void on_more(void *ctx)
+static void on_approval_stream_more(void *ctx)
 {
     struct looker *l = ctx;
     if (!l->follow.blocked)
-        loop_defer(l->all->api->loop, &l->again, pump, l);
+        loop_defer(l->all->api->loop, &l->again, pump_approvals, l);
 }
 
 static void on_asked(void *ctx)
 {
     struct api_approvals *all = ctx;
     for (struct looker *l = all->lookers; l; l = l->next)
-        on_more(l);
+        on_approval_stream_more(l);
 }
 
-static void on_settled(void *ctx, const char *id, const char *outcome)
+static void on_streamed_settled(void *ctx, const char *id, const char *outcome)
 {
     struct api_approvals *all = ctx;
     for (struct looker *l = all->lookers; l; l = l->next) {
@@ -169,7 +169,7 @@ static void on_settled(void *ctx, const char *id, const char *outcome)
         if (t)
             (void)snprintf(t->outcome, sizeof t->outcome, "%s", outcome);
         if (t)
-            on_more(l);
+            on_approval_stream_more(l);
     }
 }
 
@@ -177,7 +177,8 @@ static void on_settled(void *ctx, const char *id, const char *outcome)
 
 void lookers_open(struct api_approvals *all, struct http_request *r)
 {
-    static const struct follow_events events = {.writable = on_more, .gone = on_gone};
+    static const struct follow_events events = {.writable = on_approval_stream_more,
+                                                .gone = on_approval_stream_gone};
     if (all->api->drains) {
         http_problem(r, 503, NULL, 0, API_STOPPING);
         return;
@@ -198,19 +199,19 @@ void lookers_open(struct api_approvals *all, struct http_request *r)
         l->next->prev = l;
     all->lookers = l;
     if (all->looker_count++ == 0) {
-        all->listener =
-            (struct approvals_listener){.asked = on_asked, .settled = on_settled, .ctx = all};
+        all->listener = (struct approvals_listener){
+            .asked = on_asked, .settled = on_streamed_settled, .ctx = all};
         approvals_listen(all->api->config->approvals, &all->listener);
     }
     approvals_look(all);
-    on_more(l);
+    on_approval_stream_more(l);
 }
 
 void lookers_end(struct api_approvals *all, enum follow_why why, const char *reason)
 {
     while (all->lookers) {
         struct looker *l = all->lookers;
-        pump(l);
+        pump_approvals(l);
         follow_last(&l->follow, api_approval_event_names[TOLD_CLOSED], "reason", reason);
         follow_end(&l->follow, why, reason);
         free_looker(l);

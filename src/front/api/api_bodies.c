@@ -10,7 +10,7 @@ enum { CHARS_DEFAULT = 100000 };
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-static bool is_among(const char *name, const char *const *names)
+static bool is_known_member(const char *name, const char *const *names)
 {
     while (*names && strcmp(*names, name) != 0)
         names++;
@@ -28,7 +28,7 @@ int body_parse(struct buf *bytes, const char *const *known, struct json **ret, s
     if (!json_is_object(parsed))
         return err_set(e, -EINVAL, "the body: a JSON object is needed");
     for (const struct json *item = json_first(parsed); item; item = json_next(item)) {
-        if (!is_among(json_name(item), known))
+        if (!is_known_member(json_name(item), known))
             return err_set(e, -EINVAL, "%.80s: there is no such member", json_name(item));
     }
     *ret = parsed;
@@ -36,7 +36,7 @@ int body_parse(struct buf *bytes, const char *const *known, struct json **ret, s
     return 0;
 }
 
-static const struct json *given(const struct json *body, const char *name)
+static const struct json *given_member(const struct json *body, const char *name)
 {
     const struct json *item = json_get(body, name);
     return json_is_null(item) ? NULL : item;
@@ -44,7 +44,7 @@ static const struct json *given(const struct json *body, const char *name)
 
 int body_text(const struct json *body, const char *name, const char **ret, struct err *e)
 {
-    const struct json *item = given(body, name);
+    const struct json *item = given_member(body, name);
     if (item && !json_text(item))
         return err_set(e, -EINVAL, "%s: a string is needed", name);
     *ret = item ? json_text(item) : *ret;
@@ -53,7 +53,7 @@ int body_text(const struct json *body, const char *name, const char **ret, struc
 
 int body_bool(const struct json *body, const char *name, bool *ret, struct err *e)
 {
-    const struct json *item = given(body, name);
+    const struct json *item = given_member(body, name);
     if (item && !json_is_bool(item))
         return err_set(e, -EINVAL, "%s: true or false is needed", name);
     *ret = item ? json_true(item) : *ret;
@@ -63,7 +63,7 @@ int body_bool(const struct json *body, const char *name, bool *ret, struct err *
 int body_int(const struct json *body, const char *name, int64_t least, int64_t most, int64_t *ret,
              struct err *e)
 {
-    const struct json *item = given(body, name);
+    const struct json *item = given_member(body, name);
     double n = json_number(item);
     if (item &&
         (!json_is_number(item) || n < (double)least || n > (double)most || (double)(int64_t)n != n))
@@ -93,7 +93,7 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
         r = body_bool(body, "wait", &ret->wait, e);
     if (r == 0)
         r = body_text(body, "on_disconnect", &ret->on_disconnect, e);
-    if (r == 0 && ret->on_disconnect && !is_among(ret->on_disconnect, wishes))
+    if (r == 0 && ret->on_disconnect && !is_known_member(ret->on_disconnect, wishes))
         r = err_set(e, -EINVAL, "on_disconnect: cancel or detach is needed");
     return r;
 }
@@ -122,7 +122,8 @@ static int read_strictness(const struct json *body, enum approvals_strictness *r
 int body_session(const struct json *body, struct sessions_spec *ret,
                  enum approvals_strictness *ret_strictness, struct err *e)
 {
-    *ret = (struct sessions_spec){.env = json_get(body, "env"), .limits = given(body, "limits")};
+    *ret = (struct sessions_spec){.env = json_get(body, "env"),
+                                  .limits = given_member(body, "limits")};
     int r = body_text(body, "id", &ret->id, e);
     if (r == 0)
         r = body_text(body, "cwd", &ret->cwd, e);
@@ -152,7 +153,7 @@ int body_sandbox(const struct json *body, const struct json **ret_settings, bool
 const char *const body_decision_known[] = {"decision", "remember_ms", "remember_calls",
                                            "action",   "content",     NULL};
 
-static int read_decision(const struct json *body, struct approval_decision *ret, struct err *e)
+static int read_body_decision(const struct json *body, struct approval_decision *ret, struct err *e)
 {
     static const char *const words[] = {"accept", "reject", NULL};
     const char *word = NULL;
@@ -164,7 +165,7 @@ static int read_decision(const struct json *body, struct approval_decision *ret,
         r = body_int(body, "remember_calls", 0, 1000000, &calls, e);
     if (r < 0)
         return r;
-    if (!is_among(word, words))
+    if (!is_known_member(word, words))
         return err_set(e, -EINVAL, "decision: accept or reject is needed");
     ret->remember_calls = (uint32_t)calls;
     ret->accept = strcmp(word, "accept") == 0;
@@ -178,12 +179,13 @@ static int read_answer(const struct json *body, struct body_decision *ret, struc
 {
     static const char *const words[] = {"accept", "decline", "cancel", NULL};
     int r = json_need_text(body, "action", &ret->action, e);
-    ret->content = given(body, "content");
+    ret->content = given_member(body, "content");
     if (r < 0)
         return r;
-    if (!is_among(ret->action, words))
+    if (!is_known_member(ret->action, words))
         return err_set(e, -EINVAL, "action: accept, decline or cancel is needed");
-    if (given(body, "decision") || given(body, "remember_ms") || given(body, "remember_calls"))
+    if (given_member(body, "decision") || given_member(body, "remember_ms") ||
+        given_member(body, "remember_calls"))
         return err_set(e, -EINVAL, "action: it comes with content and nothing else");
     if (ret->content && (!json_is_object(ret->content) || strcmp(ret->action, "accept") != 0))
         return err_set(e, -EINVAL, "content: an object, with the action accept alone");
@@ -193,11 +195,11 @@ static int read_answer(const struct json *body, struct body_decision *ret, struc
 int body_decision(const struct json *body, struct body_decision *ret, struct err *e)
 {
     *ret = (struct body_decision){0};
-    if (given(body, "action"))
+    if (given_member(body, "action"))
         return read_answer(body, ret, e);
-    if (given(body, "content"))
+    if (given_member(body, "content"))
         return err_set(e, -EINVAL, "content: it comes with an action");
-    return read_decision(body, &ret->decision, e);
+    return read_body_decision(body, &ret->decision, e);
 }
 
 /* --- POST /v1/packages, /v1/mcp-servers ------------------------------------------------------- */

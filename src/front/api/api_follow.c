@@ -11,30 +11,31 @@ enum {
 
 /* --- Server-Sent Events ----------------------------------------------------------------------- */
 
-static void on_writable(void *ctx)
+static void on_follower_writable(void *ctx)
 {
     struct follow *f = ctx;
     f->blocked = false;
     f->events->writable(f->ctx);
 }
 
-static void on_gone(void *ctx)
+static void on_follower_gone(void *ctx)
 {
     struct follow *f = ctx;
     f->events->gone(f->ctx);
 }
 
-static void on_alive(void *ctx)
+static void on_follower_alive(void *ctx)
 {
     struct follow *f = ctx;
     if (!f->blocked)
         (void)!http_stream_write(f->r, ":\n\n", 3);
-    loop_timer_set(f->loop, &f->alive, ALIVE_MS, on_alive, f);
+    loop_timer_set(f->loop, &f->alive, ALIVE_MS, on_follower_alive, f);
 }
 
-static void begin_stream(struct follow *f, const char *location)
+static void begin_followed_stream(struct follow *f, const char *location)
 {
-    static const struct http_events events = {.writable = on_writable, .gone = on_gone};
+    static const struct http_events events = {.writable = on_follower_writable,
+                                              .gone = on_follower_gone};
     const struct http_header headers[] = {{"Content-Type", "text/event-stream"},
                                           {"Cache-Control", "no-store"},
                                           {"X-Accel-Buffering", "no"},
@@ -42,12 +43,12 @@ static void begin_stream(struct follow *f, const char *location)
     http_watch(f->r, &events, f);
     http_stream_begin(f->r, 200, headers, location ? 4 : 3, -1);
     (void)!http_stream_write(f->r, ":\n\n", 3); /* the head goes out with it */
-    loop_timer_set(f->loop, &f->alive, ALIVE_MS, on_alive, f);
+    loop_timer_set(f->loop, &f->alive, ALIVE_MS, on_follower_alive, f);
 }
 
 /* --- WebSockets ------------------------------------------------------------------------------- */
 
-static void on_message(void *ctx, bool text, char *data, size_t n)
+static void on_follower_message(void *ctx, bool text, char *data, size_t n)
 {
     struct follow *f = ctx;
     (void)text, (void)data, (void)n;
@@ -55,16 +56,17 @@ static void on_message(void *ctx, bool text, char *data, size_t n)
     f->events->gone(f->ctx);
 }
 
-static void on_closed(void *ctx, int code, const char *reason)
+static void on_follower_closed(void *ctx, int code, const char *reason)
 {
     (void)code, (void)reason;
-    on_gone(ctx);
+    on_follower_gone(ctx);
 }
 
 static bool begin_socket(struct follow *f, struct http_request *r)
 {
-    static const struct ws_events events = {
-        .message = on_message, .writable = on_writable, .closed = on_closed};
+    static const struct ws_events events = {.message = on_follower_message,
+                                            .writable = on_follower_writable,
+                                            .closed = on_follower_closed};
     const char *offered = http_header(r, "Sec-WebSocket-Protocol");
     const char *chosen = http_list_has(offered, HTTP_SUBPROTOCOL, true) ? HTTP_SUBPROTOCOL : NULL;
     if (http_upgrade(r, chosen, &events, f, &f->ws) < 0)
@@ -82,7 +84,7 @@ bool follow_begin(struct follow *f, struct loop *loop, struct http_request *r, c
     if (http_is_handshake(r))
         return begin_socket(f, r);
     f->r = r;
-    begin_stream(f, location);
+    begin_followed_stream(f, location);
     return true;
 }
 

@@ -22,7 +22,7 @@ bool api_wants_events(const struct http_request *r)
 
 /* What the rooms below name as an argument of an MCP tool is a member of a body here: its name, and
  * where the text goes on behind it. */
-static const char *member_of(const char *text, const char **ret_rest)
+static const char *problem_member_of(const char *text, const char **ret_rest)
 {
     static const struct {
         const char *argument, *member;
@@ -52,6 +52,6 @@ void api_fail(struct http_request *r, const struct err *e)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].code == e->code)
             status = table[i].status;
-    const char *rest, *member = member_of(e->msg, &rest);
+    const char *rest, *member = problem_member_of(e->msg, &rest);
     http_problem(r, status, &later, status == 429 || status == 503, "%s%s", member, rest);
 }

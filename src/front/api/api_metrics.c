@@ -18,7 +18,7 @@
 
 enum { METRICS_TEXT_MAX = 64 << 10, FILE_TEXT_MAX = 256 };
 
-static void put_head(struct buf *out, const char *name, const char *type, const char *help)
+static void put_metric_head(struct buf *out, const char *name, const char *type, const char *help)
 {
     (void)buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -26,14 +26,14 @@ static void put_head(struct buf *out, const char *name, const char *type, const 
 static void put_one(struct buf *out, const char *name, const char *type, const char *help,
                     uint64_t value)
 {
-    put_head(out, name, type, help);
+    put_metric_head(out, name, type, help);
     (void)buf_addf(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
-static void put_table(struct buf *out, const char *name, const char *help, const char *label,
-                      const char *const *names, const uint64_t *values, size_t n)
+static void put_metric_table(struct buf *out, const char *name, const char *help, const char *label,
+                             const char *const *names, const uint64_t *values, size_t n)
 {
-    put_head(out, name, "counter", help);
+    put_metric_head(out, name, "counter", help);
     for (size_t i = 0; i < n; i++)
         (void)buf_addf(out, "%s{%s=\"%s\"} %llu\n", name, label, names[i],
                        (unsigned long long)values[i]);
@@ -43,7 +43,7 @@ static void put_durations(struct buf *out, const char *name, const char *help,
                           const struct metrics_durations *d)
 {
     uint64_t count = 0;
-    put_head(out, name, "histogram", help);
+    put_metric_head(out, name, "histogram", help);
     for (size_t i = 0; i < METRICS_BUCKETS; i++) {
         count += d->buckets[i];
         (void)buf_addf(out, "%s_bucket{le=\"%g\"} %llu\n", name,
@@ -66,9 +66,9 @@ static void put_foreign(struct buf *out, const struct metrics *m)
         names[i] = cell_status_names[ends[i]];
         counts[i] = m->foreign[ends[i]];
     }
-    put_table(out, "ipybox_gateway_cells_total",
-              "Cells of the kernel gateway's clients that have ended, as kernels tell it.",
-              "status", names, counts, sizeof ends / sizeof *ends);
+    put_metric_table(out, "ipybox_gateway_cells_total",
+                     "Cells of the kernel gateway's clients that have ended, as kernels tell it.",
+                     "status", names, counts, sizeof ends / sizeof *ends);
     put_durations(out, "ipybox_gateway_cell_duration_seconds", "How long those cells ran.",
                   &m->foreign_durations);
 }
@@ -79,24 +79,24 @@ static void put_counters(struct buf *out, const struct metrics *m)
     static const char *const verdicts[METRICS_VERDICTS] = {"accepted", "rejected", "expired",
                                                            "failed"};
     static const char *const calls[METRICS_OUTCOMES] = {"ok", "error", "rejected", "expired"};
-    put_table(out, "ipybox_cells_total", "Cells that have ended, by how.", "status",
-              cell_status_names, m->cells, METRICS_STATUSES);
+    put_metric_table(out, "ipybox_cells_total", "Cells that have ended, by how.", "status",
+                     cell_status_names, m->cells, METRICS_STATUSES);
     put_durations(out, "ipybox_cell_duration_seconds", "How long cells ran.", &m->durations);
     put_foreign(out, m);
     put_one(out, "ipybox_kernels_started_total", "counter", "Kernels that sessions were given.",
             m->kernels);
-    put_table(out, "ipybox_kernel_restarts_total", "Kernels that were replaced, by why.", "reason",
-              restarts, m->restarts, METRICS_RESTARTS);
+    put_metric_table(out, "ipybox_kernel_restarts_total", "Kernels that were replaced, by why.",
+                     "reason", restarts, m->restarts, METRICS_RESTARTS);
     put_one(out, "ipybox_output_bytes_total", "counter", "Text that cells printed.",
             m->output_bytes);
-    put_table(out, "ipybox_approvals_total", "Decisions about tool calls.", "verdict", verdicts,
-              m->verdicts, METRICS_VERDICTS);
-    put_table(out, "ipybox_tool_calls_total", "Tool calls of code, by outcome.", "outcome", calls,
-              m->calls, METRICS_OUTCOMES);
+    put_metric_table(out, "ipybox_approvals_total", "Decisions about tool calls.", "verdict",
+                     verdicts, m->verdicts, METRICS_VERDICTS);
+    put_metric_table(out, "ipybox_tool_calls_total", "Tool calls of code, by outcome.", "outcome",
+                     calls, m->calls, METRICS_OUTCOMES);
 }
 
 /* The number that is the `field`th word of a small file; 0: there is none. */
-static uint64_t read_number(const char *path, int field)
+static uint64_t read_proc_number(const char *path, int field)
 {
     char text[FILE_TEXT_MAX + 1];
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -151,16 +151,16 @@ static void put_process(struct buf *out)
 {
     struct rusage used = {0};
     (void)getrusage(RUSAGE_SELF, &used);
-    put_head(out, "process_cpu_seconds_total", "counter", "CPU time of the server itself.");
+    put_metric_head(out, "process_cpu_seconds_total", "counter", "CPU time of the server itself.");
     (void)buf_addf(out, "process_cpu_seconds_total %.2f\n",
                    (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                        (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
     put_one(out, "process_open_fds", "gauge", "Descriptors of the server.", count_descriptors());
     put_one(out, "process_resident_memory_bytes", "gauge", "Memory of the server itself.",
-            read_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
-    uint64_t container = read_number("/sys/fs/cgroup/memory.current", 0);
+            read_proc_number("/proc/self/statm", 1) * (uint64_t)sysconf(_SC_PAGESIZE));
+    uint64_t container = read_proc_number("/sys/fs/cgroup/memory.current", 0);
     if (container == 0) /* cgroup v1 */
-        container = read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0);
+        container = read_proc_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0);
     if (container > 0)
         put_one(out, "ipybox_container_memory_bytes", "gauge",
                 "Memory of the container, kernels and caches among it.", container);
@@ -174,13 +174,13 @@ static void put_traffic(struct buf *out, const struct http *http)
     put_one(out, "ipybox_http_sent_bytes_total", "counter", "Bodies of answers.", sent);
 }
 
-static void put_audit(struct buf *out, const struct audit *audit)
+static void put_audit_metrics(struct buf *out, const struct audit *audit)
 {
     struct audit_numbers numbers;
     enum audit_state state = audit_state(audit, &numbers);
     if (state == AUDIT_OFF)
         return;
-    put_head(out, "ipybox_audit_state", "gauge", "1: how the audit log is.");
+    put_metric_head(out, "ipybox_audit_state", "gauge", "1: how the audit log is.");
     for (size_t i = AUDIT_WRITTEN; i < AUDIT_STATES; i++)
         (void)buf_addf(out, "ipybox_audit_state{state=\"%s\"} %d\n", audit_state_names[i],
                        state == (enum audit_state)i);
@@ -197,9 +197,10 @@ static void put_turns(struct buf *out, const struct loop_turns *t)
     const int64_t longest[] = {t->max_cpu_ns, t->max_wall_ns};
     const uint64_t longs[] = {t->long_cpu, t->long_wall};
     put_one(out, "ipybox_loop_turns_total", "counter", "Turns of the event loop.", t->turns);
-    put_table(out, "ipybox_loop_long_turns_total", "Turns that took more than 20 ms.", "clock",
-              clocks, longs, 2);
-    put_head(out, "ipybox_loop_turn_seconds_max", "gauge", "The longest turn since the start.");
+    put_metric_table(out, "ipybox_loop_long_turns_total", "Turns that took more than 20 ms.",
+                     "clock", clocks, longs, 2);
+    put_metric_head(out, "ipybox_loop_turn_seconds_max", "gauge",
+                    "The longest turn since the start.");
     for (size_t i = 0; i < 2; i++)
         (void)buf_addf(out, "ipybox_loop_turn_seconds_max{clock=\"%s\"} %.6f\n", clocks[i],
                        (double)longest[i] / 1e9);
@@ -207,21 +208,22 @@ static void put_turns(struct buf *out, const struct loop_turns *t)
 
 static void put_build(struct buf *out, const char *version)
 {
-    put_head(out, "ipybox_build_info", "gauge", "The version.");
+    put_metric_head(out, "ipybox_build_info", "gauge", "The version.");
     (void)buf_addf(out, "ipybox_build_info{version=\"%s\"} 1\n", version);
 }
 
-static void put_identity(struct buf *out, const struct api_config *c)
+static void put_identity_metrics(struct buf *out, const struct api_config *c)
 {
     put_one(out, "ipybox_server_uid_apart", "gauge",
             "1: the server has a uid for itself, beside that of kernels.", c->uid != c->kernel_uid);
 }
 
-static void put_sandbox(struct buf *out, const struct api_config *c)
+static void put_sandbox_metrics(struct buf *out, const struct api_config *c)
 {
     if (!c->sandbox_level)
         return;
-    put_head(out, "ipybox_sandbox_level", "gauge", "The isolation that this machine grants.");
+    put_metric_head(out, "ipybox_sandbox_level", "gauge",
+                    "The isolation that this machine grants.");
     (void)buf_addf(out, "ipybox_sandbox_level{level=\"%s\"} 1\n", c->sandbox_level);
     put_one(out, "ipybox_sandbox_kernels", "gauge", "1: kernels run in a sandbox.", c->sandboxed);
     put_one(out, "ipybox_sandbox_refusals_total", "counter", "Calls that sandboxes refused.",
@@ -240,10 +242,10 @@ void api_metrics_get(void *ctx, struct http_request *r)
     put_counters(&out, api->config->metrics);
     put_traffic(&out, api->http);
     put_gauges(&out, api);
-    put_audit(&out, api->config->audit);
+    put_audit_metrics(&out, api->config->audit);
     put_turns(&out, loop_turns(api->config->loop));
     put_process(&out);
-    put_identity(&out, api->config);
-    put_sandbox(&out, api->config);
+    put_identity_metrics(&out, api->config);
+    put_sandbox_metrics(&out, api->config);
     http_answer(r, 200, &type, 1, buf_text(&out), out.len);
 }

@@ -32,7 +32,7 @@ struct api_packages {
     size_t count;
 };
 
-static void free_job(struct job *job)
+static void free_package_job(struct job *job)
 {
     *(job->prev ? &job->prev->next : &job->owner->jobs) = job->next;
     if (job->next)
@@ -41,12 +41,12 @@ static void free_job(struct job *job)
     xfree(job);
 }
 
-static void on_gone(void *ctx)
+static void on_packages_client_gone(void *ctx)
 {
     struct job *job = ctx;
     (void)install_cancel(job->install);
     (void)package_list_cancel(job->list);
-    free_job(job);
+    free_package_job(job);
 }
 
 /* What a client does not take in time is left out: the end has all of it, and is always taken. */
@@ -64,7 +64,7 @@ static void send_event(struct job *job, enum told type, const struct buf *data, 
         (void)!http_stream_write(job->r, text.data, text.len);
 }
 
-static void on_text(void *ctx, const char *text, size_t n)
+static void on_package_text(void *ctx, const char *text, size_t n)
 {
     struct job *job = ctx;
     drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
@@ -78,7 +78,7 @@ static void on_text(void *ctx, const char *text, size_t n)
     send_event(job, TOLD_TEXT, &data, false);
 }
 
-static void on_progress(void *ctx, double progress, double total, const char *what)
+static void on_package_progress(void *ctx, double progress, double total, const char *what)
 {
     struct job *job = ctx;
     drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
@@ -98,7 +98,7 @@ static void on_progress(void *ctx, double progress, double total, const char *wh
     send_event(job, TOLD_PROGRESS, &data, false);
 }
 
-static void on_finished(void *ctx, const char *output, const struct err *why)
+static void on_packages_finished(void *ctx, const char *output, const struct err *why)
 {
     struct job *job = ctx;
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
@@ -115,7 +115,7 @@ static void on_finished(void *ctx, const char *output, const struct err *why)
     } else {
         http_answer_json(job->r, 200, &body);
     }
-    free_job(job);
+    free_package_job(job);
 }
 
 static int check_room(const struct api_packages *all, struct err *e)
@@ -126,10 +126,10 @@ static int check_room(const struct api_packages *all, struct err *e)
     return all->api->stopping ? err_set(e, -ESHUTDOWN, API_STOPPING) : 0;
 }
 
-static int start(struct job *job, const struct json *body, struct err *e)
+static int start_package_job(struct job *job, const struct json *body, struct err *e)
 {
     static const struct install_events events = {
-        .text = on_text, .progress = on_progress, .finished = on_finished};
+        .text = on_package_text, .progress = on_package_progress, .finished = on_packages_finished};
     const char *package = NULL;
     int r = body_package(body, &package, e);
     if (r == 0)
@@ -140,9 +140,9 @@ static int start(struct job *job, const struct json *body, struct err *e)
     return r;
 }
 
-static void attend(struct job *job, struct http_request *r)
+static void attend_package_job(struct job *job, struct http_request *r)
 {
-    static const struct http_events events = {.gone = on_gone};
+    static const struct http_events events = {.gone = on_packages_client_gone};
     struct api_packages *all = job->owner;
     job->r = r;
     job->next = all->jobs;
@@ -157,7 +157,7 @@ static void attend_install(struct job *job, struct http_request *r)
 {
     static const struct http_header stream[] = {{"Content-Type", "text/event-stream"},
                                                 {"Cache-Control", "no-store"}};
-    attend(job, r);
+    attend_package_job(job, r);
     job->streams = api_wants_events(r);
     if (job->streams)
         http_stream_begin(r, 200, stream, 2, -1);
@@ -172,7 +172,7 @@ static void packages_post(void *ctx, struct http_request *r)
         return;
     struct job *job = NEW(struct job);
     job->owner = api->packages;
-    if (start(job, body, &e) < 0) {
+    if (start_package_job(job, body, &e) < 0) {
         xfree(job);
         api_fail(r, &e);
         return;
@@ -182,7 +182,7 @@ static void packages_post(void *ctx, struct http_request *r)
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static void put_list(struct buf *body, const struct json *list)
+static void put_package_list(struct buf *body, const struct json *list)
 {
     struct jsonw w = JSONW(body);
     jsonw_object(&w);
@@ -200,22 +200,22 @@ static void put_list(struct buf *body, const struct json *list)
     jsonw_end(&w);
 }
 
-static void on_listed(void *ctx, const struct json *list, const struct err *why)
+static void on_packages_listed(void *ctx, const struct json *list, const struct err *why)
 {
     struct job *job = ctx;
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
     if (list) {
-        put_list(&body, list);
+        put_package_list(&body, list);
         http_answer_json(job->r, 200, &body);
     } else {
         http_problem(job->r, 500, NULL, 0, "%s", why->msg);
     }
-    free_job(job);
+    free_package_job(job);
 }
 
 static void packages_get(void *ctx, struct http_request *r)
 {
-    static const struct package_list_events events = {.finished = on_listed};
+    static const struct package_list_events events = {.finished = on_packages_listed};
     struct api *api = ctx;
     struct err e = ERR_NONE;
     struct job *job = NEW(struct job);
@@ -228,7 +228,7 @@ static void packages_get(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
-    attend(job, r);
+    attend_package_job(job, r);
 }
 
 static const struct http_route routes[] = {
@@ -251,7 +251,7 @@ static void close_packages_group(struct api *api)
     if (!all)
         return;
     while (all->jobs)
-        on_gone(all->jobs);
+        on_packages_client_gone(all->jobs);
     xfree(all);
     api->packages = NULL;
 }

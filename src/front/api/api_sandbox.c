@@ -31,7 +31,7 @@ struct change { /* a request that waits until its settings hold */
 
 /* --- the document ----------------------------------------------------------------------------- */
 
-static void put_settings(struct jsonw *w, const struct sessions_view *view)
+static void put_policy_settings(struct jsonw *w, const struct sessions_view *view)
 {
     char hash[HMAC_HEX + 1];
     size_t n = strlen(view->sandbox);
@@ -55,7 +55,7 @@ static void answer_sandbox(const struct api *api, struct http_request *r, const 
     jsonw_object(&w);
     jsonw_set_text(&w, "session", id);
     jsonw_set_text(&w, "level", api->config->sandbox_level);
-    put_settings(&w, &view);
+    put_policy_settings(&w, &view);
     jsonw_set_text(&w, "meaning", buf_text(&meaning));
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
@@ -107,7 +107,7 @@ static void free_change(struct change *change)
     xfree(change);
 }
 
-static void on_changed(void *ctx, const struct err *why)
+static void on_policy_changed(void *ctx, const struct err *why)
 {
     struct change *change = ctx;
     tell_change(change, why ? "refused" : change->reset ? "reset" : "live");
@@ -118,7 +118,7 @@ static void on_changed(void *ctx, const struct err *why)
     free_change(change);
 }
 
-static void on_gone(void *ctx)
+static void on_policy_client_gone(void *ctx)
 {
     struct change *change = ctx;
     change->r = NULL;
@@ -145,7 +145,7 @@ static struct change *new_change(struct api *api, struct http_request *r, char *
 
 static void sandbox_put(void *ctx, struct http_request *r)
 {
-    static const struct http_events events = {.gone = on_gone};
+    static const struct http_events events = {.gone = on_policy_client_gone};
     struct api *api = ctx;
     const struct json *settings = NULL;
     struct err e = ERR_NONE;
@@ -159,9 +159,9 @@ static void sandbox_put(void *ctx, struct http_request *r)
     }
     struct change *change = new_change(api, r, json_print(settings), reset);
     int held = sessions_change_sandbox(api->config->sessions, change->id, change->settings, reset,
-                                       on_changed, change, &e);
+                                       on_policy_changed, change, &e);
     if (held != 0)
-        on_changed(change, held < 0 ? &e : NULL);
+        on_policy_changed(change, held < 0 ? &e : NULL);
     else
         http_watch(r, &events, change);
 }

@@ -44,7 +44,7 @@ static void put_launch(struct jsonw *w, const struct tools_server *server)
     jsonw_set_text(w, "note", server->note);
 }
 
-static void on_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
+static void on_api_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct registration *g = ctx;
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
@@ -66,23 +66,25 @@ static void on_registered(void *ctx, char *const *modules, size_t n, const struc
     free_registration(g);
 }
 
-static void on_gone(void *ctx)
+static void on_registering_client_gone(void *ctx)
 {
     struct registration *g = ctx;
     toolplane_job_cancel(g->job);
     free_registration(g);
 }
 
-static int start(struct api *api, struct http_request *r, const struct json *body, struct err *e)
+static int start_registration(struct api *api, struct http_request *r, const struct json *body,
+                              struct err *e)
 {
-    static const struct http_events events = {.gone = on_gone};
+    static const struct http_events events = {.gone = on_registering_client_gone};
     const char *name = NULL;
     const struct json *params = NULL;
     int failed = body_server(body, &name, &params, e);
     if (failed < 0)
         return failed;
     struct registration *g = NEW(struct registration);
-    failed = toolplane_register(api->config->toolplane, name, params, on_registered, g, &g->job, e);
+    failed =
+        toolplane_register(api->config->toolplane, name, params, on_api_registered, g, &g->job, e);
     if (failed < 0) {
         xfree(g);
         return failed;
@@ -102,13 +104,13 @@ static void servers_post(void *ctx, struct http_request *r)
 {
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
-    if (api_body(r, body_server_known, &body) && start(ctx, r, body, &e) < 0)
+    if (api_body(r, body_server_known, &body) && start_registration(ctx, r, body, &e) < 0)
         api_fail(r, &e);
 }
 
 /* --- what their tools say while they work ----------------------------------------------------- */
 
-static void on_progress(void *ctx, const struct toolplane_progress *p)
+static void on_registration_progress(void *ctx, const struct toolplane_progress *p)
 {
     const struct api_servers *all = ctx;
     drop_buf struct buf data = BUF_INIT(API_ANSWER_MAX);
@@ -176,7 +178,7 @@ static void servers_get(void *ctx, struct http_request *r)
     http_answer_json(r, 200, &body);
 }
 
-static bool find(const struct api *api, struct http_request *r, struct tools_server *ret)
+static bool find_api_server(const struct api *api, struct http_request *r, struct tools_server *ret)
 {
     const char *name = http_param(r, "name");
     size_t at = 0;
@@ -192,7 +194,7 @@ static void server_get(void *ctx, struct http_request *r)
     struct tools_server server;
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
-    if (!find(ctx, r, &server))
+    if (!find_api_server(ctx, r, &server))
         return;
     put_server(&w, &server, true);
     http_answer_json(r, 200, &body);
@@ -202,7 +204,7 @@ static void server_delete(void *ctx, struct http_request *r)
 {
     struct api *api = ctx;
     struct tools_server server;
-    if (!find(api, r, &server))
+    if (!find_api_server(api, r, &server))
         return;
     toolplane_remove(api->config->toolplane, server.name);
     http_answer(r, 204, NULL, 0, NULL, 0);
@@ -223,7 +225,7 @@ static int open_servers_group(struct api *api, struct err *e)
     struct api_servers *all = NEW(struct api_servers);
     all->api = api;
     if (api->config->toolplane)
-        toolplane_watch(api->config->toolplane, on_progress, all);
+        toolplane_watch(api->config->toolplane, on_registration_progress, all);
     api->servers = all;
     return 0;
 }
@@ -234,7 +236,7 @@ static void close_servers_group(struct api *api)
     if (!all)
         return;
     while (all->registrations)
-        on_gone(all->registrations);
+        on_registering_client_gone(all->registrations);
     if (api->config->toolplane)
         toolplane_watch(api->config->toolplane, NULL, NULL);
     xfree(all);

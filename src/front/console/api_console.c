@@ -11,7 +11,8 @@
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "                                \
     "require-trusted-types-for 'script'; trusted-types 'none'"
 
-static void answer(struct http_request *r, const char *type, const unsigned char *bytes, size_t n)
+static void answer_console(struct http_request *r, const char *type, const unsigned char *bytes,
+                           size_t n)
 {
     const struct http_header headers[] = {{"Content-Type", type},
                                           {"Content-Security-Policy", POLICY},
@@ -26,19 +27,19 @@ static void answer(struct http_request *r, const char *type, const unsigned char
 static void get_page(void *ctx, struct http_request *r)
 {
     (void)ctx;
-    answer(r, "text/html; charset=utf-8", console_html, console_html_size);
+    answer_console(r, "text/html; charset=utf-8", console_html, console_html_size);
 }
 
 static void get_script(void *ctx, struct http_request *r)
 {
     (void)ctx;
-    answer(r, "text/javascript; charset=utf-8", console_js, console_js_size);
+    answer_console(r, "text/javascript; charset=utf-8", console_js, console_js_size);
 }
 
 static void get_style(void *ctx, struct http_request *r)
 {
     (void)ctx;
-    answer(r, "text/css; charset=utf-8", console_css, console_css_size);
+    answer_console(r, "text/css; charset=utf-8", console_css, console_css_size);
 }
 
 static const struct http_route routes[] = {

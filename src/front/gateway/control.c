@@ -34,7 +34,7 @@ static void tell_status(const struct control *control, int fd)
     (void)send(fd, buf_text(&out), out.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it fits a socket */
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_control_connection(void *ctx, unsigned events)
 {
     (void)events;
     struct control *control = ctx;
@@ -52,7 +52,7 @@ static bool somebody_answers(const struct sockaddr_un *to)
     return fd >= 0 && connect(fd, (const struct sockaddr *)(const void *)to, sizeof *to) == 0;
 }
 
-static int listen_at(struct control *control, struct err *e)
+static int listen_for_control(struct control *control, struct err *e)
 {
     struct sockaddr_un to;
     int r = unixsock_address(control->path, &to, e);
@@ -65,7 +65,7 @@ static int listen_at(struct control *control, struct err *e)
     }
     r = unixsock_listen(control->path, BACKLOG, &control->fd, e);
     return r < 0 ? r
-                 : loop_io_add(control->loop, control->fd, LOOP_IN, on_connection, control,
+                 : loop_io_add(control->loop, control->fd, LOOP_IN, on_control_connection, control,
                                &control->io, e);
 }
 
@@ -75,7 +75,7 @@ int control_open(struct loop *loop, const char *runtime_dir, const char *version
     struct control *control = NEW(struct control);
     *control = (struct control){.loop = loop, .version = version, .fd = -1};
     control->path = xasprintf("%s/" CONTROL_SOCKET, runtime_dir);
-    int r = listen_at(control, e);
+    int r = listen_for_control(control, e);
     if (r < 0) {
         (void)control_close(control);
         return r;

@@ -54,11 +54,11 @@ struct relay {
 
 /* --- idling --------------------------------------------------------------------------------- */
 
-static void on_idle(void *ctx)
+static void on_relay_idle(void *ctx)
 {
     struct relay *relay = ctx;
     if (relay->config.busy(relay->config.ctx))
-        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_idle, relay);
+        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_relay_idle, relay);
     else
         relay->config.idle(relay->config.ctx);
 }
@@ -66,7 +66,7 @@ static void on_idle(void *ctx)
 static void note_count(struct relay *relay)
 {
     if (relay->count == 0)
-        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_idle, relay);
+        loop_timer_set(relay->loop, &relay->idle, relay->config.idle_ms, on_relay_idle, relay);
     else
         loop_timer_stop(relay->loop, &relay->idle);
 }
@@ -134,7 +134,7 @@ static int read_into(struct side *from, struct buf *to)
     return 1;
 }
 
-static int write_out(struct side *to)
+static int write_out_relay(struct side *to)
 {
     if (to->fd < 0)
         return 0;
@@ -197,10 +197,10 @@ static void set_wishes(struct connection *c)
 }
 
 /* Returns whether something moved; *ret_lost: the client is gone. */
-static bool pass(struct connection *c, bool *ret_lost)
+static bool pass_bytes(struct connection *c, bool *ret_lost)
 {
     int client = from_client(c), gateway = from_gateway(c);
-    int to_gateway = write_out(&c->gateway), to_client = write_out(&c->client);
+    int to_gateway = write_out_relay(&c->gateway), to_client = write_out_relay(&c->client);
     *ret_lost = client < 0 || to_client < 0;
     if (c->ending && to_client > 0)
         loop_timer_set(c->relay->loop, &c->deadline, LINGER_MS, on_linger_over, c);
@@ -211,29 +211,29 @@ static bool pass(struct connection *c, bool *ret_lost)
     return client > 0 || gateway > 0 || to_gateway > 0 || to_client > 0;
 }
 
-static bool is_over(const struct connection *c)
+static bool is_relay_over(const struct connection *c)
 {
     return c->ending && c->client.told && c->client.eof;
 }
 
-static void pump(struct connection *c)
+static void pump_relay(struct connection *c)
 {
     bool lost = false, moved = true;
     for (int i = 0; i < PASSES_PER_TURN && moved && !lost; i++)
-        moved = pass(c, &lost);
-    if (lost || is_over(c))
+        moved = pass_bytes(c, &lost);
+    if (lost || is_relay_over(c))
         end_connection(c);
     else
         set_wishes(c);
 }
 
-static void on_client(void *ctx, unsigned events)
+static void on_relay_client(void *ctx, unsigned events)
 {
     struct connection *c = ctx;
     if (events == LOOP_HUP)
         end_connection(c); /* it is gone, and nothing of it is left to read */
     else
-        pump(c);
+        pump_relay(c);
 }
 
 static void on_gateway(void *ctx, unsigned events)
@@ -243,12 +243,12 @@ static void on_gateway(void *ctx, unsigned events)
         c->gateway.io = loop_io_del(c->gateway.io); /* the rest is read when there is room again */
         return;
     }
-    pump(c);
+    pump_relay(c);
 }
 
 /* --- reaching the gateway ------------------------------------------------------------------- */
 
-static bool try_connect(struct connection *c)
+static bool try_gateway_connect(struct connection *c)
 {
     c->gateway.fd = c->relay->config.connect(c->relay->config.ctx);
     if (c->gateway.fd < 0)
@@ -260,7 +260,7 @@ static bool try_connect(struct connection *c)
     }
     c->waiting = false;
     loop_timer_stop(c->relay->loop, &c->deadline);
-    pump(c);
+    pump_relay(c);
     return true;
 }
 
@@ -270,7 +270,7 @@ static void on_connect(void *ctx)
     bool waiting = false;
     for (struct connection *c = relay->first, *next; c; c = next) {
         next = c->next;
-        if (c->waiting && !try_connect(c))
+        if (c->waiting && !try_gateway_connect(c))
             waiting = true;
     }
     if (waiting)
@@ -281,7 +281,7 @@ static void on_start_over(void *ctx)
 {
     struct connection *c = ctx;
     begin_end(c);
-    pump(c);
+    pump_relay(c);
 }
 
 void relay_gateway_ended(struct relay *relay)
@@ -295,7 +295,7 @@ void relay_gateway_ended(struct relay *relay)
 
 /* --- accepting ------------------------------------------------------------------------------ */
 
-static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
     (void)from, (void)n;
     struct relay *relay = ctx;
@@ -309,12 +309,12 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     if (++relay->count == RELAY_MAX)
         listener_set(relay->listener, false);
     note_count(relay);
-    if (loop_io_add(relay->loop, fd, 0, on_client, c, &c->client.io, NULL) < 0) {
+    if (loop_io_add(relay->loop, fd, 0, on_relay_client, c, &c->client.io, NULL) < 0) {
         end_connection(c);
         return;
     }
     loop_timer_set(relay->loop, &c->deadline, RELAY_START_MS, on_start_over, c);
-    if (try_connect(c))
+    if (try_gateway_connect(c))
         return;
     if (!relay->connect.armed)
         loop_timer_set(relay->loop, &relay->connect, CONNECT_MS, on_connect, relay);
@@ -328,7 +328,7 @@ int relay_open(const struct relay_config *config, struct relay **ret, struct err
     struct relay *relay = NEW(struct relay);
     relay->config = *config;
     relay->loop = config->loop;
-    int r = listener_open(relay->loop, config->host, config->port, on_accepted, relay,
+    int r = listener_open(relay->loop, config->host, config->port, on_relay_accepted, relay,
                           &relay->listener, e);
     if (r < 0) {
         (void)relay_close(relay);

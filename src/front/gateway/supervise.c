@@ -42,7 +42,7 @@ struct supervise {
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static void flush(struct client *client)
+static void flush_supervise(struct client *client)
 {
     while (client->out.len > 0) {
         ssize_t n = send(client->fd, client->out.data, client->out.len, MSG_NOSIGNAL);
@@ -58,26 +58,26 @@ static void flush(struct client *client)
     loop_io_set(client->io, client->out.len > 0 ? LOOP_IN | LOOP_OUT : LOOP_IN);
 }
 
-static void end_line(struct client *client, struct jsonw *w)
+static void end_supervise_line(struct client *client, struct jsonw *w)
 {
     jsonw_end(w);
     (void)buf_addc(&client->out, '\n');
-    flush(client);
+    flush_supervise(client);
 }
 
-static void answer_error(struct client *client, const char *why)
+static void answer_supervise_error(struct client *client, const char *why)
 {
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
     jsonw_set_text(&w, "error", why);
-    end_line(client, &w);
+    end_supervise_line(client, &w);
 }
 
 static int answer_nothing(struct client *client)
 {
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
-    end_line(client, &w);
+    end_supervise_line(client, &w);
     return 0;
 }
 
@@ -90,7 +90,7 @@ static void answer_status(struct client *client, const struct kernels_item *item
         jsonw_null(&w);
     else
         jsonw_int(&w, item ? item->status : 0);
-    end_line(client, &w);
+    end_supervise_line(client, &w);
 }
 
 /* --- answers that wait for a kernel --------------------------------------------------------- */
@@ -99,19 +99,19 @@ static bool answer_when_ready(struct client *client)
 {
     struct kernels_item item;
     if (!kernels_find(client->owner->kernels, client->id, &item)) {
-        answer_error(client, "the kernel is gone");
+        answer_supervise_error(client, "the kernel is gone");
         return true;
     }
     if (item.state == KERNELS_STARTING)
         return false;
     if (item.state == KERNELS_ENDED) {
-        answer_error(client, item.why);
+        answer_supervise_error(client, item.why);
         return true;
     }
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
     jsonw_set_raw(&w, "conn", item.connection);
-    end_line(client, &w);
+    end_supervise_line(client, &w);
     return true;
 }
 
@@ -125,7 +125,8 @@ static bool answer_when_ended(struct client *client)
     return true;
 }
 
-static int wait_for(struct client *client, const char *id, bool (*answer)(struct client *client))
+static int wait_for_kernel_state(struct client *client, const char *id,
+                                 bool (*answer)(struct client *client))
 {
     (void)snprintf(client->id, sizeof client->id, "%s", id);
     if (!answer(client))
@@ -140,7 +141,7 @@ static int run_launch(struct client *client, const struct json *request, const c
 {
     int r = kernels_launch(client->owner->kernels, id, json_get(request, "env"),
                            json_get_text(request, "cwd"), e);
-    return r < 0 ? r : wait_for(client, id, answer_when_ready);
+    return r < 0 ? r : wait_for_kernel_state(client, id, answer_when_ready);
 }
 
 static int run_restart(struct client *client, const struct json *request, const char *id,
@@ -148,7 +149,7 @@ static int run_restart(struct client *client, const struct json *request, const 
 {
     (void)request;
     int r = kernels_restart(client->owner->kernels, id, e);
-    return r < 0 ? r : wait_for(client, id, answer_when_ready);
+    return r < 0 ? r : wait_for_kernel_state(client, id, answer_when_ready);
 }
 
 static int run_poll(struct client *client, const struct json *request, const char *id,
@@ -165,7 +166,7 @@ static int run_wait(struct client *client, const struct json *request, const cha
                     struct err *e)
 {
     (void)request, (void)e;
-    return wait_for(client, id, answer_when_ended);
+    return wait_for_kernel_state(client, id, answer_when_ended);
 }
 
 static int run_signal(struct client *client, const struct json *request, const char *id,
@@ -223,7 +224,7 @@ static int run_list(struct client *client, const struct json *request, const cha
         jsonw_end(&w);
     }
     jsonw_end(&w);
-    end_line(client, &w);
+    end_supervise_line(client, &w);
     return 0;
 }
 
@@ -241,7 +242,7 @@ static const struct op ops[] = {
     {"forget", true, run_forget}, {"list", false, run_list},      {"watch", false, run_watch},
 };
 
-static int run_request(struct client *client, const struct json *request, struct err *e)
+static int run_supervise_request(struct client *client, const struct json *request, struct err *e)
 {
     const char *name = NULL, *id = "";
     int r = json_need_text(request, "op", &name, e);
@@ -257,12 +258,12 @@ static int run_request(struct client *client, const struct json *request, struct
     return r < 0 ? r : err_set(e, -EINVAL, "there is no op %.80s", name);
 }
 
-static void run_line(struct client *client, char *line, size_t n)
+static void run_supervise_line(struct client *client, char *line, size_t n)
 {
     struct err e = ERR_NONE;
     drop_json struct json *request = json_parse(line, n, JSON_STRICT, &e);
-    if (!request || run_request(client, request, &e) < 0)
-        answer_error(client, e.msg);
+    if (!request || run_supervise_request(client, request, &e) < 0)
+        answer_supervise_error(client, e.msg);
 }
 
 /* --- connections ---------------------------------------------------------------------------- */
@@ -282,19 +283,19 @@ static void end_client(struct client *client)
 }
 
 /* Whole lines, until one has to wait for its answer. */
-static void run_lines(struct client *client)
+static void run_supervise_lines(struct client *client)
 {
     while (!client->pending && !client->broken && client->in.len > 0) {
         char *end = memchr(client->in.data, '\n', client->in.len);
         if (!end)
             return;
         size_t n = (size_t)(end - client->in.data);
-        run_line(client, client->in.data, n);
+        run_supervise_line(client, client->in.data, n);
         buf_cut_front(&client->in, n + 1);
     }
 }
 
-static void read_some(struct client *client)
+static void read_supervise_bytes(struct client *client)
 {
     char bytes[READ_BYTES];
     ssize_t n = recv(client->fd, bytes, sizeof bytes, 0);
@@ -304,16 +305,16 @@ static void read_some(struct client *client)
         client->broken |= n == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-static void on_client(void *ctx, unsigned events)
+static void on_supervise_client(void *ctx, unsigned events)
 {
     struct client *client = ctx;
     if (events & LOOP_OUT)
-        flush(client);
+        flush_supervise(client);
     if (events & LOOP_IN)
-        read_some(client);
+        read_supervise_bytes(client);
     else if (events & LOOP_HUP)
         client->broken = true;
-    run_lines(client);
+    run_supervise_lines(client);
     if (client->broken)
         end_client(client);
 }
@@ -332,7 +333,7 @@ void supervise_add(struct supervise *s, int fd)
                               .out = BUF_INIT(OUT_MAX)};
     s->first = client;
     s->count++;
-    if (loop_io_add(s->loop, fd, LOOP_IN, on_client, client, &client->io, NULL) < 0)
+    if (loop_io_add(s->loop, fd, LOOP_IN, on_supervise_client, client, &client->io, NULL) < 0)
         end_client(client);
 }
 
@@ -343,14 +344,14 @@ void supervise_changed(struct supervise *s, const char *id)
     for (struct client *client = s->first; client; client = client->next) {
         if (client->pending && strcmp(client->id, copy) == 0 && client->pending(client)) {
             client->pending = NULL;
-            run_lines(client);
+            run_supervise_lines(client);
         }
         if (!client->watches || client->pending)
             continue;
         struct jsonw w = JSONW(&client->out);
         jsonw_object(&w);
         jsonw_set_text(&w, "changed", copy);
-        end_line(client, &w);
+        end_supervise_line(client, &w);
     }
 }
 

@@ -34,7 +34,7 @@ enum {
 
 /* --- running the library ---------------------------------------------------------------------- */
 
-static void run(void *ctx)
+static void run_daemon(void *ctx)
 {
     struct http *http = ctx;
     MHD_UNSIGNED_LONG_LONG wait = 0;
@@ -42,21 +42,22 @@ static void run(void *ctx)
     if (MHD_get_timeout(http->daemon, &wait) != MHD_YES)
         loop_timer_stop(http->loop, &http->busy);
     else if (wait == 0)
-        loop_defer(http->loop, &http->soon, run, http);
+        loop_defer(http->loop, &http->soon, run_daemon, http);
     else
         loop_timer_set(http->loop, &http->busy,
-                       wait < BUSY_WAIT_MAX_MS ? (int64_t)wait : BUSY_WAIT_MAX_MS, run, http);
+                       wait < BUSY_WAIT_MAX_MS ? (int64_t)wait : BUSY_WAIT_MAX_MS, run_daemon,
+                       http);
 }
 
 static void on_library_ready(void *ctx, unsigned events)
 {
     (void)events;
-    run(ctx);
+    run_daemon(ctx);
 }
 
 void http_kick(struct http *http)
 {
-    loop_defer(http->loop, &http->soon, run, http);
+    loop_defer(http->loop, &http->soon, run_daemon, http);
 }
 
 /* --- a suspended request ---------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ static void resume(struct http_request *r)
     http_kick(r->http);
 }
 
-static void tell_gone(struct http_request *r)
+static void notify_request_gone(struct http_request *r)
 {
     r->dead = true;
     if (!r->open)
@@ -94,7 +95,7 @@ static void on_watched(void *ctx, unsigned events)
         loop_io_set(r->watch, 0); /* the next request is there already: only a reset shows now */
     if (n > 0 || (n < 0 && errno == EAGAIN))
         return;
-    tell_gone(r);
+    notify_request_gone(r);
     resume(r);
 }
 
@@ -243,14 +244,14 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-static void on_tell(void *ctx)
+static void on_http_tell(void *ctx)
 {
     struct http_request *r = ctx;
     if (!r->open)
         return;
     const char *before = log_set_request(r->id);
     if (r->dead)
-        tell_gone(r);
+        notify_request_gone(r);
     else if (r->events->writable)
         r->events->writable(r->ctx);
     (void)log_set_request(before);
@@ -262,7 +263,7 @@ static unsigned quiet_seconds(const struct http_limits *limits)
     return (unsigned)(quiet / 1000 + 1);
 }
 
-static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
+static ssize_t read_body_stream(void *ctx, uint64_t at, char *out, size_t max)
 {
     (void)at;
     struct http_request *r = ctx;
@@ -289,7 +290,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *out, size_t max)
     }
     if (r->blocked && r->queue.len - r->taken <= HTTP_QUEUE_MAX / 2) {
         r->blocked = false;
-        loop_defer(r->http->loop, &r->tell, on_tell, r);
+        loop_defer(r->http->loop, &r->tell, on_http_tell, r);
     }
     return (ssize_t)n;
 }
@@ -301,10 +302,10 @@ void http_stream_begin(struct http_request *r, int status, const struct http_hea
     r->streaming = true;
     r->queue = BUF_INIT((size_t)1 << 30); /* http_stream_write() has the limit */
     struct MHD_Response *response =
-        MHD_create_response_from_callback(size, STREAM_BLOCK, read_stream, r, NULL);
+        MHD_create_response_from_callback(size, STREAM_BLOCK, read_body_stream, r, NULL);
     if (!response) {
         r->dead = true;
-        loop_defer(r->http->loop, &r->tell, on_tell, r);
+        loop_defer(r->http->loop, &r->tell, on_http_tell, r);
         resume(r);
         return;
     }
@@ -473,13 +474,13 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-static void start(struct http_request *r)
+static void start_daemon(struct http_request *r)
 {
     r->started = r->open = true;
     r->match.route->start(r->http->config.ctx, r);
 }
 
-static enum MHD_Result queue(struct http_request *r)
+static enum MHD_Result queue_response(struct http_request *r)
 {
     http_expect_reader(r);
     enum MHD_Result done = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
@@ -488,7 +489,7 @@ static enum MHD_Result queue(struct http_request *r)
 }
 
 /* An answer that is queued here ends the connection: only when a long body would follow it. */
-static enum MHD_Result on_head(struct http_request *r, const char *method)
+static enum MHD_Result on_request_head(struct http_request *r, const char *method)
 {
     r->seen = true;
     http_begin(r, method);
@@ -496,13 +497,13 @@ static enum MHD_Result on_head(struct http_request *r, const char *method)
     if (http_judge(r, method)) {
         r->body.cap = r->match.route->body_max;
         if (r->match.route->body == HTTP_RECEIVE)
-            start(r);
+            start_daemon(r);
     }
     if (!http_has_body(r))
         return MHD_YES;
     if (r->response && !r->held &&
         (http_header(r, "Expect") || http_body_length(r) > HTTP_DISCARD_MAX))
-        return queue(r);
+        return queue_response(r);
     http_expect_body(r);
     return MHD_YES;
 }
@@ -522,7 +523,7 @@ static void wait_for_handler(struct http_request *r)
     suspend(r);
 }
 
-static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t n)
+static enum MHD_Result on_request_body(struct http_request *r, const char *bytes, size_t n)
 {
     const struct http_route *route = r->match.route;
     r->body_got += n;
@@ -534,7 +535,7 @@ static enum MHD_Result on_body(struct http_request *r, const char *bytes, size_t
         return discard(r, n);
     if (r->body_got > route->body_max) {
         if (r->open) /* it has begun to receive: it hears that this is no whole body */
-            tell_gone(r);
+            notify_request_gone(r);
         r->dead = false;
         buf_done(&r->body);
         http_problem(r, 413, NULL, 0,
@@ -570,14 +571,14 @@ static enum MHD_Result on_complete(struct http_request *r)
         if (!r->held)
             loop_timer_stop(r->http->loop, &r->timer);
         if (!r->started && !r->response && !r->dead)
-            start(r);
+            start_daemon(r);
         else if (r->open && r->match.route->body == HTTP_RECEIVE && r->events->end)
             r->events->end(r->ctx);
     }
     if (r->dead)
         return MHD_NO;
     if (r->response && !r->held)
-        return queue(r);
+        return queue_response(r);
     suspend(r);
     return MHD_YES;
 }
@@ -586,7 +587,7 @@ static enum MHD_Result on_part(struct http_request *r, const char *method, const
                                size_t *n)
 {
     if (!r->seen)
-        return on_head(r, method);
+        return on_request_head(r, method);
     if (*n == 0)
         return on_complete(r);
     if (r->paused && r->open) { /* before the first of its bytes: they come again */
@@ -595,7 +596,7 @@ static enum MHD_Result on_part(struct http_request *r, const char *method, const
     }
     size_t taken = *n;
     *n = 0;
-    return on_body(r, bytes, taken);
+    return on_request_body(r, bytes, taken);
 }
 
 static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
@@ -649,7 +650,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     if (!r)
         return;
     *request = NULL;
-    tell_gone(r);
+    notify_request_gone(r);
     http_tell_over(r);
     if (r->ws)
         ws_abandon(r->ws); /* the 101 could not be sent */
@@ -672,8 +673,8 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     xfree(r);
 }
 
-static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
-                          enum MHD_ConnectionNotificationCode what)
+static void on_http_connection(void *ctx, struct MHD_Connection *mhd, void **context,
+                               enum MHD_ConnectionNotificationCode what)
 {
     (void)mhd;
     struct http *http = ctx;
@@ -689,7 +690,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
         free_conn(c);
 }
 
-static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+static void on_http_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
     struct http *http = ctx;
     struct conn *c = NEW(struct conn);
@@ -724,7 +725,7 @@ static int start_library(struct http *http, struct err *e)
             MHD_USE_NO_THREAD_SAFETY,
         0, NULL, NULL, on_access, http, MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, on_request_over, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, quiet_seconds(&http->limits),
+        on_http_connection, http, MHD_OPTION_CONNECTION_TIMEOUT, quiet_seconds(&http->limits),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, http->limits.header_bytes + POOL_MORE,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->limits.connections + SPARE + 1,
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, MHD_OPTION_END);
@@ -747,8 +748,8 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);
     if (r == 0)
-        r = listener_open(http->loop, config->host, config->port, on_accepted, http, &http->listen,
-                          e);
+        r = listener_open(http->loop, config->host, config->port, on_http_accepted, http,
+                          &http->listen, e);
     if (r < 0) {
         (void)http_close(http);
         return r;
@@ -769,7 +770,7 @@ struct http *http_close(struct http *http)
     http->listen = listener_close(http->listen);
     for (struct http_request *r = http->requests, *next; r; r = next) {
         next = r->next;
-        tell_gone(r);
+        notify_request_gone(r);
         resume(r);
     }
     http->hub = ws_hub_close(http->hub);

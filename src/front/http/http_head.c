@@ -11,7 +11,7 @@
 /* --- target ----------------------------------------------------------------------------------- */
 
 /* In place: what is decoded is never longer. */
-static int decode(char *text, size_t n, struct err *e)
+static int decode_path(char *text, size_t n, struct err *e)
 {
     size_t to = 0;
     for (size_t i = 0; i < n; i++, to++) {
@@ -55,7 +55,7 @@ int http_target_parse(const char *raw, struct http_target *ret, struct err *e)
         if (t.n == HTTP_SEGMENTS_MAX)
             r = err_set(e, -EINVAL, "the path has more than %d segments", HTTP_SEGMENTS_MAX);
         else
-            r = decode(segment, n, e);
+            r = decode_path(segment, n, e);
         if (r < 0)
             break;
         size_t decoded = strlen(segment);
@@ -100,7 +100,7 @@ static void add_param(struct http_match *m, const char *name, char *value)
     m->values[m->n++] = value;
 }
 
-static char *join(const struct http_target *t, size_t from)
+static char *join_path(const struct http_target *t, size_t from)
 {
     struct buf whole = BUF_INIT(strlen(t->path) + 1);
     for (size_t i = from; i < t->n; i++) {
@@ -121,7 +121,7 @@ static bool path_matches(const char *pattern, const struct http_target *t, struc
         if (n >= 3 && at[0] == '{' && at[n - 2] == '*') {
             if (t->slash_inside || i >= t->n || t->segments[i][0] == '\0')
                 return false;
-            add_param(m, at + 1, join(t, i));
+            add_param(m, at + 1, join_path(t, i));
             return true;
         }
         if (i >= t->n)

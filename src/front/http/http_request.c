@@ -226,8 +226,8 @@ void http_answer_json(struct http_request *r, int status, const struct buf *body
         http_answer(r, status, &json, 1, buf_text(body), body->len);
 }
 
-static void put_problem(struct buf *out, const struct http_request *r, int status,
-                        const char *detail)
+static void put_problem_document(struct buf *out, const struct http_request *r, int status,
+                                 const char *detail)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
@@ -253,7 +253,7 @@ void http_problem(struct http_request *r, int status, const struct http_header *
         r->http->config.problem(r->http->config.ctx, status, text, &body);
     if (body.len == 0) {
         type = "application/problem+json";
-        put_problem(&body, r, status, text);
+        put_problem_document(&body, r, status, text);
     }
     struct http_header all[HEADERS_MAX] = {{"Content-Type", type}};
     size_t count = 1;

@@ -54,7 +54,7 @@ void listener_set(struct listener *l, bool on)
  * that it has not acknowledged the system does not probe, but repeats that, for a quarter of an
  * hour or more: with the other limit it gives up as early. So it does where the peer has no room
  * for a byte of it. */
-static void keep_alive(int fd)
+static void set_keep_alive(int fd)
 {
     int on = 1, idle = KEEP_IDLE_S, interval = KEEP_INTERVAL_S, probes = KEEP_PROBES;
     unsigned unheard = UNHEARD_MS;
@@ -80,12 +80,12 @@ static void accept_some(struct listener *l, int listener)
             return;
         }
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        keep_alive(fd);
+        set_keep_alive(fd);
         l->accepted(l->ctx, fd, at, len);
     }
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_listener_connection(void *ctx, unsigned events)
 {
     (void)events;
     struct listener *l = ctx;
@@ -101,7 +101,7 @@ static void set_port(struct sockaddr *at, int port)
         ((struct sockaddr_in *)(void *)at)->sin_port = htons((uint16_t)port);
 }
 
-static int listen_at(struct listener *l, const struct addrinfo *at, int port)
+static int listen_at_address(struct listener *l, const struct addrinfo *at, int port)
 {
     int on = 1;
     drop_fd int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -112,7 +112,7 @@ static int listen_at(struct listener *l, const struct addrinfo *at, int port)
     set_port(at->ai_addr, port);
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
         return -errno;
-    int r = loop_io_add(l->loop, fd, LOOP_IN, on_connection, l, &l->io[l->count], NULL);
+    int r = loop_io_add(l->loop, fd, LOOP_IN, on_listener_connection, l, &l->io[l->count], NULL);
     if (r < 0)
         return r;
     l->fds[l->count++] = fd_take(&fd);
@@ -131,7 +131,7 @@ static int listen_all(struct listener *l, const char *host, int port, struct err
     for (struct addrinfo *at = found; at && l->count < ADDRESSES_MAX; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
             continue;
-        int failed = listen_at(l, at, port);
+        int failed = listen_at_address(l, at, port);
         if (failed < 0 && failed != -EADDRNOTAVAIL && failed != -EAFNOSUPPORT)
             r = failed;
         else if (failed == 0 && port == 0)
@@ -160,7 +160,7 @@ int listener_open(struct loop *loop, const char *host, int port,
 
 int listener_add(struct listener *l, int fd, struct err *e)
 {
-    int r = loop_io_add(l->loop, fd, LOOP_IN, on_connection, l, &l->io[l->count], e);
+    int r = loop_io_add(l->loop, fd, LOOP_IN, on_listener_connection, l, &l->io[l->count], e);
     if (r < 0)
         (void)fd_close(fd);
     else

@@ -81,7 +81,7 @@ static void serve_fd(struct ws_hub *hub, int fd, unsigned events, unsigned ready
     loop_defer(hub->loop, &hub->soon, service, hub);
 }
 
-static void on_ready(void *ctx, unsigned ready)
+static void on_ws_ready(void *ctx, unsigned ready)
 {
     struct watched *w = ctx;
     serve_fd(w->hub, w->fd, w->events, ready);
@@ -99,7 +99,7 @@ static struct watched *watched_at(struct ws_hub *hub, int fd)
     return fd >= 0 && (size_t)fd < hub->fds ? hub->by_fd[fd] : NULL;
 }
 
-static void watch(struct ws_hub *hub, int fd, unsigned events)
+static void watch_ws(struct ws_hub *hub, int fd, unsigned events)
 {
     if ((size_t)fd >= hub->fds) {
         size_t more = (size_t)fd + 64;
@@ -109,7 +109,7 @@ static void watch(struct ws_hub *hub, int fd, unsigned events)
     }
     struct watched *w = NEW(struct watched);
     *w = (struct watched){.hub = hub, .fd = fd, .events = events};
-    if (loop_io_add(hub->loop, fd, events, on_ready, w, &w->io, NULL) < 0) {
+    if (loop_io_add(hub->loop, fd, events, on_ws_ready, w, &w->io, NULL) < 0) {
         xfree(w);
         return;
     }
@@ -137,7 +137,7 @@ static int lib_init(struct lws_context *context, void *loop, int tsi)
 
 static int lib_add(struct lws *wsi)
 {
-    watch(hub_of(wsi), lws_get_socket_fd(wsi), LOOP_IN);
+    watch_ws(hub_of(wsi), lws_get_socket_fd(wsi), LOOP_IN);
     return 0;
 }
 
@@ -214,7 +214,7 @@ static void free_ws(struct ws *ws)
 }
 
 /* The library has closed it, or never had it. */
-static void on_closed(struct ws *ws)
+static void on_ws_closed(struct ws *ws)
 {
     ws->wsi = NULL;
     ws->closing = true;
@@ -241,7 +241,7 @@ static void on_ping_due(void *ctx)
 }
 
 /* The close frame goes out with this. Returns what the library's callback has to return. */
-static int end(struct ws *ws)
+static int end_ws(struct ws *ws)
 {
     ws->ended = true;
     lws_close_reason(ws->wsi, (enum lws_close_status)ws->code, (unsigned char *)ws->reason,
@@ -249,11 +249,11 @@ static int end(struct ws *ws)
     return -1;
 }
 
-static int refuse(struct ws *ws, int code, const char *reason)
+static int refuse_ws(struct ws *ws, int code, const char *reason)
 {
     ws->code = code;
     (void)snprintf(ws->reason, sizeof ws->reason, "%s", reason);
-    return end(ws);
+    return end_ws(ws);
 }
 
 static int on_received(struct ws *ws, const char *bytes, size_t n)
@@ -263,14 +263,14 @@ static int on_received(struct ws *ws, const char *bytes, size_t n)
         buf_clear(&ws->in);
     int r = n > 0 ? buf_add(&ws->in, bytes, n) : 0;
     if (r < 0)
-        return refuse(ws, r == -EMSGSIZE ? WS_TOO_BIG : WS_ERROR, "message too long");
+        return refuse_ws(ws, r == -EMSGSIZE ? WS_TOO_BIG : WS_ERROR, "message too long");
     if (!lws_is_final_fragment(ws->wsi) || lws_remaining_packet_payload(ws->wsi) > 0)
         return 0;
     bool text = !lws_frame_is_binary(ws->wsi);
     if (text && !utf8_valid(buf_text(&ws->in), ws->in.len))
-        return refuse(ws, 1007, "not UTF-8");
+        return refuse_ws(ws, 1007, "not UTF-8");
     if (buf_reserve(&ws->in, 1) < 0 && ws->in.len == 0)
-        return refuse(ws, WS_ERROR, "no memory");
+        return refuse_ws(ws, WS_ERROR, "no memory");
     if (ws->in.len == 0)
         ws->in.data[0] = '\0';
     if (ws->events)
@@ -280,7 +280,7 @@ static int on_received(struct ws *ws, const char *bytes, size_t n)
     return 0;
 }
 
-static int on_writable(struct ws *ws)
+static int on_ws_writable(struct ws *ws)
 {
     if (ws->ended)
         return 0;
@@ -301,7 +301,7 @@ static int on_writable(struct ws *ws)
         if (r < 0)
             return -1;
     } else if (ws->closing) {
-        return end(ws);
+        return end_ws(ws);
     }
     if (ws->first || ws->closing)
         (void)lws_callback_on_writable(ws->wsi);
@@ -368,14 +368,14 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons why, void *user
             ws->heard = true;
         return 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
-        return ws ? on_writable(ws) : -1;
+        return ws ? on_ws_writable(ws) : -1;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         if (ws)
             on_peer_closes(ws, in, n);
         return 0;
     case LWS_CALLBACK_CLOSED:
         if (ws)
-            on_closed(ws);
+            on_ws_closed(ws);
         lws_set_opaque_user_data(wsi, NULL);
         return 0;
     default:
@@ -480,7 +480,7 @@ void ws_abandon(struct ws *ws)
     if (ws->wsi)
         lws_set_timeout(ws->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
     else
-        on_closed(ws);
+        on_ws_closed(ws);
 }
 
 /* libwebsockets takes a WebSocket only as a request: it reads the least one, which http.c has
@@ -495,7 +495,7 @@ void ws_attach(struct ws *ws, int fd, const char *early, size_t n)
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0 || buf_adds(&text, request) < 0 || (n > 0 && buf_add(&text, early, n) < 0)) {
         (void)fd_close(own);
-        on_closed(ws);
+        on_ws_closed(ws);
         return;
     }
     hub->adopting = ws;
@@ -504,7 +504,7 @@ void ws_attach(struct ws *ws, int fd, const char *early, size_t n)
         hub->adopting = NULL;
         if (wsi)
             lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
-        on_closed(ws);
+        on_ws_closed(ws);
     }
     loop_defer(hub->loop, &hub->soon, service, hub);
 }

@@ -11,7 +11,7 @@ enum { TEXT_MAX = 16 << 20, INDENT = 2, INDENT_MESSAGE = 9 };
 
 /* --- what hides or steers -------------------------------------------------------------------- */
 
-static size_t put_char(struct buf *out, const char *s)
+static size_t put_question_char(struct buf *out, const char *s)
 {
     return visible_put(out, s, strnlen(s, 4));
 }
@@ -24,7 +24,7 @@ void ask_put_visible(struct buf *out, const char *text, int indent)
         else if (indent > 0 && *text == '\t')
             (void)buf_addc(out, *text);
         else {
-            text += put_char(out, text);
+            text += put_question_char(out, text);
             continue;
         }
         text++;
@@ -33,27 +33,27 @@ void ask_put_visible(struct buf *out, const char *text, int indent)
 
 /* --- JSON, indented -------------------------------------------------------------------------- */
 
-static void put_line(struct buf *out, size_t depth)
+static void put_question_line(struct buf *out, size_t depth)
 {
     (void)buf_addc(out, '\n');
     for (size_t i = 0; i < depth * INDENT; i++)
         (void)buf_addc(out, ' ');
 }
 
-static const char *put_string(struct buf *out, const char *at)
+static const char *put_question_string(struct buf *out, const char *at)
 {
     (void)buf_addc(out, *at++);
     while (*at && *at != '"') {
         if (*at == '\\' && at[1] && (unsigned char)at[1] < 0x80)
             (void)buf_addc(out, *at++);
-        at += put_char(out, at);
+        at += put_question_char(out, at);
     }
     if (*at)
         (void)buf_addc(out, *at++);
     return at;
 }
 
-static const char *skip_blanks(const char *at)
+static const char *skip_question_blanks(const char *at)
 {
     return at + strspn(at, " \t\r\n");
 }
@@ -61,26 +61,26 @@ static const char *skip_blanks(const char *at)
 void ask_put_pretty(struct buf *out, const char *at)
 {
     size_t depth = 0;
-    for (at = skip_blanks(at); *at && !out->failed; at = skip_blanks(at)) {
+    for (at = skip_question_blanks(at); *at && !out->failed; at = skip_question_blanks(at)) {
         char c = *at;
         if (c == '"') {
-            at = put_string(out, at);
+            at = put_question_string(out, at);
             continue;
         }
         if (c == '}' || c == ']') {
             depth -= depth > 0;
-            put_line(out, depth);
+            put_question_line(out, depth);
         }
-        at += put_char(out, at);
+        at += put_question_char(out, at);
         if (c == ':')
             (void)buf_addc(out, ' ');
         if (c == ',')
-            put_line(out, depth);
-        if ((c == '{' || c == '[') && *skip_blanks(at) == (c == '{' ? '}' : ']')) {
-            at = skip_blanks(at);
+            put_question_line(out, depth);
+        if ((c == '{' || c == '[') && *skip_question_blanks(at) == (c == '{' ? '}' : ']')) {
+            at = skip_question_blanks(at);
             (void)buf_addc(out, *at++);
         } else if (c == '{' || c == '[') {
-            put_line(out, ++depth);
+            put_question_line(out, ++depth);
         }
     }
 }
@@ -93,14 +93,14 @@ static const char decision_schema[] =
     "\"enum\":[\"" ASK_APPROVE "\",\"" ASK_APPROVE_SESSION "\",\"" ASK_REJECT "\"]}},"
     "\"required\":[\"decision\"]}";
 
-static void put_field(struct buf *out, const char *label, const char *value, int indent)
+static void put_question_field(struct buf *out, const char *label, const char *value, int indent)
 {
     (void)buf_adds(out, label);
     ask_put_visible(out, value, indent);
     (void)buf_addc(out, '\n');
 }
 
-static void begin(struct jsonw *w, bool with_mode, const struct buf *message)
+static void begin_question(struct jsonw *w, bool with_mode, const struct buf *message)
 {
     jsonw_object(w);
     if (with_mode)
@@ -109,7 +109,7 @@ static void begin(struct jsonw *w, bool with_mode, const struct buf *message)
     jsonw_text_n(w, buf_text(message), message->len);
 }
 
-static void finish(struct jsonw *w, const struct buf *message)
+static void finish_question(struct jsonw *w, const struct buf *message)
 {
     jsonw_end(w);
     if (message->failed)
@@ -124,16 +124,16 @@ void ask_put_approval(struct buf *out, const struct approval_view *view, bool wi
     if (*view->note)
         (void)buf_addf(&text, "Attention: %s.\n", view->note);
     (void)buf_adds(&text, "```\n");
-    put_field(&text, "server:    ", s->server, 0);
-    put_field(&text, "runs:      ", s->shown, 0);
-    put_field(&text, "tool:      ", s->tool, 0);
+    put_question_field(&text, "server:    ", s->server, 0);
+    put_question_field(&text, "runs:      ", s->shown, 0);
+    put_question_field(&text, "tool:      ", s->tool, 0);
     (void)buf_adds(&text, "arguments: ");
     ask_put_pretty(&text, s->arguments);
     (void)buf_adds(&text, "\n```");
     struct jsonw w = JSONW(out);
-    begin(&w, with_mode, &text);
+    begin_question(&w, with_mode, &text);
     jsonw_set_raw(&w, "requestedSchema", decision_schema);
-    finish(&w, &text);
+    finish_question(&w, &text);
 }
 
 int ask_put_form(struct buf *out, const struct approval_view *view, bool with_mode, struct err *e)
@@ -148,16 +148,16 @@ int ask_put_form(struct buf *out, const struct approval_view *view, bool with_mo
         return err_set(e, -EINVAL, "not a form: a message and a schema are needed");
     drop_buf struct buf text = BUF_INIT(TEXT_MAX);
     (void)buf_adds(&text, "An MCP server asks; what is entered goes to it alone.\n```\n");
-    put_field(&text, "server:  ", view->subject.server, 0);
-    put_field(&text, "runs:    ", view->subject.shown, 0);
-    put_field(&text, "message: ", message, INDENT_MESSAGE);
+    put_question_field(&text, "server:  ", view->subject.server, 0);
+    put_question_field(&text, "runs:    ", view->subject.shown, 0);
+    put_question_field(&text, "message: ", message, INDENT_MESSAGE);
     (void)buf_adds(&text, "```");
     char *raw = json_print(schema);
     struct jsonw w = JSONW(out);
-    begin(&w, with_mode, &text);
+    begin_question(&w, with_mode, &text);
     if (raw)
         jsonw_set_raw(&w, "requestedSchema", raw);
-    finish(&w, &text);
+    finish_question(&w, &text);
     int r = raw ? 0 : err_set(e, -ENOMEM, "no memory for a schema");
     xfree(raw);
     return r;

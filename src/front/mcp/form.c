@@ -178,7 +178,7 @@ static const struct kind {
              {"boolean", boolean_fits},
              {"array", array_fits}};
 
-static const struct kind *kind_of(const struct json *schema)
+static const struct kind *form_kind_of(const struct json *schema)
 {
     const char *type = json_get_text(schema, "type");
     for (size_t i = 0; type && i < sizeof kinds / sizeof *kinds; i++) {
@@ -197,7 +197,7 @@ int form_check(const struct json *form, struct err *e)
         !json_is_object(properties_of(form)))
         return err_set(e, -EINVAL, "not a form: a message and a schema are needed");
     for (const struct json *p = json_first(properties_of(form)); p; p = json_next(p)) {
-        const struct kind *kind = kind_of(p);
+        const struct kind *kind = form_kind_of(p);
         if (!kind)
             return err_set(e, -EINVAL, "%.80s: a field of an unknown kind", json_name(p));
         const char *type = json_get_text(json_get(p, "items"), "type");
@@ -212,7 +212,7 @@ int form_field_fits(const struct json *form, const struct json *member, struct e
 {
     const char *name = json_name(member);
     struct field f = {name, json_get(properties_of(form), name), member};
-    const struct kind *kind = kind_of(f.schema);
+    const struct kind *kind = form_kind_of(f.schema);
     return kind ? kind->fits(&f, e)
                 : err_set(e, -EINVAL, "content.%.80s: the form has no such field", name);
 }

@@ -130,7 +130,7 @@ void put_caching(struct jsonw *w, enum mcp_era era)
 
 /* --- methods -------------------------------------------------------------------------------- */
 
-static void initialize(const struct mcp_request *r)
+static void initialize_mcp(const struct mcp_request *r)
 {
     const char *asked = json_get_text(r->m->params, "protocolVersion");
     if (!asked) {
@@ -248,7 +248,7 @@ static const struct method {
     unsigned eras;
     void (*handle)(const struct mcp_request *r);
 } methods[] = {
-    {"initialize", IN_HANDSHAKE | BEFORE_INITIALIZE, initialize},
+    {"initialize", IN_HANDSHAKE | BEFORE_INITIALIZE, initialize_mcp},
     {"ping", IN_HANDSHAKE | BEFORE_INITIALIZE, ping},
     {"server/discover", IN_MODERN, discover},
     {"tools/list", IN_HANDSHAKE | IN_MODERN, list_tools},
@@ -297,7 +297,7 @@ static bool envelope_is_right(struct mcp *mcp, const struct rpc_message *m,
     return false;
 }
 
-static void on_request(struct mcp *mcp, const struct rpc_message *m)
+static void on_client_request(struct mcp *mcp, const struct rpc_message *m)
 {
     const struct json *version = json_get(json_get(m->params, "_meta"), MCP_VERSION_KEY);
     enum mcp_era era = version ? MCP_MODERN : MCP_HANDSHAKE;
@@ -328,7 +328,7 @@ static void on_request(struct mcp *mcp, const struct rpc_message *m)
     method->handle(&request);
 }
 
-static void on_notification(struct mcp *mcp, const struct rpc_message *m)
+static void on_client_notification(struct mcp *mcp, const struct rpc_message *m)
 {
     if (strcmp(m->method, "notifications/cancelled") != 0)
         return; /* initialized, roots/list_changed…: nothing depends on them */
@@ -341,7 +341,7 @@ static void on_notification(struct mcp *mcp, const struct rpc_message *m)
         call_cancel(call);
 }
 
-static void on_response(struct mcp *mcp, const struct rpc_message *m)
+static void on_client_response(struct mcp *mcp, const struct rpc_message *m)
 {
     ask_response(mcp, m);
     if (mcp->config->extension)
@@ -354,11 +354,11 @@ void mcp_dispatch(struct mcp *mcp, void *stream, const struct mcp_caller *caller
     mcp->stream = stream;
     mcp->caller = caller;
     if (m->kind == RPC_REQUEST)
-        on_request(mcp, m);
+        on_client_request(mcp, m);
     else if (m->kind == RPC_NOTIFICATION)
-        on_notification(mcp, m);
+        on_client_notification(mcp, m);
     else
-        on_response(mcp, m);
+        on_client_response(mcp, m);
     mcp->stream = NULL;
     mcp->caller = NULL;
 }
@@ -433,7 +433,7 @@ static bool takes_batches(const struct mcp *mcp)
     return mcp->handshake_version && strcmp(mcp->handshake_version, "2025-06-18") < 0;
 }
 
-static bool is_batch(const char *text, size_t len)
+static bool is_mcp_batch(const char *text, size_t len)
 {
     size_t i = 0;
     while (i < len && (text[i] == ' ' || text[i] == '\t'))
@@ -459,7 +459,7 @@ static void on_batch(struct mcp *mcp, char *text, size_t len)
 
 void mcp_message(struct mcp *mcp, char *text, size_t len)
 {
-    if (takes_batches(mcp) && is_batch(text, len)) {
+    if (takes_batches(mcp) && is_mcp_batch(text, len)) {
         on_batch(mcp, text, len);
         return;
     }

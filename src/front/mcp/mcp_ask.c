@@ -72,7 +72,7 @@ static void drop_question(struct asker *a, struct question *q)
     xfree(q);
 }
 
-static struct approval_decision read_decision(const struct json *result)
+static struct approval_decision read_elicited_decision(const struct json *result)
 {
     const char *action = json_get_text(result, "action");
     const char *decision = json_get_text(json_get(result, "content"), "decision");
@@ -84,7 +84,7 @@ static struct approval_decision read_decision(const struct json *result)
 }
 
 /* What a server gets: nothing but the members that belong there. */
-static void put_answer(struct buf *out, const struct json *result)
+static void put_elicitation_answer(struct buf *out, const struct json *result)
 {
     const char *action = json_get_text(result, "action");
     const struct json *content = json_get(result, "content");
@@ -101,12 +101,13 @@ static void put_answer(struct buf *out, const struct json *result)
 }
 
 /* result == NULL: refused. That it waits no more is no error: then nobody needs the answer. */
-static void answer(struct asker *a, const char *id, bool is_form, const struct json *result)
+static void answer_elicitation(struct asker *a, const char *id, bool is_form,
+                               const struct json *result)
 {
-    struct approval_decision decision = read_decision(result);
+    struct approval_decision decision = read_elicited_decision(result);
     drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
     if (is_form)
-        put_answer(&text, result);
+        put_elicitation_answer(&text, result);
     int r = is_form
                 ? approver_answer(a->approver, id,
                                   text.failed ? "{\"action\":\"decline\"}" : buf_text(&text), NULL)
@@ -114,13 +115,13 @@ static void answer(struct asker *a, const char *id, bool is_form, const struct j
     (void)r;
 }
 
-static void settle(struct asker *a, struct question *q, const struct json *result)
+static void settle_elicitation(struct asker *a, struct question *q, const struct json *result)
 {
-    answer(a, q->id, q->is_form, result);
+    answer_elicitation(a, q->id, q->is_form, result);
     drop_question(a, q);
 }
 
-static void pass(struct asker *a, const char *id)
+static void pass_elicitation(struct asker *a, const char *id)
 {
     int r = approver_pass(a->approver, id, NULL);
     (void)r; /* settled meanwhile */
@@ -147,7 +148,7 @@ static void send_live(struct asker *a, struct question *q)
     jsonw_set_raw(&w, "params", q->params);
     jsonw_end(&w);
     if (out.failed) { /* a human who cannot see all of it is not asked */
-        settle(a, q, NULL);
+        settle_elicitation(a, q, NULL);
         return;
     }
     q->live = true;
@@ -163,7 +164,7 @@ void ask_response(struct mcp *mcp, const struct rpc_message *m)
         if (!q->live || !rpc_same_id(id, m->id))
             continue;
         q->live = false;
-        settle(a, q, json_get(m->tree, "result"));
+        settle_elicitation(a, q, json_get(m->tree, "result"));
         return;
     }
 }
@@ -212,7 +213,7 @@ static void put_requests(struct asker *a, struct call *call, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void set_end(struct asker *a, struct call *call)
+static void set_elicitation_end(struct asker *a, struct call *call)
 {
     int64_t now = loop_now(get_loop(a)), until = 0;
     bool endless = false;
@@ -225,19 +226,19 @@ static void set_end(struct asker *a, struct call *call)
     call->ask.until_ms = endless ? now + ASK_PARKED_MS : until;
 }
 
-static void refuse_all(struct asker *a, struct call *call)
+static void refuse_all_elicitations(struct asker *a, struct call *call)
 {
     struct question *q = NULL;
     while ((q = question_of(a, call)) != NULL)
-        settle(a, q, NULL);
+        settle_elicitation(a, q, NULL);
 }
 
 /* Nobody came for it: that is a no, and the work goes on without a listener. */
-static void on_given_up(void *ctx)
+static void on_elicitation_given_up(void *ctx)
 {
     struct call *call = ctx;
     if (call->mcp->asker)
-        refuse_all(call->mcp->asker, call);
+        refuse_all_elicitations(call->mcp->asker, call);
     call_abandon(call);
 }
 
@@ -247,7 +248,7 @@ static void park(struct asker *a, struct call *call)
     struct jsonw w = JSONW(&out);
     char mac[HMAC_HEX + 1], state[STATE_MAX];
     random_hex(call->ask.handle, ASK_HANDLE_BYTES);
-    set_end(a, call);
+    set_elicitation_end(a, call);
     make_mac(a, call->ask.handle, call->ask.until_ms, call->ask.digest, mac);
     (void)snprintf(state, sizeof state, "v1.%s.%s", call->ask.handle, mac);
     rpc_result_begin(&w, call->id);
@@ -257,7 +258,7 @@ static void park(struct asker *a, struct call *call)
     put_server_stamp(&w, a->mcp);
     rpc_end(&w);
     if (out.failed) { /* a human who cannot see all of it is not asked */
-        refuse_all(a, call);
+        refuse_all_elicitations(a, call);
         return;
     }
     call_end_progress(call);
@@ -265,7 +266,7 @@ static void park(struct asker *a, struct call *call)
     call->ask.parked = true;
     call->ask.rounds++;
     loop_timer_set(get_loop(a), &call->ask.timer, call->ask.until_ms - loop_now(get_loop(a)),
-                   on_given_up, call);
+                   on_elicitation_given_up, call);
     if (mcp_is_idle(a->mcp))
         a->mcp->events->idle(a->mcp->ctx);
 }
@@ -274,7 +275,7 @@ static void pass_all(struct asker *a, struct call *call)
 {
     struct question *q = NULL;
     while ((q = question_of(a, call)) != NULL) {
-        pass(a, q->id);
+        pass_elicitation(a, q->id);
         drop_question(a, q);
     }
 }
@@ -329,7 +330,7 @@ static void take_responses(struct asker *a, struct call *call, const struct json
                                           ? json_get(responses, q->key)
                                           : NULL;
         if (response)
-            settle(a, q, response);
+            settle_elicitation(a, q, response);
     }
 }
 
@@ -457,18 +458,18 @@ static struct question *add_question(struct asker *a, const struct approval_view
     return q;
 }
 
-static void on_ask(void *ctx, const struct approval_view *view)
+static void on_elicitation_ask(void *ctx, const struct approval_view *view)
 {
     struct asker *a = ctx;
     struct call *call = find_call(a->mcp);
     bool modern = call ? call->era == MCP_MODERN : !a->handshake_can;
     drop_buf struct buf params = BUF_INIT(FORM_MAX);
     if (call && call->cancelled) { /* the one who could say yes has turned away */
-        answer(a, view->id, view->form != NULL, NULL);
+        answer_elicitation(a, view->id, view->form != NULL, NULL);
         return;
     }
     if (!can_ask(a, call) || !put_params(a, &params, view, modern)) {
-        pass(a, view->id);
+        pass_elicitation(a, view->id);
         return;
     }
     struct question *q = add_question(a, view, call, buf_take(&params));
@@ -478,7 +479,7 @@ static void on_ask(void *ctx, const struct approval_view *view)
         gather(a, call, ASK_GATHER_MS);
 }
 
-static void on_settled(void *ctx, const char *id)
+static void on_elicitation_settled(void *ctx, const char *id)
 {
     struct asker *a = ctx;
     struct question *q = a->questions;
@@ -488,19 +489,19 @@ static void on_settled(void *ctx, const char *id)
         drop_question(a, q);
 }
 
-static void join(struct asker *a)
+static void join_elicitations(struct asker *a)
 {
     struct approver_config config = {.rank = APPROVER_CLIENT,
                                      .session = a->mcp->config->session_id,
-                                     .ask = on_ask,
-                                     .elicit = on_ask,
-                                     .settled = on_settled,
+                                     .ask = on_elicitation_ask,
+                                     .elicit = on_elicitation_ask,
+                                     .settled = on_elicitation_settled,
                                      .ctx = a};
     if (!a->approver)
         a->approver = approver_join(a->mcp->config->approvals, &config);
 }
 
-static void leave(struct asker *a)
+static void leave_elicitations(struct asker *a)
 {
     while (a->questions)
         drop_question(a, a->questions);
@@ -527,7 +528,7 @@ struct asker *asker_close(struct asker *a)
         return NULL;
     for (struct question *q = a->questions; q; q = q->next)
         q->live = false; /* there is nobody any more to whom it could be told */
-    leave(a);
+    leave_elicitations(a);
     (void)hmac_free(a->hmac);
     xfree(a);
     return NULL;
@@ -540,9 +541,9 @@ void ask_handshake(struct mcp *mcp, const struct json *capabilities)
         return;
     a->handshake_can = mcp->caller->may_approve && elicits(capabilities);
     if (a->handshake_can)
-        join(a);
+        join_elicitations(a);
     else if (!a->modern_can)
-        leave(a);
+        leave_elicitations(a);
 }
 
 void ask_call_begins(struct call *call, const struct json *params)
@@ -551,7 +552,7 @@ void ask_call_begins(struct call *call, const struct json *params)
     if (!a || call->era != MCP_MODERN || !may_be_asked(call->mcp, params))
         return;
     call->ask.can = a->modern_can = true;
-    join(a);
+    join_elicitations(a);
     make_digest(a, params, call->ask.digest);
     adopt(a, call);
     if (question_of(a, call))
@@ -561,7 +562,7 @@ void ask_call_begins(struct call *call, const struct json *params)
 void ask_call_cancelled(struct call *call)
 {
     if (call->mcp->asker)
-        refuse_all(call->mcp->asker, call);
+        refuse_all_elicitations(call->mcp->asker, call);
 }
 
 void ask_call_ends(struct call *call)

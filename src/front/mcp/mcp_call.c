@@ -31,7 +31,7 @@ static char *progress_token(const struct json *params)
 }
 
 /* What stands in the message itself is nearer to the work than what carried it. */
-static void find_origin(struct call *call, const struct json *params)
+static void find_client_call(struct call *call, const struct json *params)
 {
     const struct json *meta = json_get(params, "_meta");
     if (call->mcp->caller)
@@ -48,7 +48,7 @@ struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era
     call->stream = mcp->stream;
     memcpy(call->id, m->id, sizeof call->id);
     call->progress_token = progress_token(m->params);
-    find_origin(call, m->params);
+    find_client_call(call, m->params);
     call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
     call->next = mcp->calls;
     if (call->next)
@@ -93,7 +93,7 @@ struct call *call_find_parked(struct mcp *mcp, const char *id)
 }
 
 /* Work that ends with the one who asked for it. */
-static void drop_job(struct call *call)
+static void drop_call_job(struct call *call)
 {
     call->install = install_cancel(call->install);
     if (call->registration)
@@ -121,7 +121,7 @@ void call_cancel(struct call *call)
     if (call->cell) {
         cell_cancel(call->cell); /* its last event frees the call */
     } else {
-        drop_job(call);
+        drop_call_job(call);
         call_free(call);
     }
 }
@@ -131,7 +131,7 @@ void call_drop(struct call *call)
     call->cancelled = true;
     if (call->cell)
         cell_forget(call->cell);
-    drop_job(call);
+    drop_call_job(call);
     call_free(call);
 }
 

@@ -86,7 +86,7 @@ static void drop_event(struct mcp_stream *s)
     xfree(event);
 }
 
-static void free_stream(struct mcp_stream *s)
+static void free_mcp_stream(struct mcp_stream *s)
 {
     struct mcp_streams *all = s->all;
     while (s->first)
@@ -112,7 +112,7 @@ static struct mcp_stream *find_stream(const struct mcp_streams *all, uint64_t nu
     return s;
 }
 
-static bool is_over(const struct mcp_stream *s)
+static bool is_stream_over(const struct mcp_stream *s)
 {
     return s->expected == 0 && s->number != LISTENING;
 }
@@ -128,8 +128,8 @@ static void trim(struct mcp_streams *all)
         next = s->next;
         while (s->first && all->bytes > bytes && (!s->r || s->first->number <= s->written))
             drop_event(s);
-        if (!s->r && is_over(s) && (!s->first || all->streams > MCP_STREAMS_KEEP_MAX))
-            free_stream(s);
+        if (!s->r && is_stream_over(s) && (!s->first || all->streams > MCP_STREAMS_KEEP_MAX))
+            free_mcp_stream(s);
     }
 }
 
@@ -147,7 +147,7 @@ static void detach(struct mcp_stream *s)
 static void end_when_over(struct mcp_stream *s)
 {
     struct mcp_streams *all = s->all;
-    if (!is_over(s) || (s->r && s->written < s->made))
+    if (!is_stream_over(s) || (s->r && s->written < s->made))
         return;
     if (s->r) {
         struct http_request *r = s->r;
@@ -155,12 +155,12 @@ static void end_when_over(struct mcp_stream *s)
         http_stream_end(r);
     }
     if (!all->config->kept || !s->resumable)
-        free_stream(s);
+        free_mcp_stream(s);
     if (all->config->used)
         all->config->used(all->config->ctx);
 }
 
-static struct event *next_event(const struct mcp_stream *s)
+static struct event *next_stream_event(const struct mcp_stream *s)
 {
     struct event *event = s->first;
     while (event && event->number <= s->written)
@@ -168,9 +168,9 @@ static struct event *next_event(const struct mcp_stream *s)
     return event;
 }
 
-static void pump(struct mcp_stream *s)
+static void pump_stream(struct mcp_stream *s)
 {
-    for (struct event *event = next_event(s); event && s->r; event = event->next) {
+    for (struct event *event = next_stream_event(s); event && s->r; event = event->next) {
         int r = http_stream_write(s->r, event->frame.data, event->frame.len);
         if (r == -EAGAIN || r == -EPIPE)
             break; /* `writable` follows, or `gone` */
@@ -184,41 +184,42 @@ static void pump(struct mcp_stream *s)
 }
 
 /* The stream may be gone afterwards. */
-static void go_on(struct mcp_stream *s)
+static void go_on_with_stream(struct mcp_stream *s)
 {
     struct mcp_streams *all = s->all;
-    pump(s);
+    pump_stream(s);
     end_when_over(s);
     trim(all);
 }
 
-static void on_writable(void *ctx)
+static void on_stream_writable(void *ctx)
 {
-    go_on(ctx);
+    go_on_with_stream(ctx);
 }
 
-static void on_gone(void *ctx)
+static void on_mcp_stream_gone(void *ctx)
 {
     struct mcp_stream *s = ctx;
     struct mcp_streams *all = s->all;
     detach(s);
     if (!all->config->kept) {
         all->config->gone(all->config->ctx, s);
-        free_stream(s);
-    } else if (is_over(s)) {
+        free_mcp_stream(s);
+    } else if (is_stream_over(s)) {
         end_when_over(s);
     } else if (all->config->used) {
         all->config->used(all->config->ctx);
     }
 }
 
-static const struct http_events connection_events = {.writable = on_writable, .gone = on_gone};
+static const struct http_events connection_events = {.writable = on_stream_writable,
+                                                     .gone = on_mcp_stream_gone};
 
-static void on_alive(void *ctx);
+static void on_stream_alive(void *ctx);
 
-static void keep_alive(struct mcp_stream *s)
+static void keep_stream_alive(struct mcp_stream *s)
 {
-    loop_timer_set(s->all->config->loop, &s->alive, MCP_STREAM_ALIVE_MS, on_alive, s);
+    loop_timer_set(s->all->config->loop, &s->alive, MCP_STREAM_ALIVE_MS, on_stream_alive, s);
 }
 
 static void attach(struct mcp_stream *s, struct http_request *r)
@@ -226,7 +227,7 @@ static void attach(struct mcp_stream *s, struct http_request *r)
     s->r = r;
     s->all->connected++;
     http_watch(r, &connection_events, s);
-    keep_alive(s);
+    keep_stream_alive(s);
     if (s->all->config->used)
         s->all->config->used(s->all->config->ctx);
 }
@@ -280,16 +281,16 @@ static void begin_streaming(struct mcp_stream *s)
         add_event(s, "", 0);
 }
 
-static void on_alive(void *ctx)
+static void on_stream_alive(void *ctx)
 {
     static const char comment[] = ": still here\r\n\r\n";
     struct mcp_stream *s = ctx;
-    keep_alive(s);
+    keep_stream_alive(s);
     if (!s->streaming)
         begin_streaming(s);
-    int r = next_event(s) ? 0 : http_stream_write(s->r, comment, sizeof comment - 1);
+    int r = next_stream_event(s) ? 0 : http_stream_write(s->r, comment, sizeof comment - 1);
     (void)r; /* a queue that is full needs no sign of life */
-    go_on(s);
+    go_on_with_stream(s);
 }
 
 static void answer_json(struct mcp_stream *s, const struct mcp_out *m)
@@ -316,7 +317,7 @@ void mcp_stream_send(struct mcp_stream *s, const struct mcp_out *m)
     if (s->r && !s->streaming)
         begin_streaming(s);
     add_event(s, m->text, m->n);
-    go_on(s);
+    go_on_with_stream(s);
 }
 
 void mcp_streams_send(struct mcp_streams *all, const struct mcp_out *m)
@@ -383,7 +384,7 @@ int mcp_streams_attach(struct mcp_streams *all, struct http_request *r, const ch
         s->written = event;
     attach(s, r);
     begin_streaming(s);
-    go_on(s);
+    go_on_with_stream(s);
     return 0;
 }
 
@@ -409,6 +410,6 @@ void mcp_streams_done(struct mcp_streams *all, int status, const char *why)
             http_stream_end(r);
         else if (r)
             http_problem(r, status, NULL, 0, "%s", why);
-        free_stream(s);
+        free_mcp_stream(s);
     }
 }

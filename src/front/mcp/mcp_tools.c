@@ -106,7 +106,7 @@ static int read_cell_arguments(struct call *call, const struct json *arguments,
     return 0;
 }
 
-static int execute(struct call *call, const struct json *arguments, struct err *e)
+static int execute_cell_tool(struct call *call, const struct json *arguments, struct err *e)
 {
     struct cell_request request;
     int r = read_cell_arguments(call, arguments, &request, e);
@@ -148,7 +148,7 @@ static void installed(void *ctx, const char *output, const struct err *why)
     call_answer_end(call, &out, &w, why != NULL);
 }
 
-static int install(struct call *call, const struct json *arguments, struct err *e)
+static int install_package_tool(struct call *call, const struct json *arguments, struct err *e)
 {
     static const struct install_events events = {.text = call_text, .finished = installed};
     const char *package = NULL;
@@ -268,7 +268,7 @@ static void was_reset(void *ctx, const struct err *why)
     call_answer_end(call, &out, &w, false);
 }
 
-static int reset(struct call *call, const struct json *arguments, struct err *e)
+static int reset_tool(struct call *call, const struct json *arguments, struct err *e)
 {
     (void)arguments;
     const struct mcp_config *config = call->mcp->config;
@@ -284,10 +284,10 @@ static const struct tool {
     const char *name, *json;
     int (*start)(struct call *call, const struct json *arguments, struct err *e);
 } tools[] = {
-    {"execute_ipython_cell", execute_json, execute},
-    {"install_package", install_json, install},
+    {"execute_ipython_cell", execute_json, execute_cell_tool},
+    {"install_package", install_json, install_package_tool},
     {"register_mcp_server", register_json, register_server},
-    {"reset", reset_json, reset},
+    {"reset", reset_json, reset_tool},
 };
 
 enum { TOOL_COUNT = sizeof tools / sizeof *tools };

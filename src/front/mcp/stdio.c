@@ -30,7 +30,7 @@ struct stdio {
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static void tell_end(void *ctx)
+static void notify_stdin_end(void *ctx)
 {
     struct stdio *s = ctx;
     s->events->ended(s->ctx);
@@ -41,7 +41,7 @@ static void check_end(struct stdio *s)
     if (s->ended || !s->stopped || !mcp_is_idle(s->mcp) || s->output.len > s->written)
         return;
     s->ended = true;
-    loop_defer(s->loop, &s->end, tell_end, s);
+    loop_defer(s->loop, &s->end, notify_stdin_end, s);
 }
 
 void stdio_stop(struct stdio *s)
@@ -60,12 +60,12 @@ static void reader_is_gone(struct stdio *s)
     s->out_io = loop_io_del(s->out_io);
     s->ended = s->stopped = true;
     s->in_io = loop_io_del(s->in_io);
-    loop_defer(s->loop, &s->end, tell_end, s);
+    loop_defer(s->loop, &s->end, notify_stdin_end, s);
 }
 
 /* --- output --------------------------------------------------------------------------------- */
 
-static void watch(struct stdio *s)
+static void watch_stdio(struct stdio *s)
 {
     size_t waiting = s->output.len - s->written;
     if (s->in_io)
@@ -74,7 +74,7 @@ static void watch(struct stdio *s)
         loop_io_set(s->out_io, waiting > 0 ? LOOP_OUT : 0);
 }
 
-static void write_some(struct stdio *s)
+static void write_stdout(struct stdio *s)
 {
     while (s->written < s->output.len) {
         ssize_t n = write(s->out, s->output.data + s->written, s->output.len - s->written);
@@ -95,17 +95,17 @@ static void write_some(struct stdio *s)
         buf_cut_front(&s->output, s->written);
         s->written = 0;
     }
-    watch(s);
+    watch_stdio(s);
     check_end(s);
 }
 
-static void on_writable(void *ctx, unsigned events)
+static void on_stdout_writable(void *ctx, unsigned events)
 {
     struct stdio *s = ctx;
     if (events & LOOP_HUP && !(events & LOOP_OUT))
         reader_is_gone(s);
     else
-        write_some(s);
+        write_stdout(s);
 }
 
 static void send_message(void *ctx, const struct mcp_out *message)
@@ -120,10 +120,10 @@ static void send_message(void *ctx, const struct mcp_out *message)
         reader_is_gone(s);
         return;
     }
-    write_some(s);
+    write_stdout(s);
 }
 
-static void on_idle(void *ctx)
+static void on_stdio_idle(void *ctx)
 {
     check_end(ctx);
 }
@@ -186,7 +186,7 @@ static void end_of_input(struct stdio *s)
 }
 
 /* One chunk: true when another may follow. */
-static bool read_some(struct stdio *s)
+static bool read_stdin(struct stdio *s)
 {
     static char chunk[READ_CHUNK];
     ssize_t n = read(s->in, chunk, sizeof chunk);
@@ -200,17 +200,17 @@ static bool read_some(struct stdio *s)
     return !s->stopped;
 }
 
-static void on_readable(void *ctx, unsigned events)
+static void on_stdin_readable(void *ctx, unsigned events)
 {
     (void)events;
-    (void)read_some(ctx);
+    (void)read_stdin(ctx);
 }
 
-static void on_more(void *ctx)
+static void on_stdin_more(void *ctx)
 {
     struct stdio *s = ctx;
-    if (read_some(s))
-        loop_defer(s->loop, &s->more, on_more, s);
+    if (read_stdin(s))
+        loop_defer(s->loop, &s->more, on_stdin_more, s);
 }
 
 /* --- opening -------------------------------------------------------------------------------- */
@@ -224,19 +224,19 @@ static int take_descriptors(struct stdio *s, struct err *e)
     s->out_flags = fcntl(s->out, F_GETFL);
     if (s->out_flags < 0 || fcntl(s->out, F_SETFL, s->out_flags | O_NONBLOCK) < 0)
         return err_set(e, -errno, "standard output: %s", strerror(errno));
-    int r = loop_io_add(s->loop, s->in, LOOP_IN, on_readable, s, &s->in_io, NULL);
+    int r = loop_io_add(s->loop, s->in, LOOP_IN, on_stdin_readable, s, &s->in_io, NULL);
     if (r == -EPERM) /* a file: always readable */
-        loop_defer(s->loop, &s->more, on_more, s);
+        loop_defer(s->loop, &s->more, on_stdin_more, s);
     else if (r < 0)
         return err_set(e, r, "standard input: %s", strerror(-r));
-    r = loop_io_add(s->loop, s->out, 0, on_writable, s, &s->out_io, NULL);
+    r = loop_io_add(s->loop, s->out, 0, on_stdout_writable, s, &s->out_io, NULL);
     return r < 0 && r != -EPERM ? err_set(e, r, "standard output: %s", strerror(-r)) : 0;
 }
 
 int stdio_open(const struct mcp_config *config, const struct stdio_events *events, void *ctx,
                struct stdio **ret, struct err *e)
 {
-    static const struct mcp_events mcp_events = {.send = send_message, .idle = on_idle};
+    static const struct mcp_events mcp_events = {.send = send_message, .idle = on_stdio_idle};
     struct stdio *s = NEW(struct stdio);
     *s = (struct stdio){.loop = config->loop, .events = events, .ctx = ctx, .out = -1};
     s->line = BUF_INIT(STDIO_LINE_MAX);

@@ -183,7 +183,7 @@ static bool header_is_modern(const struct http_request *r)
     return version && strcmp(version, MCP_MODERN_VERSION) == 0;
 }
 
-static bool is_batch(const struct buf *body)
+static bool is_posted_batch(const struct buf *body)
 {
     const char *text = buf_text(body);
     return text[strspn(text, " \t\r\n")] == '[';
@@ -213,7 +213,7 @@ static void on_post(void *ctx, struct http_request *r)
                    "Not Acceptable: application/json and text/event-stream must be accepted");
         return;
     }
-    if (is_batch(body) && !header_is_modern(r)) {
+    if (is_posted_batch(body) && !header_is_modern(r)) {
         mcp_handshake_batch(all, r, &caller);
         return;
     }

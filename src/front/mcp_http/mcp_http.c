@@ -43,7 +43,7 @@ static int session_for(void *ctx, const char *name, struct api_mcp_session *ret,
     return 0;
 }
 
-static void drop(struct mcp_http *m, const struct held *held)
+static void drop_mcp_session(struct mcp_http *m, const struct held *held)
 {
     for (struct held **at = &m->first; *at; at = &(*at)->next) {
         if (*at != held)
@@ -62,7 +62,7 @@ static void session_done(void *ctx, void *handle)
     struct err e = ERR_NONE;
     if (held->own && sessions_end(m->config.sessions, held->id, &e) < 0)
         log_debug("mcp", "session %s: %s", held->id, e.msg);
-    drop(m, held);
+    drop_mcp_session(m, held);
 }
 
 static void session_used(void *ctx, void *handle)
@@ -73,7 +73,7 @@ static void session_used(void *ctx, void *handle)
 }
 
 /* It may be held twice: by its own client, and by others that name it. */
-static void on_ended(void *ctx, const char *id)
+static void on_mcp_session_ended(void *ctx, const char *id)
 {
     struct mcp_http *m = ctx;
     struct held *next = NULL;
@@ -82,11 +82,11 @@ static void on_ended(void *ctx, const char *id)
         if (strcmp(held->id, id) != 0)
             continue;
         api_mcp_session_ended(m->mcp, held);
-        drop(m, held);
+        drop_mcp_session(m, held);
     }
 }
 
-static bool make_room(void *ctx)
+static bool make_room_for_mcp_session(void *ctx)
 {
     struct mcp_http *m = ctx;
     return api_mcp_make_room(m->mcp);
@@ -103,7 +103,8 @@ struct mcp_http *mcp_http_open(const struct mcp_http_config *config)
 {
     struct mcp_http *m = NEW(struct mcp_http);
     m->config = *config;
-    m->watcher = (struct sessions_watcher){.ended = on_ended, .make_room = make_room, .ctx = m};
+    m->watcher = (struct sessions_watcher){
+        .ended = on_mcp_session_ended, .make_room = make_room_for_mcp_session, .ctx = m};
     sessions_watch(config->sessions, &m->watcher);
     m->mcp = api_mcp_open(&(struct api_mcp_config){.loop = config->mcp.loop,
                                                    .mcp = &m->config.mcp,
@@ -124,7 +125,7 @@ struct mcp_http *mcp_http_close(struct mcp_http *m)
     m->mcp = api_mcp_close(m->mcp);
     sessions_unwatch(m->config.sessions, &m->watcher);
     while (m->first)
-        drop(m, m->first);
+        drop_mcp_session(m, m->first);
     xfree(m);
     return NULL;
 }

@@ -59,8 +59,8 @@ int mcp_head_decode(const char *value, struct buf *ret)
 }
 
 /* expected == NULL: the message has nothing to compare it with. */
-static int check(const struct http_request *r, const char *name, const char *expected,
-                 struct err *e)
+static int check_mcp_header(const struct http_request *r, const char *name, const char *expected,
+                            struct err *e)
 {
     drop_buf struct buf value = BUF_INIT(HEADER_MAX);
     size_t count = http_header_count(r, name);
@@ -93,11 +93,11 @@ static const char *named_member(const char *method)
 int mcp_head_mirrors(const struct http_request *r, const struct rpc_message *m, struct err *e)
 {
     const char *member = named_member(m->method);
-    int result = check(r, "MCP-Protocol-Version",
-                       json_get_text(json_get(m->params, "_meta"), MCP_VERSION_KEY), e);
+    int result = check_mcp_header(r, "MCP-Protocol-Version",
+                                  json_get_text(json_get(m->params, "_meta"), MCP_VERSION_KEY), e);
     if (result == 0)
-        result = check(r, "Mcp-Method", m->method, e);
+        result = check_mcp_header(r, "Mcp-Method", m->method, e);
     if (result == 0 && member)
-        result = check(r, "Mcp-Name", json_get_text(m->params, member), e);
+        result = check_mcp_header(r, "Mcp-Name", json_get_text(m->params, member), e);
     return result;
 }

@@ -12,22 +12,22 @@ enum { ERROR_MAX = 16 << 10 };
 
 /* --- a life ----------------------------------------------------------------------------------- */
 
-static void on_idle(void *ctx);
+static void on_mcp_peer_idle(void *ctx);
 
-static void use(struct mcp_peer *peer)
+static void use_mcp_peer(struct mcp_peer *peer)
 {
     const struct api_mcp_config *config = &peer->all->config;
     peer->used_ms = loop_now(config->loop);
-    loop_timer_set(config->loop, &peer->idle, config->idle_ms, on_idle, peer);
+    loop_timer_set(config->loop, &peer->idle, config->idle_ms, on_mcp_peer_idle, peer);
     if (peer->holds && config->session_used)
         config->session_used(config->ctx, peer->held.handle);
 }
 
-static void on_idle(void *ctx)
+static void on_mcp_peer_idle(void *ctx)
 {
     struct mcp_peer *peer = ctx;
     if (peer->streams.connected > 0 || mcp_has_calls(peer->mcp))
-        use(peer);
+        use_mcp_peer(peer);
     else
         mcp_peer_free(peer, 404, "the session is over");
 }
@@ -45,7 +45,7 @@ static void on_send(void *ctx, const struct mcp_out *m)
 static void on_moved(void *ctx)
 {
     struct mcp_peer *peer = ctx;
-    use(peer);
+    use_mcp_peer(peer);
     if (peer->all->config.idle && api_mcp_is_idle(peer->all))
         peer->all->config.idle(peer->all->config.ctx);
 }
@@ -90,7 +90,7 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
     if (peer->next)
         peer->next->prev = peer;
     all->peers = peer;
-    use(peer);
+    use_mcp_peer(peer);
     return peer;
 }
 

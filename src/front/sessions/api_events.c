@@ -11,9 +11,9 @@
 
 enum { EVENTS_PER_TURN = 64 };
 
-static void pump(void *ctx);
+static void pump_events(void *ctx);
 
-static void free_stream(struct stream *s)
+static void free_event_stream(struct stream *s)
 {
     *(s->prev ? &s->prev->next : &s->desk->streams) = s->next;
     if (s->next)
@@ -27,15 +27,15 @@ static void free_stream(struct stream *s)
 static void end_stream(struct stream *s, enum follow_why why, const char *reason)
 {
     follow_end(&s->follow, why, reason);
-    free_stream(s);
+    free_event_stream(s);
 }
 
-static void on_gone(void *ctx)
+static void on_event_stream_gone(void *ctx)
 {
     struct stream *s = ctx;
     struct execution *x = s->reader.execution;
     const bool first = s->first;
-    free_stream(s);
+    free_event_stream(s);
     if (x && first)
         execution_left(x);
 }
@@ -49,7 +49,7 @@ const char *const api_event_names[] = {[TOLD_EXECUTION] = "execution",
 
 /* --- one event -------------------------------------------------------------------------------- */
 
-static bool is_text(enum logged_kind kind)
+static bool is_text_event(enum logged_kind kind)
 {
     return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
 }
@@ -62,7 +62,7 @@ static void put_logged(const struct stream *s, struct buf *out, const struct log
                    (long long)event->time_ms);
     if (event->late)
         (void)buf_adds(out, ",\"late\":true");
-    if (is_text(event->kind)) {
+    if (is_text_event(event->kind)) {
         struct jsonw w = JSONW(out);
         (void)buf_adds(out, ",\"text\":");
         jsonw_text_n(&w, event->data, event->n);
@@ -109,11 +109,11 @@ static int send_item(struct stream *s, const struct reader_item *item)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-static void on_more(void *ctx)
+static void on_event_stream_more(void *ctx)
 {
     struct stream *s = ctx;
     if (!s->follow.blocked)
-        loop_defer(s->desk->api->loop, &s->again, pump, s);
+        loop_defer(s->desk->api->loop, &s->again, pump_events, s);
 }
 
 /* All that an execution has brought was sent, or is no longer there. */
@@ -141,13 +141,13 @@ static enum step send_next(struct stream *s)
     return STEP_SENT;
 }
 
-static void pump(void *ctx)
+static void pump_events(void *ctx)
 {
     struct stream *s = ctx;
     for (int i = 0; i < EVENTS_PER_TURN; i++)
         if (send_next(s) != STEP_SENT)
             return;
-    loop_defer(s->desk->api->loop, &s->again, pump, s);
+    loop_defer(s->desk->api->loop, &s->again, pump_events, s);
 }
 
 /* Last-Event-ID is what a client sends that comes back by itself; ?after=N is for all others. */
@@ -170,9 +170,10 @@ static bool read_after(struct http_request *r, uint64_t *ret)
 }
 
 /* The answer has begun. False: with an error, and the stream is not to be. */
-static bool begin_stream(struct stream *s, const struct execution *x, struct http_request *r)
+static bool begin_event_stream(struct stream *s, const struct execution *x, struct http_request *r)
 {
-    static const struct follow_events events = {.writable = on_more, .gone = on_gone};
+    static const struct follow_events events = {.writable = on_event_stream_more,
+                                                .gone = on_event_stream_gone};
     drop_str char *location =
         x ? xasprintf("/v1/sessions/%s/executions/%s", s->desk->id, x->id) : NULL;
     if (!follow_begin(&s->follow, s->desk->api->loop, r, location, &events, s))
@@ -201,7 +202,7 @@ void stream_open(struct desk *desk, struct execution *x, struct http_request *r,
         return;
     struct stream *s = NEW(struct stream);
     *s = (struct stream){.desk = desk, .first = first};
-    if (!begin_stream(s, x, r)) {
+    if (!begin_event_stream(s, x, r)) {
         xfree(s);
         return;
     }
@@ -209,8 +210,8 @@ void stream_open(struct desk *desk, struct execution *x, struct http_request *r,
     if (s->next)
         s->next->prev = s;
     desk->streams = s;
-    reader_open(&s->reader, desk->session, x, after, on_more, s);
-    on_more(s);
+    reader_open(&s->reader, desk->session, x, after, on_event_stream_more, s);
+    on_event_stream_more(s);
 }
 
 void events_get(void *ctx, struct http_request *r)

@@ -12,8 +12,8 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void answer(const struct desk *desk, struct http_request *r, int status,
-                   const struct execution *x, bool replayed)
+static void answer_execution(const struct desk *desk, struct http_request *r, int status,
+                             const struct execution *x, bool replayed)
 {
     drop_str char *location = xasprintf("/v1/sessions/%s/executions/%s", desk->id, x->id);
     const struct http_header headers[] = {
@@ -41,7 +41,7 @@ void waiters_free(struct desk *desk)
         free_waiter(desk->waiters);
 }
 
-static void on_waiter_gone(void *ctx)
+static void on_execution_waiter_gone(void *ctx)
 {
     struct waiter *waiter = ctx;
     struct execution *x = waiter->watcher.execution;
@@ -51,7 +51,7 @@ static void on_waiter_gone(void *ctx)
         execution_left(x);
 }
 
-static void on_changed(void *ctx)
+static void on_waited_execution_changed(void *ctx)
 {
     struct waiter *waiter = ctx;
     const struct execution *x = waiter->watcher.execution;
@@ -61,33 +61,34 @@ static void on_changed(void *ctx)
     struct http_request *r = waiter->r;
     const bool first = waiter->first;
     free_waiter(waiter);
-    answer(desk, r, 200, x, !first);
+    answer_execution(desk, r, 200, x, !first);
 }
 
-static void wait_for(struct desk *desk, struct execution *x, struct http_request *r, bool first)
+static void wait_for_execution(struct desk *desk, struct execution *x, struct http_request *r,
+                               bool first)
 {
-    static const struct http_events events = {.gone = on_waiter_gone};
+    static const struct http_events events = {.gone = on_execution_waiter_gone};
     struct waiter *waiter = NEW(struct waiter);
     *waiter = (struct waiter){.next = desk->waiters, .desk = desk, .r = r, .first = first};
     if (waiter->next)
         waiter->next->prev = waiter;
     desk->waiters = waiter;
-    execution_watch(x, &waiter->watcher, on_changed, waiter);
+    execution_watch(x, &waiter->watcher, on_waited_execution_changed, waiter);
     http_watch(r, &events, waiter);
 }
 
 /* --- POST ------------------------------------------------------------------------------------- */
 
-static void attend(struct desk *desk, struct execution *x, struct http_request *r, bool wait,
-                   bool first)
+static void attend_execution(struct desk *desk, struct execution *x, struct http_request *r,
+                             bool wait, bool first)
 {
     const bool has_ended = x->state == EXECUTION_ENDED;
     if (api_wants_events(r))
         stream_open(desk, x, r, first);
     else if (!has_ended && wait)
-        wait_for(desk, x, r, first);
+        wait_for_execution(desk, x, r, first);
     else
-        answer(desk, r, has_ended ? 200 : 202, x, !first);
+        answer_execution(desk, r, has_ended ? 200 : 202, x, !first);
 }
 
 /* A request with a key may be retried: its client does not want the cell to be cancelled when it
@@ -126,7 +127,7 @@ static void post_new(struct desk *desk, struct http_request *r, const struct jso
     if (executions_submit(desk->executions, &order, &x, &e) < 0)
         api_fail(r, &e);
     else
-        attend(desk, x, r, asked.wait, true);
+        attend_execution(desk, x, r, asked.wait, true);
 }
 
 /* The same key brings the same execution, whatever became of it. */
@@ -138,7 +139,7 @@ static void post_again(struct desk *desk, struct execution *x, struct http_reque
     if (body_bool(body, "wait", &wait, &e) < 0)
         api_fail(r, &e);
     else
-        attend(desk, x, r, wait, false);
+        attend_execution(desk, x, r, wait, false);
 }
 
 static void post_with_key(struct desk *desk, struct http_request *r, const char *key,
@@ -228,7 +229,7 @@ void execution_get(void *ctx, struct http_request *r)
     if (api_wants_events(r))
         stream_open(desk, x, r, false);
     else
-        answer(desk, r, 200, x, false);
+        answer_execution(desk, r, 200, x, false);
 }
 
 void execution_events(void *ctx, struct http_request *r)
@@ -253,6 +254,6 @@ void execution_delete(void *ctx, struct http_request *r)
         return;
     execution_watch(x, &keep, ignore_change, NULL);
     execution_cancel(x);
-    answer(desk, r, 200, x, false);
+    answer_execution(desk, r, 200, x, false);
     execution_unwatch(&keep);
 }

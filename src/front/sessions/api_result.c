@@ -20,7 +20,7 @@ const char *execution_status(const struct execution *x)
     return cell_status_names[x->result.status];
 }
 
-static void put_head(struct jsonw *w, const struct desk *desk, const struct execution *x)
+static void put_result_head(struct jsonw *w, const struct desk *desk, const struct execution *x)
 {
     jsonw_set_text(w, "id", x->id);
     jsonw_set_text(w, "session", desk->id);
@@ -47,7 +47,7 @@ static void put_buf(struct jsonw *w, const char *name, const struct buf *text)
     jsonw_text_n(w, buf_text(text), text->len);
 }
 
-static void put_text(struct jsonw *w, const struct execution_result *r)
+static void put_result_text(struct jsonw *w, const struct execution_result *r)
 {
     put_buf(w, "text", &r->text);
     jsonw_set_bool(w, "truncated", r->truncated);
@@ -113,7 +113,7 @@ static void put_ended(struct jsonw *w, const struct execution *x, bool whole)
     put_error(w, r);
     put_notes(w, r);
     if (whole) {
-        put_text(w, r);
+        put_result_text(w, r);
         put_streams(w, r);
     } else {
         jsonw_set_text(w, "omitted", "texts and outputs: longer than the limit of 64 MiB");
@@ -125,7 +125,7 @@ static void put_document(struct buf *out, const struct desk *desk, const struct 
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
-    put_head(&w, desk, x);
+    put_result_head(&w, desk, x);
     if (x->state == EXECUTION_ENDED)
         put_ended(&w, x, whole);
     jsonw_end(&w);

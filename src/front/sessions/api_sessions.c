@@ -225,7 +225,7 @@ static void free_reset(struct reset *reset)
     xfree(reset);
 }
 
-static void on_reset(void *ctx, const struct err *why)
+static void on_api_session_reset(void *ctx, const struct err *why)
 {
     struct reset *reset = ctx;
     if (reset->r && why)
@@ -250,7 +250,7 @@ static void session_post_reset(void *ctx, struct http_request *r)
     if (!desk)
         return;
     struct reset *reset = NEW(struct reset);
-    if (session_reset(desk->session, on_reset, reset, &reset->cell, &e) < 0) {
+    if (session_reset(desk->session, on_api_session_reset, reset, &reset->cell, &e) < 0) {
         xfree(reset);
         api_fail(r, &e);
         return;

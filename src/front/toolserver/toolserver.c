@@ -44,7 +44,7 @@ struct toolserver {
 
 /* --- who it is -------------------------------------------------------------------------------- */
 
-static bool is_among(const char *const *tokens, const char *given)
+static bool is_among_names(const char *const *tokens, const char *given)
 {
     bool found = false;
     for (; tokens && *tokens; tokens++)
@@ -53,28 +53,28 @@ static bool is_among(const char *const *tokens, const char *given)
 }
 
 /* The roles of the request's token; 0: none. */
-static unsigned roles_of(const struct toolserver *s, const struct http_request *r,
-                         const char **session)
+static unsigned toolserver_roles_of(const struct toolserver *s, const struct http_request *r,
+                                    const char **session)
 {
     char token[HTTP_TOKEN_MAX + 1];
     const struct toolserver_config *config = &s->config;
     if (!http_token(r, token))
         return 0;
-    unsigned roles = (is_among(config->applications, token) ? APPLICATION : 0U) |
-                     (is_among(config->approvers, token) ? APPROVER : 0U);
+    unsigned roles = (is_among_names(config->applications, token) ? APPLICATION : 0U) |
+                     (is_among_names(config->approvers, token) ? APPROVER : 0U);
     *session = config->application_session ? config->application_session : "";
     if (roles == 0 && config->kernel_token && config->kernel_token(config->ctx, token, session))
         roles = KERNEL;
     return roles;
 }
 
-static bool admit(void *ctx, struct http_request *r, const struct http_route *route)
+static bool admit_tool_request(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct toolserver *s = ctx;
     const char *session = NULL;
     if (route->tag == 0)
         return true;
-    unsigned roles = roles_of(s, r, &session);
+    unsigned roles = toolserver_roles_of(s, r, &session);
     if (roles == 0) {
         http_guard_refuse(s->guard, r,
                           "a token is needed: send the header \"Authorization: Bearer TOKEN\", or "
@@ -95,7 +95,7 @@ static bool admit(void *ctx, struct http_request *r, const struct http_route *ro
 }
 
 /* Bodies of errors as FastAPI has them. */
-static void put_problem(void *ctx, int status, const char *detail, struct buf *body)
+static void put_tool_problem(void *ctx, int status, const char *detail, struct buf *body)
 {
     (void)ctx;
     struct jsonw w = JSONW(body);
@@ -109,7 +109,7 @@ static void put_problem(void *ctx, int status, const char *detail, struct buf *b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static void free_call(struct call *c)
+static void free_tool_request(struct call *c)
 {
     if (c->prev)
         c->prev->next = c->next;
@@ -121,8 +121,9 @@ static void free_call(struct call *c)
     xfree(c);
 }
 
-static void answer(struct http_request *r, bool approval, enum toolplane_failure failure,
-                   const struct tools_result *result, const char *why)
+static void answer_tool_request(struct http_request *r, bool approval,
+                                enum toolplane_failure failure, const struct tools_result *result,
+                                const char *why)
 {
     drop_buf struct buf body = BUF_INIT(TOOLSERVER_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
@@ -142,19 +143,19 @@ static void answer(struct http_request *r, bool approval, enum toolplane_failure
     http_answer_json(r, 200, &body);
 }
 
-static void on_done(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
-                    const char *why)
+static void on_tool_request_done(void *ctx, enum toolplane_failure failure,
+                                 const struct tools_result *result, const char *why)
 {
     struct call *c = ctx;
-    answer(c->request, c->approval, failure, result, why);
-    free_call(c);
+    answer_tool_request(c->request, c->approval, failure, result, why);
+    free_tool_request(c);
 }
 
 static void on_caller_gone(void *ctx)
 {
     struct call *c = ctx;
     toolplane_call_cancel(c->under_way);
-    free_call(c);
+    free_tool_request(c);
 }
 
 void toolserver_revoke(struct toolserver *s, const char *token)
@@ -164,14 +165,14 @@ void toolserver_revoke(struct toolserver *s, const char *token)
         if (!c->token || strcmp(c->token, token) != 0)
             continue;
         toolplane_call_cancel(c->under_way);
-        answer(c->request, c->approval, TOOLPLANE_ERROR, NULL, "the kernel has ended");
-        free_call(c);
+        answer_tool_request(c->request, c->approval, TOOLPLANE_ERROR, NULL, "the kernel has ended");
+        free_tool_request(c);
     }
 }
 
 static int ask_plane(struct call *c, const struct toolplane_request *request, struct err *e)
 {
-    static const struct toolplane_events events = {.done = on_done};
+    static const struct toolplane_events events = {.done = on_tool_request_done};
     return (c->approval ? toolplane_approve : toolplane_call)(c->server->config.plane, request,
                                                               &events, c, &c->under_way, e);
 }
@@ -181,7 +182,7 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
 {
     static const struct http_events events = {.gone = on_caller_gone};
     const char *session = NULL;
-    unsigned roles = roles_of(s, r, &session);
+    unsigned roles = toolserver_roles_of(s, r, &session);
     struct origin origin;
     origin_of(r, &origin);
     struct toolplane_request request = {
@@ -208,8 +209,8 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
     s->calls = c;
     http_watch(r, &events, c);
     if (ask_plane(c, &request, &e) < 0) {
-        answer(r, approval, TOOLPLANE_ERROR, NULL, e.msg);
-        free_call(c);
+        answer_tool_request(r, approval, TOOLPLANE_ERROR, NULL, e.msg);
+        free_tool_request(c);
     }
 }
 
@@ -245,13 +246,13 @@ static void answer_text(struct http_request *r, const char *json)
     http_answer(r, 200, &type, 1, json, strlen(json));
 }
 
-static void on_status(void *ctx, struct http_request *r)
+static void on_toolserver_status(void *ctx, struct http_request *r)
 {
     (void)ctx;
     answer_text(r, "{\"status\":\"ok\"}");
 }
 
-static void on_reset(void *ctx, struct http_request *r)
+static void on_servers_reset(void *ctx, struct http_request *r)
 {
     struct toolserver *s = ctx;
     toolplane_reset(s->config.plane);
@@ -275,7 +276,7 @@ static void free_channel(struct channel *c)
     xfree(c);
 }
 
-static void leave(struct channel *c)
+static void leave_approval_channel(struct channel *c)
 {
     struct toolserver *s = c->server;
     c->approver = approver_leave(c->approver);
@@ -288,10 +289,10 @@ static void leave(struct channel *c)
 static void refuse_message(struct channel *c, int code, const char *why)
 {
     ws_close(c->ws, code, why);
-    leave(c);
+    leave_approval_channel(c);
 }
 
-static void on_ask(void *ctx, const struct approval_view *view)
+static void on_channel_ask(void *ctx, const struct approval_view *view)
 {
     struct channel *c = ctx;
     drop_buf struct buf text = BUF_INIT(TOOLSERVER_ANSWER_MAX), arguments = BUF_INIT(text.cap);
@@ -313,13 +314,13 @@ static void on_ask(void *ctx, const struct approval_view *view)
         refuse_message(c, WS_POLICY, "the approver does not read");
 }
 
-static void on_settled(void *ctx, const char *id)
+static void on_channel_settled(void *ctx, const char *id)
 {
     (void)ctx, (void)id; /* the wire has no word for it */
 }
 
 /* {"jsonrpc":"2.0","result":true,"id":"…"} */
-static void on_message(void *ctx, bool text, char *data, size_t n)
+static void on_channel_message(void *ctx, bool text, char *data, size_t n)
 {
     struct channel *c = ctx;
     drop_json struct json *message = text ? json_parse(data, n, JSON_STRICT, NULL) : NULL;
@@ -335,13 +336,13 @@ static void on_message(void *ctx, bool text, char *data, size_t n)
         log_debug("approvals", "%s", late.msg);
 }
 
-static void on_closed(void *ctx, int code, const char *reason)
+static void on_channel_closed(void *ctx, int code, const char *reason)
 {
     (void)code, (void)reason;
-    leave(ctx);
+    leave_approval_channel(ctx);
 }
 
-static void on_waiter_gone(void *ctx)
+static void on_tool_client_gone(void *ctx)
 {
     free_channel(ctx);
 }
@@ -355,13 +356,14 @@ static void on_waited_enough(void *ctx)
 
 static void connect_next(void *ctx)
 {
-    static const struct ws_events events = {.message = on_message, .closed = on_closed};
+    static const struct ws_events events = {.message = on_channel_message,
+                                            .closed = on_channel_closed};
     struct toolserver *s = ctx;
     struct channel *c = s->waiting;
     if (!c || s->channel)
         return;
     struct approver_config config = {
-        .rank = APPROVER_CHANNEL, .ask = on_ask, .settled = on_settled, .ctx = c};
+        .rank = APPROVER_CHANNEL, .ask = on_channel_ask, .settled = on_channel_settled, .ctx = c};
     struct http_request *request = c->request;
     s->waiting = c->next;
     loop_timer_stop(s->config.loop, &c->limit);
@@ -376,9 +378,9 @@ static void connect_next(void *ctx)
     c->approver = approver_join(s->config.approvals, &config);
 }
 
-static void on_approval(void *ctx, struct http_request *r)
+static void on_approval_socket(void *ctx, struct http_request *r)
 {
-    static const struct http_events events = {.gone = on_waiter_gone};
+    static const struct http_events events = {.gone = on_tool_client_gone};
     struct toolserver *s = ctx;
     struct channel *c = NEW(struct channel);
     *c = (struct channel){.server = s, .request = r};
@@ -394,11 +396,11 @@ static void on_approval(void *ctx, struct http_request *r)
 /* --- opening and closing ---------------------------------------------------------------------- */
 
 static const struct http_route routes[] = {
-    {"GET", "/status", HTTP_NO_BODY, 0, NULL, 0, on_status},
-    {"PUT", "/reset", HTTP_NO_BODY, 0, NULL, APPLICATION, on_reset},
+    {"GET", "/status", HTTP_NO_BODY, 0, NULL, 0, on_toolserver_status},
+    {"PUT", "/reset", HTTP_NO_BODY, 0, NULL, APPLICATION, on_servers_reset},
     {"POST", "/run", HTTP_COLLECT, TOOLSERVER_BODY_MAX, NULL, APPLICATION | KERNEL, on_run},
     {"POST", "/approve", HTTP_COLLECT, TOOLSERVER_BODY_MAX, NULL, APPLICATION | KERNEL, on_approve},
-    {"GET", "/approval", HTTP_WEBSOCKET, 0, NULL, APPROVER, on_approval},
+    {"GET", "/approval", HTTP_WEBSOCKET, 0, NULL, APPROVER, on_approval_socket},
 };
 
 int toolserver_open(const struct toolserver_config *config, struct toolserver **ret, struct err *e)
@@ -416,8 +418,8 @@ int toolserver_open(const struct toolserver_config *config, struct toolserver **
         .n_routes = sizeof routes / sizeof *routes,
         .hosts = config->hosts,
         .origins = config->origins,
-        .admit = admit,
-        .problem = put_problem,
+        .admit = admit_tool_request,
+        .problem = put_tool_problem,
         .ctx = s,
     };
     int r = http_open(&http, &s->http, e);

@@ -21,19 +21,19 @@ struct scan {
     size_t at;
 };
 
-static bool fail(struct scan *s, const char *fault, size_t at)
+static bool fail_wire(struct scan *s, const char *fault, size_t at)
 {
     s->fault = fault;
     s->at = at;
     return false;
 }
 
-static char peek(const struct scan *s)
+static char peek_wire(const struct scan *s)
 {
     return s->i < s->n ? s->text[s->i] : '\0';
 }
 
-static void skip_space(struct scan *s)
+static void skip_wire_space(struct scan *s)
 {
     while (s->i < s->n && strchr(" \t\r\n", s->text[s->i]) && s->text[s->i])
         s->i++;
@@ -43,13 +43,13 @@ static bool scan_escape(struct scan *s, size_t begin)
 {
     size_t slash = s->i++;
     if (s->i >= s->n)
-        return fail(s, "Unterminated string starting at", begin);
+        return fail_wire(s, "Unterminated string starting at", begin);
     char c = s->text[s->i];
     if (c != 'u')
-        return c && strchr("\"\\/bfnrt", c) ? true : fail(s, "Invalid \\escape", slash);
+        return c && strchr("\"\\/bfnrt", c) ? true : fail_wire(s, "Invalid \\escape", slash);
     for (size_t i = 1; i <= 4; i++) {
         if (s->i + i >= s->n || !strchr("0123456789abcdefABCDEF", s->text[s->i + i]))
-            return fail(s, "Invalid \\uXXXX escape", s->i);
+            return fail_wire(s, "Invalid \\uXXXX escape", s->i);
     }
     s->i += 4;
     return true;
@@ -65,14 +65,14 @@ static bool scan_string(struct scan *s)
             return true;
         }
         if (c < ' ')
-            return fail(s, "Invalid control character at", s->i);
+            return fail_wire(s, "Invalid control character at", s->i);
         if (c == '\\' && !scan_escape(s, begin))
             return false;
     }
-    return fail(s, "Unterminated string starting at", begin);
+    return fail_wire(s, "Unterminated string starting at", begin);
 }
 
-static size_t digits(const struct scan *s, size_t i)
+static size_t skip_wire_digits(const struct scan *s, size_t i)
 {
     size_t n = 0;
     while (i + n < s->n && s->text[i + n] >= '0' && s->text[i + n] <= '9')
@@ -82,16 +82,16 @@ static size_t digits(const struct scan *s, size_t i)
 
 static bool scan_number(struct scan *s)
 {
-    size_t i = s->i + (peek(s) == '-'), whole = digits(s, i);
+    size_t i = s->i + (peek_wire(s) == '-'), whole = skip_wire_digits(s, i);
     if (whole == 0)
-        return fail(s, "Expecting value", s->i);
+        return fail_wire(s, "Expecting value", s->i);
     i += s->text[i] == '0' ? 1 : whole;
-    if (i < s->n && s->text[i] == '.' && digits(s, i + 1) > 0)
-        i += 1 + digits(s, i + 1);
+    if (i < s->n && s->text[i] == '.' && skip_wire_digits(s, i + 1) > 0)
+        i += 1 + skip_wire_digits(s, i + 1);
     if (i < s->n && (s->text[i] | 32) == 'e') {
         size_t sign = i + 1 < s->n && strchr("+-", s->text[i + 1]) ? 1 : 0;
-        if (digits(s, i + 1 + sign) > 0)
-            i += 1 + sign + digits(s, i + 1 + sign);
+        if (skip_wire_digits(s, i + 1 + sign) > 0)
+            i += 1 + sign + skip_wire_digits(s, i + 1 + sign);
     }
     s->i = i;
     return true;
@@ -107,20 +107,20 @@ static bool scan_simple(struct scan *s)
             return true;
         }
     }
-    return peek(s) == '"' ? scan_string(s) : scan_number(s);
+    return peek_wire(s) == '"' ? scan_string(s) : scan_number(s);
 }
 
 static bool scan_name(struct scan *s)
 {
-    if (peek(s) != '"')
-        return fail(s, "Expecting property name enclosed in double quotes", s->i);
+    if (peek_wire(s) != '"')
+        return fail_wire(s, "Expecting property name enclosed in double quotes", s->i);
     if (!scan_string(s))
         return false;
-    skip_space(s);
-    if (peek(s) != ':')
-        return fail(s, "Expecting ':' delimiter", s->i);
+    skip_wire_space(s);
+    if (peek_wire(s) != ':')
+        return fail_wire(s, "Expecting ':' delimiter", s->i);
     s->i++;
-    skip_space(s);
+    skip_wire_space(s);
     return true;
 }
 
@@ -128,16 +128,16 @@ static bool scan_name(struct scan *s)
 static bool scan_after(struct scan *s, char *closers, size_t *depth)
 {
     while (*depth > 0) {
-        skip_space(s);
-        if (peek(s) == closers[*depth - 1]) {
+        skip_wire_space(s);
+        if (peek_wire(s) == closers[*depth - 1]) {
             s->i++;
             --*depth;
             continue;
         }
-        if (peek(s) != ',')
-            return fail(s, "Expecting ',' delimiter", s->i);
+        if (peek_wire(s) != ',')
+            return fail_wire(s, "Expecting ',' delimiter", s->i);
         s->i++;
-        skip_space(s);
+        skip_wire_space(s);
         return closers[*depth - 1] == ']' || scan_name(s);
     }
     return false;
@@ -148,19 +148,19 @@ static void scan_all(struct scan *s)
     char closers[NESTING_MAX];
     size_t depth = 0;
     for (bool more = true; more;) {
-        char c = peek(s);
+        char c = peek_wire(s);
         if (c != '{' && c != '[') {
             more = scan_simple(s) && scan_after(s, closers, &depth);
             continue;
         }
         if (depth == NESTING_MAX) {
-            (void)fail(s, "Expecting value", s->i);
+            (void)fail_wire(s, "Expecting value", s->i);
             return;
         }
         closers[depth++] = c == '{' ? '}' : ']';
         s->i++;
-        skip_space(s);
-        if (peek(s) == closers[depth - 1])
+        skip_wire_space(s);
+        if (peek_wire(s) == closers[depth - 1])
             more = scan_after(s, closers, &depth);
         else
             more = c == '[' || scan_name(s);
@@ -170,11 +170,11 @@ static void scan_all(struct scan *s)
 const char *toolserver_json_fault(const char *text, size_t n, size_t *at)
 {
     struct scan s = {.text = text, .n = n};
-    skip_space(&s);
+    skip_wire_space(&s);
     scan_all(&s);
     if (!s.fault) {
-        skip_space(&s);
-        (void)fail(&s, s.i < n ? "Extra data" : "Expecting value", s.i);
+        skip_wire_space(&s);
+        (void)fail_wire(&s, s.i < n ? "Extra data" : "Expecting value", s.i);
     }
     *at = utf8_count(text, s.at);
     return s.fault;
@@ -182,7 +182,7 @@ const char *toolserver_json_fault(const char *text, size_t n, size_t *at)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static size_t string_end(const char *json, size_t n, size_t i)
+static size_t wire_string_end(const char *json, size_t n, size_t i)
 {
     for (i++; i < n && json[i] != '"'; i++)
         i += json[i] == '\\';
@@ -193,7 +193,7 @@ void toolserver_compact(struct buf *out, const char *json, size_t n)
 {
     for (size_t i = 0; i < n;) {
         if (json[i] == '"') {
-            size_t end = string_end(json, n, i);
+            size_t end = wire_string_end(json, n, i);
             if (!memchr(json + i, '\\', end - i)) {
                 (void)buf_add(out, json + i, end - i);
                 i = end;
@@ -299,8 +299,8 @@ static const struct member members[MEMBERS] = {{"server_name", true, false},
                                                {"tool_args", false, false}};
 
 /* Every fault of every member. Returns how many there are. */
-static int judge(const struct json *tree, struct jsonspan whole, bool with_params,
-                 struct buf *compact, struct jsonw *w)
+static int judge_wire_member(const struct json *tree, struct jsonspan whole, bool with_params,
+                             struct buf *compact, struct jsonw *w)
 {
     int faults = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
@@ -327,14 +327,14 @@ static int judge(const struct json *tree, struct jsonspan whole, bool with_param
     return faults;
 }
 
-static int read_members(struct json *tree, struct jsonspan whole, bool with_params,
-                        struct toolserver_query *q, struct buf *out)
+static int read_wire_members(struct json *tree, struct jsonspan whole, bool with_params,
+                             struct toolserver_query *q, struct buf *out)
 {
     drop_buf struct buf compact = BUF_INIT(2 * whole.n + 64), detail = BUF_INIT(out->cap);
     struct jsonw w = JSONW(&detail);
     struct jsonspan arguments = {0};
     begin_detail(&w);
-    int faults = judge(tree, whole, with_params, &compact, &w);
+    int faults = judge_wire_member(tree, whole, with_params, &compact, &w);
     end_detail(&w);
     if (faults > 0) {
         (void)buf_add(out, buf_text(&detail), detail.len);
@@ -374,7 +374,7 @@ int toolserver_read(const char *body, size_t n, const char *content_type, bool w
         toolserver_compact(&compact, body, n);
         return refuse_kind(out, buf_text(&compact));
     }
-    int status = read_members(tree, JSONSPAN(body, n), with_params, ret, out);
+    int status = read_wire_members(tree, JSONSPAN(body, n), with_params, ret, out);
     if (status == 0)
         tree = NULL; /* the query has it */
     return status;

@@ -92,7 +92,7 @@ static void holder_leave(struct toolsock *s, struct holder *h)
 }
 
 /* Brings holder->held up to date. */
-static void count(struct peer *peer)
+static void count_token_bytes(struct peer *peer)
 {
     size_t now = peer->in.len + peer->out.len;
     if (peer->holder)
@@ -113,7 +113,7 @@ static void give_back(struct buf *b)
         buf_done(b);
 }
 
-static void flush(struct peer *peer)
+static void flush_answers(struct peer *peer)
 {
     while (peer->sent < peer->out.len) {
         ssize_t n = send(peer->fd, peer->out.data + peer->sent, peer->out.len - peer->sent,
@@ -135,24 +135,24 @@ static void flush(struct peer *peer)
         buf_cut_front(&peer->out, peer->sent);
         peer->sent = 0;
     }
-    count(peer);
+    count_token_bytes(peer);
     loop_io_set(peer->io, (peer->ending || backlog(peer) ? 0U : (unsigned)LOOP_IN) |
                               (peer->out.len > 0 ? LOOP_OUT : 0U));
 }
 
-static void answer_error(struct peer *peer, const char *id, int code, const char *why)
+static void answer_line_error(struct peer *peer, const char *id, int code, const char *why)
 {
     rpc_put_error(&peer->out, id, code, why, NULL);
     (void)buf_addc(&peer->out, '\n');
     peer->broken |= peer->out.failed != 0;
-    flush(peer);
+    flush_answers(peer);
 }
 
 /* The last that this connection hears. */
-static void refuse(struct peer *peer, const char *id, int code, const char *why)
+static void refuse_tool_line(struct peer *peer, const char *id, int code, const char *why)
 {
     peer->ending = true;
-    answer_error(peer, id, code, why);
+    answer_line_error(peer, id, code, why);
 }
 
 static void answer_empty(struct peer *peer, const char *id)
@@ -162,7 +162,7 @@ static void answer_empty(struct peer *peer, const char *id)
     rpc_end(&w);
     (void)buf_addc(&peer->out, '\n');
     peer->broken |= peer->out.failed != 0;
-    flush(peer);
+    flush_answers(peer);
 }
 
 static void put_failure(struct jsonw *w, enum toolplane_failure failure, const char *why)
@@ -174,9 +174,9 @@ static void put_failure(struct jsonw *w, enum toolplane_failure failure, const c
         jsonw_set_text(w, "type", "timeout");
 }
 
-static void put_answer(struct peer *peer, const char *id, bool approval,
-                       enum toolplane_failure failure, const struct tools_result *result,
-                       const char *why)
+static void put_line_answer(struct peer *peer, const char *id, bool approval,
+                            enum toolplane_failure failure, const struct tools_result *result,
+                            const char *why)
 {
     struct jsonw w = JSONW(&peer->out);
     rpc_result_begin(&w, id);
@@ -194,26 +194,27 @@ static void put_answer(struct peer *peer, const char *id, bool approval,
 }
 
 /* An answer that does not fit is replaced by one that says so. */
-static void answer(struct peer *peer, const char *id, bool approval, enum toolplane_failure failure,
-                   const struct tools_result *result, const char *why)
+static void answer_tool_line(struct peer *peer, const char *id, bool approval,
+                             enum toolplane_failure failure, const struct tools_result *result,
+                             const char *why)
 {
     size_t before = peer->out.len;
     size_t room = TOOLSOCK_HELD_MAX -
                   (peer->holder->held < TOOLSOCK_HELD_MAX ? peer->holder->held : TOOLSOCK_HELD_MAX);
     peer->out.cap = before + (room < TOOLSOCK_LINE_MAX ? room : TOOLSOCK_LINE_MAX);
-    put_answer(peer, id, approval, failure, result, why);
+    put_line_answer(peer, id, approval, failure, result, why);
     if (peer->out.failed) {
         peer->out.failed = 0;
         peer->out.len = before;
         peer->out.cap = before + READ_BYTES;
-        put_answer(peer, id, approval, TOOLPLANE_ERROR, NULL,
-                   room < TOOLSOCK_LINE_MAX
-                       ? "the answer was dropped: too much waits for this kernel to read it"
-                       : "the answer was dropped: it is over 64 MiB long");
+        put_line_answer(peer, id, approval, TOOLPLANE_ERROR, NULL,
+                        room < TOOLSOCK_LINE_MAX
+                            ? "the answer was dropped: too much waits for this kernel to read it"
+                            : "the answer was dropped: it is over 64 MiB long");
     }
     peer->out.cap = SIZE_MAX / 2; /* each answer has its own limit */
     peer->broken |= peer->out.failed != 0;
-    flush(peer);
+    flush_answers(peer);
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -232,10 +233,10 @@ static void end_ask(struct ask *ask)
     xfree(ask);
 }
 
-static void work(struct peer *peer);
+static void work_on_tool_lines(struct peer *peer);
 
-static void on_done(void *ctx, enum toolplane_failure failure, const struct tools_result *result,
-                    const char *why)
+static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
+                              const struct tools_result *result, const char *why)
 {
     struct ask *ask = ctx;
     struct peer *peer = ask->peer;
@@ -243,14 +244,14 @@ static void on_done(void *ctx, enum toolplane_failure failure, const struct tool
     memcpy(id, ask->id, sizeof id);
     bool approval = ask->approval;
     end_ask(ask);
-    answer(peer, id, approval, failure, result, why);
-    work(peer);
+    answer_tool_line(peer, id, approval, failure, result, why);
+    work_on_tool_lines(peer);
 }
 
-static int start(struct peer *peer, const struct rpc_message *m, const char *arguments,
-                 struct err *e)
+static int start_tool_request(struct peer *peer, const struct rpc_message *m, const char *arguments,
+                              struct err *e)
 {
-    static const struct toolplane_events events = {.done = on_done};
+    static const struct toolplane_events events = {.done = on_tool_line_done};
     struct toolplane_request request = {.role = TOOLPLANE_KERNEL,
                                         .session = peer->holder->session,
                                         .params = json_get(m->params, "server_params"),
@@ -279,7 +280,7 @@ static int start(struct peer *peer, const struct rpc_message *m, const char *arg
     r = ask->approval ? toolplane_approve(plane, &request, &events, ask, &ask->call, &why)
                       : toolplane_call(plane, &request, &events, ask, &ask->call, &why);
     if (r < 0) {
-        answer(peer, ask->id, ask->approval, TOOLPLANE_ERROR, NULL, why.msg);
+        answer_tool_line(peer, ask->id, ask->approval, TOOLPLANE_ERROR, NULL, why.msg);
         end_ask(ask);
     }
     return 0;
@@ -289,11 +290,11 @@ static void run_call(struct peer *peer, const struct rpc_message *m, const char 
 {
     struct err e = ERR_NONE;
     if (peer->n_asks >= TOOLSOCK_CALLS_MAX)
-        answer_error(peer, m->id, RPC_TOO_MUCH, "too many calls at a time on this connection");
+        answer_line_error(peer, m->id, RPC_TOO_MUCH, "too many calls at a time on this connection");
     else if (peer->holder->held > TOOLSOCK_HELD_MAX / 2)
-        answer_error(peer, m->id, RPC_TOO_MUCH, "the open calls of this kernel are too large");
-    else if (start(peer, m, arguments ? arguments : "", &e) < 0)
-        answer_error(peer, m->id, RPC_INVALID_PARAMS, e.msg);
+        answer_line_error(peer, m->id, RPC_TOO_MUCH, "the open calls of this kernel are too large");
+    else if (start_tool_request(peer, m, arguments ? arguments : "", &e) < 0)
+        answer_line_error(peer, m->id, RPC_INVALID_PARAMS, e.msg);
 }
 
 static void run_reset(struct peer *peer, const struct rpc_message *m, const char *arguments)
@@ -306,7 +307,7 @@ static void run_reset(struct peer *peer, const struct rpc_message *m, const char
                       "share%s%s",
                       config->may_reset ? ": only that of the session " : "",
                       config->may_reset ? config->may_reset : "");
-        answer_error(peer, m->id, RPC_NOT_ALLOWED, why);
+        answer_line_error(peer, m->id, RPC_NOT_ALLOWED, why);
         return;
     }
     toolplane_reset(peer->owner->config.toolplane);
@@ -319,16 +320,16 @@ static void run_hello(struct peer *peer, const struct rpc_message *m, const char
     struct toolsock *s = peer->owner;
     const char *token = json_get_text(m->params, "token"), *session = NULL;
     if (peer->holder) {
-        answer_error(peer, m->id, RPC_INVALID_REQUEST, "Invalid Request: a second hello");
+        answer_line_error(peer, m->id, RPC_INVALID_REQUEST, "Invalid Request: a second hello");
         return;
     }
     if (!token || !s->config.who(s->config.ctx, token, &session)) {
-        refuse(peer, m->id, RPC_NOT_ALLOWED, "the token is not that of a kernel");
+        refuse_tool_line(peer, m->id, RPC_NOT_ALLOWED, "the token is not that of a kernel");
         return;
     }
     struct holder *holder = holder_of(s, token, session);
     if (holder->peers >= TOOLSOCK_PER_TOKEN_MAX) {
-        refuse(peer, m->id, RPC_TOO_MUCH, "too many connections of this kernel");
+        refuse_tool_line(peer, m->id, RPC_TOO_MUCH, "too many connections of this kernel");
         return;
     }
     holder->peers++;
@@ -345,10 +346,11 @@ static const struct {
 } methods[] = {
     {"run", run_call}, {"approve", run_call}, {"reset", run_reset}, {"hello", run_hello}};
 
-static void run_request(struct peer *peer, const struct rpc_message *m, const char *arguments)
+static void run_tool_line_request(struct peer *peer, const struct rpc_message *m,
+                                  const char *arguments)
 {
     if (!peer->holder && strcmp(m->method, "hello") != 0) {
-        refuse(peer, m->id, RPC_NOT_ALLOWED, "hello must come first");
+        refuse_tool_line(peer, m->id, RPC_NOT_ALLOWED, "hello must come first");
         return;
     }
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -357,7 +359,7 @@ static void run_request(struct peer *peer, const struct rpc_message *m, const ch
             return;
         }
     }
-    answer_error(peer, m->id, RPC_METHOD_NOT_FOUND, "Method not found");
+    answer_line_error(peer, m->id, RPC_METHOD_NOT_FOUND, "Method not found");
 }
 
 static void cancel(struct peer *peer, const char *id)
@@ -382,7 +384,7 @@ static char *written(const char *line, size_t n, const char *name)
     return jsonspan_line(span);
 }
 
-static void run_line(struct peer *peer, char *line, size_t n)
+static void run_tool_line(struct peer *peer, char *line, size_t n)
 {
     drop_str char *arguments = written(line, n, "tool_args");
     drop_str char *id = arguments ? NULL : written(line, n, "id");
@@ -390,18 +392,18 @@ static void run_line(struct peer *peer, char *line, size_t n)
     struct err e = ERR_NONE;
     int code = rpc_parse(line, n, JSON_STRICT, &m, &e);
     if (code < 0 && !peer->holder)
-        refuse(peer, m.id, code, e.msg);
+        refuse_tool_line(peer, m.id, code, e.msg);
     else if (code < 0)
-        answer_error(peer, m.id, code, e.msg);
+        answer_line_error(peer, m.id, code, e.msg);
     else if (m.kind == RPC_REQUEST)
-        run_request(peer, &m, arguments);
+        run_tool_line_request(peer, &m, arguments);
     else if (m.kind == RPC_NOTIFICATION && id && strcmp(m.method, "cancel") == 0)
         cancel(peer, id);
     rpc_message_done(&m);
 }
 
 /* Whole lines, while their answers are read. */
-static void run_lines(struct peer *peer)
+static void run_tool_lines(struct peer *peer)
 {
     size_t at = 0;
     while (!peer->broken && !peer->ending && !backlog(peer) && peer->scanned < peer->in.len) {
@@ -411,13 +413,13 @@ static void run_lines(struct peer *peer)
             peer->scanned = peer->in.len;
             break;
         }
-        run_line(peer, peer->in.data + at, (size_t)(end - (peer->in.data + at)));
+        run_tool_line(peer, peer->in.data + at, (size_t)(end - (peer->in.data + at)));
         at = peer->scanned = (size_t)(end - peer->in.data) + 1;
     }
     buf_cut_front(&peer->in, at);
     peer->scanned -= at;
     give_back(&peer->in);
-    count(peer);
+    count_token_bytes(peer);
 }
 
 static void check_length(struct peer *peer)
@@ -425,12 +427,12 @@ static void check_length(struct peer *peer)
     if (peer->ending || peer->broken || peer->scanned < peer->in.len)
         return;
     if (peer->in.len > (peer->holder ? TOOLSOCK_LINE_MAX : TOOLSOCK_HELLO_MAX))
-        refuse(peer, "null", RPC_TOO_MUCH, "the line is too long");
+        refuse_tool_line(peer, "null", RPC_TOO_MUCH, "the line is too long");
     else if (peer->holder && peer->holder->held > TOOLSOCK_HELD_MAX)
-        refuse(peer, "null", RPC_TOO_MUCH, "the open calls of this kernel are too large");
+        refuse_tool_line(peer, "null", RPC_TOO_MUCH, "the open calls of this kernel are too large");
 }
 
-static void read_some(struct peer *peer)
+static void read_tool_lines(struct peer *peer)
 {
     if (peer->ending || backlog(peer))
         return;
@@ -481,9 +483,9 @@ static void end_peer(struct peer *peer)
     xfree(peer);
 }
 
-static void work(struct peer *peer)
+static void work_on_tool_lines(struct peer *peer)
 {
-    run_lines(peer);
+    run_tool_lines(peer);
     check_length(peer);
     if (peer->broken)
         end_peer(peer);
@@ -493,12 +495,12 @@ static void on_peer(void *ctx, unsigned events)
 {
     struct peer *peer = ctx;
     if (events & LOOP_OUT)
-        flush(peer);
+        flush_answers(peer);
     if (events & LOOP_IN)
-        read_some(peer);
+        read_tool_lines(peer);
     else if (events & LOOP_HUP)
         peer->broken = true;
-    work(peer);
+    work_on_tool_lines(peer);
 }
 
 static void on_no_hello(void *ctx)
@@ -507,7 +509,7 @@ static void on_no_hello(void *ctx)
 }
 
 /* Its calls end now; itself in the next turn, for it may be at work. */
-static void give_up(struct peer *peer)
+static void give_up_peer(struct peer *peer)
 {
     cancel_all(peer);
     peer->broken = true;
@@ -562,7 +564,7 @@ static void on_pause_over(void *ctx)
     loop_io_set(s->io, LOOP_IN);
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_tool_connection(void *ctx, unsigned events)
 {
     (void)events;
     struct toolsock *s = ctx;
@@ -580,17 +582,18 @@ static void on_connection(void *ctx, unsigned events)
 
 /* --- opening and closing -------------------------------------------------------------------- */
 
-static int listen_at(struct toolsock *s, struct err *e)
+static int listen_for_tools(struct toolsock *s, struct err *e)
 {
     int r = unixsock_listen(s->path, BACKLOG, &s->fd, e);
-    return r < 0 ? r : loop_io_add(s->config.loop, s->fd, LOOP_IN, on_connection, s, &s->io, e);
+    return r < 0 ? r
+                 : loop_io_add(s->config.loop, s->fd, LOOP_IN, on_tool_connection, s, &s->io, e);
 }
 
 int toolsock_open(const struct toolsock_config *config, struct toolsock **ret, struct err *e)
 {
     struct toolsock *s = NEW(struct toolsock);
     *s = (struct toolsock){.config = *config, .path = xstrdup(config->path), .fd = -1};
-    int r = listen_at(s, e);
+    int r = listen_for_tools(s, e);
     if (r < 0) {
         (void)toolsock_close(s);
         return r;
@@ -620,6 +623,6 @@ void toolsock_revoke(struct toolsock *s, const char *token)
     for (struct peer *peer = s->peers; peer; peer = next) {
         next = peer->next;
         if (peer->holder && strcmp(peer->holder->token, token) == 0)
-            give_up(peer);
+            give_up_peer(peer);
     }
 }

@@ -162,7 +162,7 @@ static const char *type_name(mode_t mode)
     return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : S_ISLNK(mode) ? "link" : "other";
 }
 
-static void put_time(struct jsonw *w, const char *name, const struct timespec *t)
+static void put_file_time(struct jsonw *w, const char *name, const struct timespec *t)
 {
     char text[TIME_MAX] = "";
     struct tm tm;
@@ -196,7 +196,7 @@ void files_put_entry(struct jsonw *w, const char *shown, const struct stat *st, 
     put_raw_name(w, shown);
     jsonw_set_text(w, "type", type_name(st->st_mode));
     jsonw_set_int(w, "size", S_ISREG(st->st_mode) ? st->st_size : 0);
-    put_time(w, "mtime", &st->st_mtim);
+    put_file_time(w, "mtime", &st->st_mtim);
     (void)snprintf(text, sizeof text, "%04o", (unsigned)(st->st_mode & 07777));
     jsonw_set_text(w, "mode", text);
     if (S_ISREG(st->st_mode)) {
@@ -298,7 +298,7 @@ static bool page_size(struct http_request *r, size_t *ret)
     return true;
 }
 
-static void list(struct api_files *f, struct http_request *r, int *folder, const char *path)
+static void list_folder(struct api_files *f, struct http_request *r, int *folder, const char *path)
 {
     static const struct http_events events = {.gone = on_page_gone};
     struct listing *listing;
@@ -442,7 +442,7 @@ static void answer_file(struct http_request *r, int fd, const struct stat *st, c
     (void)fd_close(fd);
 }
 
-static void get(void *ctx, struct http_request *r)
+static void get_file(void *ctx, struct http_request *r)
 {
     struct api_files *f = ((struct api *)ctx)->files;
     char path[BENEATH_PATH_MAX];
@@ -457,7 +457,7 @@ static void get(void *ctx, struct http_request *r)
     else if (!files_allowed_open(f, r, fd, path))
         return;
     else if (S_ISDIR(st.st_mode))
-        list(f, r, &fd, path);
+        list_folder(f, r, &fd, path);
     else if (as_list)
         http_problem(r, 409, NULL, 0, "%.*s: this is a file; leave list out to read it", SHOWN_MAX,
                      path);
@@ -472,8 +472,8 @@ static void get(void *ctx, struct http_request *r)
 #define JSON HTTP_COLLECT, POST_MAX, "application/json", API_EXECUTE
 
 static const struct http_route routes[] = {
-    {"GET", "/v1/files", NONE, get},
-    {"GET", "/v1/files/{path*}", NONE, get},
+    {"GET", "/v1/files", NONE, get_file},
+    {"GET", "/v1/files/{path*}", NONE, get_file},
     {"PUT", "/v1/files", BODY, files_put},
     {"PUT", "/v1/files/{path*}", BODY, files_put},
     {"DELETE", "/v1/files", NONE, files_delete},

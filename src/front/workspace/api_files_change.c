@@ -307,8 +307,8 @@ static void answer_name(struct http_request *r, int status, int dir, const char 
         files_answer_entry(r, status, path, &st);
 }
 
-static void move(struct api_files *f, struct http_request *r, const char *path,
-                 const struct json *body)
+static void move_file(struct api_files *f, struct http_request *r, const char *path,
+                      const struct json *body)
 {
     char to[BENEATH_PATH_MAX];
     const char *name, *to_name, *asked;
@@ -351,8 +351,8 @@ static void move(struct api_files *f, struct http_request *r, const char *path,
     answer_name(r, 200, to_dir, to_name, to);
 }
 
-static void make_folder(struct api_files *f, struct http_request *r, const char *path,
-                        const struct json *body)
+static void make_api_folder(struct api_files *f, struct http_request *r, const char *path,
+                            const struct json *body)
 {
     const struct json *text = json_get(body, "mode");
     const char *name;
@@ -383,7 +383,7 @@ void files_post(void *ctx, struct http_request *r)
         const char *name;
         void (*run)(struct api_files *f, struct http_request *r, const char *path,
                     const struct json *body);
-    } actions[] = {{"move", move}, {"make_folder", make_folder}};
+    } actions[] = {{"move", move_file}, {"make_folder", make_api_folder}};
     char path[BENEATH_PATH_MAX];
     struct err e = ERR_NONE;
     if (!path_of_one(r, path) || !files_audited(files_of(ctx), r))

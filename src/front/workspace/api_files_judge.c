@@ -24,7 +24,7 @@ static bool is_judged(const struct api_files *f, const struct http_request *r)
     return f->judge && !api_may(f->api, r, API_ADMIN);
 }
 
-static bool name_of(int fd, char ret[PATH_MAX])
+static bool judged_name_of(int fd, char ret[PATH_MAX])
 {
     char link[40];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -41,7 +41,7 @@ static bool find_folder(const struct api_files *f, const char *path, char ret[CA
     for (;;) {
         drop_fd int fd = beneath_at(&f->top, there, O_PATH, BENEATH_FOLLOW);
         char *slash = strrchr(there, '/');
-        if (fd >= 0 && !name_of(fd, real))
+        if (fd >= 0 && !judged_name_of(fd, real))
             return false;
         if (fd >= 0)
             break;
@@ -55,7 +55,7 @@ static bool find_folder(const struct api_files *f, const char *path, char ret[CA
     return true;
 }
 
-static bool find(const struct api_files *f, const char *path, char ret[CANONICAL_MAX])
+static bool find_judged(const struct api_files *f, const char *path, char ret[CANONICAL_MAX])
 {
     char folder[BENEATH_PATH_MAX], real[CANONICAL_MAX];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -66,7 +66,7 @@ static bool find(const struct api_files *f, const char *path, char ret[CANONICAL
     return n < CANONICAL_MAX;
 }
 
-static bool refuse(const struct api_files *f, struct http_request *r, const char *path)
+static bool refuse_judged(const struct api_files *f, struct http_request *r, const char *path)
 {
     static const struct http_header later = {"Retry-After", "1"};
     if (!judge_is_ready(f->judge))
@@ -83,32 +83,33 @@ bool files_may(const struct api_files *f, const struct http_request *r, enum jud
                const char *path)
 {
     char real[CANONICAL_MAX];
-    return !is_judged(f, r) || (find(f, path, real) && judge_allows(f->judge, act, real));
+    return !is_judged(f, r) || (find_judged(f, path, real) && judge_allows(f->judge, act, real));
 }
 
 bool files_allowed(const struct api_files *f, struct http_request *r, enum judge_act act,
                    const char *path)
 {
-    return files_may(f, r, act, path) || refuse(f, r, path);
+    return files_may(f, r, act, path) || refuse_judged(f, r, path);
 }
 
 bool files_may_read(const struct api_files *f, const struct http_request *r, int fd)
 {
     char real[PATH_MAX];
-    return !is_judged(f, r) || (name_of(fd, real) && judge_allows(f->judge, JUDGE_READ, real));
+    return !is_judged(f, r) ||
+           (judged_name_of(fd, real) && judge_allows(f->judge, JUDGE_READ, real));
 }
 
 bool files_allowed_open(const struct api_files *f, struct http_request *r, int fd, const char *path)
 {
-    return files_may_read(f, r, fd) || refuse(f, r, path);
+    return files_may_read(f, r, fd) || refuse_judged(f, r, path);
 }
 
 bool files_allowed_move(const struct api_files *f, struct http_request *r, const char *from,
                         const char *to, bool is_dir)
 {
     char real[CANONICAL_MAX], real_to[CANONICAL_MAX];
-    if (!is_judged(f, r) || (find(f, from, real) && find(f, to, real_to) &&
+    if (!is_judged(f, r) || (find_judged(f, from, real) && find_judged(f, to, real_to) &&
                              judge_allows_move(f->judge, real, real_to, is_dir)))
         return true;
-    return refuse(f, r, from);
+    return refuse_judged(f, r, from);
 }

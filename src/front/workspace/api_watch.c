@@ -43,7 +43,7 @@ static void free_watcher(struct watcher *w)
     xfree(w);
 }
 
-static void on_gone(void *ctx)
+static void on_watcher_gone(void *ctx)
 {
     free_watcher(ctx);
 }
@@ -58,7 +58,8 @@ const char *const api_watch_event_names[] = {
     [TOLD_CLOSED] = "closed",      [TOLD__COUNT] = NULL,
 };
 
-static void put_event(const struct watcher *w, struct buf *out, const struct watch_event *event)
+static void put_watched_event(const struct watcher *w, struct buf *out,
+                              const struct watch_event *event)
 {
     struct jsonw json = JSONW(out);
     (void)buf_addf(out, "event: %s\ndata: ", api_watch_event_names[event->kind]);
@@ -74,7 +75,7 @@ static void put_event(const struct watcher *w, struct buf *out, const struct wat
 }
 
 /* False: nothing more for now, or for ever. */
-static bool flush(struct watcher *w)
+static bool flush_changes(struct watcher *w)
 {
     int code = w->out.len > 0 ? http_stream_write(w->r, w->out.data, w->out.len) : 0;
     if (code == -EAGAIN) {
@@ -90,22 +91,22 @@ static bool flush(struct watcher *w)
     return true;
 }
 
-static void go_on(void *ctx)
+static void go_on_watching(void *ctx)
 {
     struct watcher *w = ctx;
     struct watch_event event;
     int found = 1;
-    if (w->out.len > 0 && !flush(w))
+    if (w->out.len > 0 && !flush_changes(w))
         return;
     for (int i = 0; i < STEPS && (found || watch_is_busy(w->watch)); i++) {
         found = watch_next(w->watch, &event);
         if (found)
-            put_event(w, &w->out, &event);
+            put_watched_event(w, &w->out, &event);
         w->over |= found && event.kind == WATCH_GONE;
         if (w->out.len > OUT_MAX - EVENT_MAX)
             break;
     }
-    if (!flush(w))
+    if (!flush_changes(w))
         return;
     if (w->over) {
         http_stream_end(w->r);
@@ -114,24 +115,24 @@ static void go_on(void *ctx)
     }
     loop_io_set(w->io, LOOP_IN);
     if (watch_is_busy(w->watch))
-        loop_defer(w->f->loop, &w->again, go_on, w);
+        loop_defer(w->f->loop, &w->again, go_on_watching, w);
 }
 
-static void on_events(void *ctx, unsigned events)
+static void on_watched_events(void *ctx, unsigned events)
 {
     (void)events;
-    go_on(ctx);
+    go_on_watching(ctx);
 }
 
 /* Shows those between here and the client that the stream lives, and looks if the folder does. */
-static void on_alive(void *ctx)
+static void on_watcher_alive(void *ctx)
 {
     struct watcher *w = ctx;
-    loop_timer_set(w->f->loop, &w->alive, ALIVE_MS, on_alive, w);
+    loop_timer_set(w->f->loop, &w->alive, ALIVE_MS, on_watcher_alive, w);
     if (w->out.len > 0)
         return;
     (void)buf_adds(&w->out, ":\n\n");
-    go_on(w);
+    go_on_watching(w);
 }
 
 static int open_watcher(struct api_files *f, struct http_request *r, int *folder, bool below,
@@ -148,7 +149,7 @@ static int open_watcher(struct api_files *f, struct http_request *r, int *folder
         w->next->prev = w;
     f->watchers = w;
     f->watches++;
-    code = loop_io_add(f->loop, watch_fd(watch), LOOP_IN, on_events, w, &w->io, NULL);
+    code = loop_io_add(f->loop, watch_fd(watch), LOOP_IN, on_watched_events, w, &w->io, NULL);
     if (code < 0)
         free_watcher(w);
     else
@@ -158,7 +159,7 @@ static int open_watcher(struct api_files *f, struct http_request *r, int *folder
 
 void files_watch(void *ctx, struct http_request *r)
 {
-    static const struct http_events events = {.writable = go_on, .gone = on_gone};
+    static const struct http_events events = {.writable = go_on_watching, .gone = on_watcher_gone};
     static const struct http_header headers[] = {{"Content-Type", "text/event-stream"},
                                                  {"Cache-Control", "no-store"}};
     const struct api *api = ctx;
@@ -191,8 +192,8 @@ void files_watch(void *ctx, struct http_request *r)
         return;
     http_watch(r, &events, w);
     http_stream_begin(r, 200, headers, 2, -1);
-    loop_timer_set(f->loop, &w->alive, ALIVE_MS, on_alive, w);
-    loop_defer(f->loop, &w->again, go_on, w);
+    loop_timer_set(f->loop, &w->alive, ALIVE_MS, on_watcher_alive, w);
+    loop_defer(f->loop, &w->again, go_on_watching, w);
 }
 
 /* What waits for the client goes out before it. */

@@ -165,13 +165,13 @@ static void handle(struct broker *broker, const struct seccomp_notif *received)
 }
 
 /* ENOENT: the caller died before we looked, or all have; then it would be so for ever. */
-static bool is_over(const struct broker *broker)
+static bool is_broker_over(const struct broker *broker)
 {
     struct pollfd p = {.fd = broker->listener, .events = POLLIN};
     return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
-static void *answer_all(void *ctx)
+static void *answer_all_notifications(void *ctx)
 {
     struct broker *broker = ctx;
     for (;;) {
@@ -179,7 +179,7 @@ static void *answer_all(void *ctx)
         memset(&received, 0, sizeof received); /* the kernel insists */
         if (ask_listener(broker, SECCOMP_IOCTL_NOTIF_RECV, &received) == 0)
             handle(broker, &received);
-        else if (errno != EINTR && (errno != ENOENT || is_over(broker)))
+        else if (errno != EINTR && (errno != ENOENT || is_broker_over(broker)))
             return NULL;
     }
 }
@@ -240,7 +240,7 @@ static int start_threads(struct broker *broker, struct err *e)
     (void)pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are the first thread's */
     int r = waiting_open(broker, e);
     for (int i = 0; r == 0 && i < BROKER_THREADS; i++) {
-        r = pthread_create(&broker->threads[i], NULL, answer_all, broker);
+        r = pthread_create(&broker->threads[i], NULL, answer_all_notifications, broker);
         if (r != 0)
             r = err_set(e, -r, "a thread of the broker: %s", strerror(r));
     }

@@ -34,7 +34,7 @@ static void done(struct notice *notice, long r)
 }
 
 /* A lease of somebody's makes this wait: found out without waiting, as in broker_open.c. */
-static void set_length(struct notice *notice, int object, const uint64_t *args)
+static void set_file_length(struct notice *notice, int object, const uint64_t *args)
 {
     struct stat st = {0};
     if (fstat(object, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -107,8 +107,8 @@ static void set_times_s(struct notice *notice, int object, const uint64_t *args)
 #endif
 
 /* The name of an attribute; 0 or negative errno. */
-static int read_name(const struct notice *notice, uint64_t address,
-                     char name[static XATTR_NAME_MAX + 1])
+static int read_attribute_name(const struct notice *notice, uint64_t address,
+                               char name[static XATTR_NAME_MAX + 1])
 {
     int r = target_text(notice, address, name, XATTR_NAME_MAX + 1);
     return r == 0 || r == -ENAMETOOLONG ? -ERANGE : r < 0 ? r : 0;
@@ -118,7 +118,7 @@ static void set_xattr(struct notice *notice, int object, const uint64_t *args)
 {
     char name[XATTR_NAME_MAX + 1];
     size_t size = args[2];
-    int r = size > XATTR_SIZE_MAX ? -E2BIG : read_name(notice, args[0], name);
+    int r = size > XATTR_SIZE_MAX ? -E2BIG : read_attribute_name(notice, args[0], name);
     char *value = r == 0 ? try_realloc(NULL, size + 1) : NULL;
     if (r == 0 && !value)
         r = -ENOMEM;
@@ -134,7 +134,7 @@ static void set_xattr(struct notice *notice, int object, const uint64_t *args)
 static void remove_xattr(struct notice *notice, int object, const uint64_t *args)
 {
     char name[XATTR_NAME_MAX + 1];
-    int r = read_name(notice, args[0], name);
+    int r = read_attribute_name(notice, args[0], name);
     if (r < 0)
         notice->error = -r;
     else
@@ -142,7 +142,7 @@ static void remove_xattr(struct notice *notice, int object, const uint64_t *args
 }
 
 static const struct attr attrs[] = {
-    {SYS_truncate, NO_ARG, 0, NO_ARG, false, set_length},
+    {SYS_truncate, NO_ARG, 0, NO_ARG, false, set_file_length},
     {SYS_fchmod, 0, NO_ARG, NO_ARG, false, set_mode},
     {SYS_fchmodat, 0, 1, NO_ARG, false, set_mode},
     {SYS_fchmodat2, 0, 1, 3, false, set_mode},
@@ -178,7 +178,7 @@ static bool floor_grants_length(const struct notice *notice, const struct attr *
 {
     const struct floor *floor = notice->broker->config.floor;
     char full[PATH_MAX];
-    return attr->act == set_length && floor && notice->broker->landlock_abi >= 3 &&
+    return attr->act == set_file_length && floor && notice->broker->landlock_abi >= 3 &&
            !notice->deferred && !lexical_climbs(path) &&
            path_lexical(notice, AT_FDCWD, path, full) == 0 && floor_grants_write(floor, full) &&
            path_is_plain(full);
@@ -221,7 +221,7 @@ static int find_object(struct notice *notice, const struct attr *attr)
 
 /* A device belongs to all, whoever may write to it: as root, a sandbox could take /dev/null away
  * from the others. */
-static bool may_change(const struct notice *notice, int object, const char *full)
+static bool may_change_attributes(const struct notice *notice, int object, const char *full)
 {
     const struct policy *policy = notice_policy(notice);
     struct stat st;
@@ -240,7 +240,7 @@ static void attr_asked(struct notice *notice)
     int nameless = path_canonical(object, full);
     if (nameless < 0)
         notice->error = -nameless;
-    else if (!nameless && !may_change(notice, object, full))
+    else if (!nameless && !may_change_attributes(notice, object, full))
         notice_refuse_write(notice, full);
     else if (!notice_naive(notice))
         attr->act(notice, object,

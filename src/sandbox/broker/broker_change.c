@@ -55,7 +55,7 @@ static bool floor_grants_name(const struct notice *notice, int dirfd, const char
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-static int make_directory(const struct notice *notice, const struct place *place)
+static int broker_make_directory(const struct notice *notice, const struct place *place)
 {
     uint64_t mode = notice->args[notice->call == SYS_mkdirat ? 2 : 1];
     return result(
@@ -89,11 +89,15 @@ static int make_node(const struct notice *notice, const struct place *place)
 }
 
 static const struct change changes[] = {
-    {SYS_mkdirat, 0, 1, true, make_directory},    {SYS_unlinkat, 0, 1, false, remove_name},
-    {SYS_symlinkat, 1, 2, true, make_symlink},    {SYS_mknodat, 0, 1, true, make_node},
+    {SYS_mkdirat, 0, 1, true, broker_make_directory},
+    {SYS_unlinkat, 0, 1, false, remove_name},
+    {SYS_symlinkat, 1, 2, true, make_symlink},
+    {SYS_mknodat, 0, 1, true, make_node},
 #ifdef SYS_mkdir
-    {SYS_mkdir, NO_ARG, 0, true, make_directory}, {SYS_rmdir, NO_ARG, 0, false, remove_name},
-    {SYS_unlink, NO_ARG, 0, false, remove_name},  {SYS_symlink, NO_ARG, 1, true, make_symlink},
+    {SYS_mkdir, NO_ARG, 0, true, broker_make_directory},
+    {SYS_rmdir, NO_ARG, 0, false, remove_name},
+    {SYS_unlink, NO_ARG, 0, false, remove_name},
+    {SYS_symlink, NO_ARG, 1, true, make_symlink},
     {SYS_mknod, NO_ARG, 0, true, make_node},
 #endif
 };
@@ -119,7 +123,8 @@ static int check_presence(const struct change *change, const struct place *place
 }
 
 /* A link in the place of a directory above a protected path would lead the world elsewhere. */
-static bool may_change(const struct notice *notice, const struct change *change, const char *path)
+static bool may_change_entry(const struct notice *notice, const struct change *change,
+                             const char *path)
 {
     const struct policy *policy = notice_policy(notice);
     bool replaces = !change->makes || change->act == make_symlink;
@@ -132,7 +137,7 @@ static int change_place(struct notice *notice, const struct change *change,
     int r = check_presence(change, place);
     if (r < 0)
         return r;
-    if (!place->special && !may_change(notice, change, place->full)) {
+    if (!place->special && !may_change_entry(notice, change, place->full)) {
         notice_refuse_write(notice, place->full);
         return 0;
     }

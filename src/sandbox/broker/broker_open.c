@@ -35,7 +35,7 @@ static bool is_tmpfile(const struct wish *wish)
     return (wish->flags & O_TMPFILE) == O_TMPFILE;
 }
 
-static bool reads(const struct wish *wish)
+static bool open_request_reads(const struct wish *wish)
 {
     return (wish->flags & O_ACCMODE) != O_WRONLY;
 }
@@ -66,7 +66,8 @@ static bool floor_holds(const struct notice *notice, const struct wish *wish)
 static bool floor_grants(const struct notice *notice, const struct wish *wish, const char *path)
 {
     const struct floor *floor = notice->broker->config.floor;
-    return floor_holds(notice, wish) && (!reads(wish) || floor_grants_read(floor, path)) &&
+    return floor_holds(notice, wish) &&
+           (!open_request_reads(wish) || floor_grants_read(floor, path)) &&
            ((!writes(wish) && !creates(wish)) || floor_grants_write(floor, path));
 }
 
@@ -103,7 +104,7 @@ static bool open_by_text(struct notice *notice, const struct wish *wish)
 static bool may_open(struct notice *notice, const struct wish *wish, const char *path)
 {
     const struct policy *policy = notice_policy(notice);
-    bool may_read = !reads(wish) || policy_may_read(policy, path);
+    bool may_read = !open_request_reads(wish) || policy_may_read(policy, path);
     bool may = may_read && (!writes(wish) || policy_may_write(policy, path));
     if (!may_read)
         notice_refuse(notice, path);
@@ -121,7 +122,7 @@ static void open_asked(struct notice *notice);
 
 /* A lease of somebody's makes an open of a plain file wait too. That is found out without waiting,
  * and costs one call more. */
-static void open_file(struct notice *notice, const struct wish *wish, int object)
+static void open_checked_file(struct notice *notice, const struct wish *wish, int object)
 {
     int flags = (wish->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY;
     if (is_tmpfile(wish))
@@ -140,7 +141,7 @@ static void open_file(struct notice *notice, const struct wish *wish, int object
 }
 
 /* Kinds of objects that no open gets past, in the kernel's order. 0: none of these. */
-static int check_kind(const struct wish *wish, const struct stat *st)
+static int check_file_kind(const struct wish *wish, const struct stat *st)
 {
     mode_t mode = st->st_mode;
     if (S_ISLNK(mode))
@@ -170,7 +171,7 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
         return;
     }
     notice->go_on = !nameless && floor_grants(notice, wish, path);
-    notice->error = notice->go_on ? 0 : check_kind(wish, &st);
+    notice->error = notice->go_on ? 0 : check_file_kind(wish, &st);
     if (notice->go_on || notice->error)
         return;
     if (!nameless && !may_open(notice, wish, path))
@@ -181,13 +182,13 @@ static void open_object(struct notice *notice, const struct wish *wish, int obje
     else if (terminal_is(&st) && !terminal_may_be_opened(notice, &st))
         notice_refuse(notice, path);
     else
-        open_file(notice, wish, object);
+        open_checked_file(notice, wish, object);
 }
 
 /* --- what is not there ------------------------------------------------------------------------ */
 
 /* 0: answered. -EAGAIN: the name exists by now. */
-static int create(struct notice *notice, const struct wish *wish, const struct place *place)
+static int create_file(struct notice *notice, const struct wish *wish, const struct place *place)
 {
     if (!policy_may_write(notice_policy(notice), place->full)) {
         notice_refuse_write(notice, place->full);
@@ -246,7 +247,7 @@ static int open_or_create(struct notice *notice, const struct wish *wish, int *b
     if (place.special || place.name[strlen(place.name) - 1] == '/')
         r = -EISDIR;
     else if (object < 0)
-        r = errno == ENOENT ? create(notice, wish, &place) : -errno;
+        r = errno == ENOENT ? create_file(notice, wish, &place) : -errno;
     else if (wish->flags & O_EXCL)
         r = -EEXIST;
     else if (fstat(object, &st) == 0 && S_ISLNK(st.st_mode))
@@ -337,7 +338,7 @@ static int read_how(const struct notice *notice, struct wish *wish)
     return 0;
 }
 
-static int read_wish(const struct notice *notice, struct wish *wish)
+static int read_open_request(const struct notice *notice, struct wish *wish)
 {
     const uint64_t *args = notice->args;
     int at = 1, r = 0;
@@ -362,7 +363,7 @@ static int read_wish(const struct notice *notice, struct wish *wish)
 
 /* Behind the walls alone: what is no terminal, or cannot be found out, the kernel opens. Landlock
  * refuses it if it turns out to be one. */
-static void open_terminal(struct notice *notice, const struct wish *wish)
+static void open_judged_terminal(struct notice *notice, const struct wish *wish)
 {
     struct stat st;
     char path[PATH_MAX];
@@ -373,7 +374,7 @@ static void open_terminal(struct notice *notice, const struct wish *wish)
     if (notice->go_on)
         return;
     if (terminal_may_be_opened(notice, &st))
-        open_file(notice, wish, object);
+        open_checked_file(notice, wish, object);
     else
         notice_refuse(notice, path);
 }
@@ -381,11 +382,11 @@ static void open_terminal(struct notice *notice, const struct wish *wish)
 static void open_asked(struct notice *notice)
 {
     struct wish wish = {0};
-    int r = read_wish(notice, &wish);
+    int r = read_open_request(notice, &wish);
     if (!notice_policy(notice)) {
         notice->go_on = r < 0 || wish.flags & O_PATH;
         if (!notice->go_on)
-            open_terminal(notice, &wish);
+            open_judged_terminal(notice, &wish);
     } else if (r < 0) {
         notice->error = -r;
     } else {

@@ -23,7 +23,7 @@ static void refuse_process(struct notice *notice, pid_t pid)
 }
 
 /* Every process that there is (-1) is more than ours; so is a group that we are in. */
-static void signal_group(struct notice *notice, pid_t group)
+static void signal_process_group(struct notice *notice, pid_t group)
 {
     pid_t leader = group == 0 ? getpgid(notice->pid) : -group;
     bool ours =
@@ -38,7 +38,7 @@ static void signal_asked(struct notice *notice)
 {
     pid_t pid = (pid_t)notice->args[0];
     if (pid <= 0 && notice->call == SYS_kill)
-        signal_group(notice, pid);
+        signal_process_group(notice, pid);
     else if (pid <= 0 || tasks_are_ours(pid)) /* the kernel has an error for numbers below 1 */
         notice->go_on = true;
     else if (kill(pid, 0) < 0 && errno == ESRCH)

@@ -73,7 +73,7 @@ long tasks_refusals(const struct tasks *tasks)
 /* --- the process table ------------------------------------------------------------------------ */
 
 /* Text of at most size - 1 bytes; false: there is no such file any more. */
-static bool read_file(const char *path, char *text, size_t size)
+static bool read_task_file(const char *path, char *text, size_t size)
 {
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
@@ -87,7 +87,7 @@ static bool read_process(pid_t pid, struct process *ret)
 {
     char path[32], text[1024];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (!read_file(path, text, sizeof text))
+    if (!read_task_file(path, text, sizeof text))
         return false;
     char *at = strrchr(text, ')'); /* the name may hold anything */
     if (!at || strlen(at) < 4)
@@ -143,7 +143,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* A parent that went while we read leaves no trace: its child may be ours, so it is. */
-static bool is_below(const struct table *table, const struct process *process, pid_t top)
+static bool is_below_task(const struct table *table, const struct process *process, pid_t top)
 {
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (process->parent == top)
@@ -166,7 +166,7 @@ static int count_below(void)
     if (table.count > 0)
         qsort(table.items, table.count, sizeof *table.items, by_pid);
     for (size_t i = 0; i < table.count && count < INT_MAX / 2; i++)
-        if (is_below(&table, &table.items[i], getpid()))
+        if (is_below_task(&table, &table.items[i], getpid()))
             count += table.items[i].threads;
     xfree(table.items);
     return count;
@@ -204,13 +204,13 @@ static bool is_under_way(const struct grant *grant)
     (void)snprintf(path, sizeof path, "/proc/%d/syscall", (int)grant->thread);
     if (clock_ms() - grant->at > UNDER_WAY_MS)
         return false;
-    if (!read_file(path, text, sizeof text))
+    if (!read_task_file(path, text, sizeof text))
         return may_access(path, F_OK);
     long call = strtol(text, &end, 10);
     return end == text || is_cloning(call);
 }
 
-static void forget(struct tasks *tasks, int i)
+static void forget_task(struct tasks *tasks, int i)
 {
     tasks->grants[i] = tasks->grants[--tasks->under_way];
 }
@@ -220,7 +220,7 @@ static void forget_thread(struct tasks *tasks, pid_t thread)
 {
     for (int i = 0; i < tasks->under_way; i++)
         if (tasks->grants[i].thread == thread) {
-            forget(tasks, i);
+            forget_task(tasks, i);
             return;
         }
 }
@@ -229,7 +229,7 @@ static void forget_landed(struct tasks *tasks)
 {
     for (int i = tasks->under_way - 1; i >= 0; i--)
         if (!is_under_way(&tasks->grants[i]))
-            forget(tasks, i);
+            forget_task(tasks, i);
 }
 
 /* --- the calls -------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ enum {
 
 /* The number of the terminal whose other end is descriptor `name` of a process, or -1. proc:
  * /proc/PID. */
-static long number_of(int proc, const char *name)
+static long terminal_number_of(int proc, const char *name)
 {
     static const char key[] = "\ntty-index:";
     char path[32], text[INFO_MAX], *end;
@@ -73,7 +73,7 @@ static bool is_other_end(int proc, const char *name, const struct stat *terminal
     (void)snprintf(path, sizeof path, "fd/%.20s", name);
     return fstatat(proc, path, &end, 0) == 0 && S_ISCHR(end.st_mode) &&
            end.st_rdev == makedev(MASTER_MAJOR, MASTER_MINOR) &&
-           number_of(proc, name) == (long)minor(terminal->st_rdev) &&
+           terminal_number_of(proc, name) == (long)minor(terminal->st_rdev) &&
            same_mount(proc, path, &end, terminal->st_dev);
 }
 
@@ -130,7 +130,7 @@ static int look_at_peer(const struct notice *notice)
     struct stat st;
     (void)snprintf(name, sizeof name, "%d", (int)notice->args[0]);
     drop_fd int proc = target_proc(notice, "");
-    const long number = proc < 0 ? -1 : number_of(proc, name);
+    const long number = proc < 0 ? -1 : terminal_number_of(proc, name);
     if (number < 0)
         return -1;
     (void)snprintf(path, sizeof path, "/dev/pts/%ld", number);

@@ -47,7 +47,7 @@ static void unlink_waiter(struct waiting *waiting, const struct waiter *waiter)
     (void)pthread_cond_broadcast(&waiting->changed);
 }
 
-static void *run(void *ctx)
+static void *run_waiting(void *ctx)
 {
     struct waiter *waiter = ctx;
     struct waiting *waiting = waiter->waiting;
@@ -71,7 +71,8 @@ static int start_waiter(struct waiter *waiter)
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, STACK);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int r = pthread_create(&waiter->thread, &attr, run, waiter); /* all signals are blocked here */
+    int r = pthread_create(&waiter->thread, &attr, run_waiting,
+                           waiter); /* all signals are blocked here */
     (void)pthread_attr_destroy(&attr);
     return r;
 }
@@ -100,7 +101,7 @@ void notice_defer(struct notice *notice, notice_fn fn)
     }
 }
 
-static void *watch(void *ctx)
+static void *watch_waiting(void *ctx)
 {
     struct waiting *waiting = ctx;
     (void)pthread_mutex_lock(&waiting->lock);
@@ -134,7 +135,7 @@ int waiting_open(struct broker *broker, struct err *e)
     (void)pthread_mutex_init(&waiting->lock, NULL);
     (void)pthread_cond_init(&waiting->changed, NULL);
     broker->waiting = waiting;
-    int r = pthread_create(&waiting->watcher, NULL, watch, waiting);
+    int r = pthread_create(&waiting->watcher, NULL, watch_waiting, waiting);
     return r == 0 ? 0 : err_set(e, -r, "a thread of the broker: %s", strerror(r));
 }
 

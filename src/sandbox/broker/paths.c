@@ -132,7 +132,7 @@ static int open_here(const struct walk *walk, const char *name, uint64_t flags, 
     return fd < 0 ? -errno : fd;
 }
 
-static int follow(struct walk *walk, const char *name, uint64_t resolve)
+static int follow_link(struct walk *walk, const char *name, uint64_t resolve)
 {
     if (++walk->links > LINKS_MAX || resolve & RESOLVE_NO_SYMLINKS)
         return -ELOOP;
@@ -175,7 +175,7 @@ static int follow_self(struct walk *walk, const char *name)
     return r < 0 ? r : 1;
 }
 
-static int step(struct walk *walk, const char *name, bool stop_at_link, uint64_t resolve)
+static int step_path(struct walk *walk, const char *name, bool stop_at_link, uint64_t resolve)
 {
     int r = stop_at_link ? 0 : follow_self(walk, name);
     if (r != 0)
@@ -187,12 +187,12 @@ static int step(struct walk *walk, const char *name, bool stop_at_link, uint64_t
     if (fstat(fd, &st) < 0)
         return -errno;
     if (S_ISLNK(st.st_mode) && !stop_at_link)
-        return follow(walk, name, resolve);
+        return follow_link(walk, name, resolve);
     return arrive(walk, fd_take(&fd));
 }
 
 /* The next name of the rest: its length, 0 at the end. */
-static int next_name(struct walk *walk, char name[static NAME_MAX + 1])
+static int next_path_name(struct walk *walk, char name[static NAME_MAX + 1])
 {
     char *at = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(at, "/");
@@ -204,15 +204,15 @@ static int next_name(struct walk *walk, char name[static NAME_MAX + 1])
     return (int)len;
 }
 
-static int walk_on(struct walk *walk, unsigned how, uint64_t resolve)
+static int walk_on_path(struct walk *walk, unsigned how, uint64_t resolve)
 {
     char name[NAME_MAX + 1];
     bool directory = (how & LOOK_DIRECTORY) != 0;
     int r;
-    while ((r = next_name(walk, name)) > 0) {
+    while ((r = next_path_name(walk, name)) > 0) {
         bool ends = !*walk->rest;
         directory = !ends || how & LOOK_DIRECTORY;
-        r = step(walk, name, ends && how & LOOK_NOFOLLOW, resolve);
+        r = step_path(walk, name, ends && how & LOOK_NOFOLLOW, resolve);
         if (r < 0)
             return r;
     }
@@ -234,7 +234,7 @@ static int look_slowly(const struct notice *notice, int base, const char *path, 
                              : fcntl(base, F_DUPFD_CLOEXEC, 0);
     int r = start < 0 ? -errno : arrive(&walk, start);
     if (r == 0)
-        r = walk_on(&walk, how, resolve);
+        r = walk_on_path(&walk, how, resolve);
     if (r == 0)
         return walk.at;
     (void)fd_close(walk.at);

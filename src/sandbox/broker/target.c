@@ -38,7 +38,8 @@ static ssize_t move_by_file(const struct notice *notice, uint64_t address, void 
 }
 
 /* One call that Docker's older profiles refuse, or the file that they do not. */
-static ssize_t read_some(const struct notice *notice, uint64_t address, void *bytes, size_t n)
+static ssize_t read_target_bytes(const struct notice *notice, uint64_t address, void *bytes,
+                                 size_t n)
 {
     if (!__atomic_load_n(&notice->broker->reads_memory, __ATOMIC_RELAXED))
         return move_by_file(notice, address, bytes, n, false);
@@ -67,7 +68,7 @@ int target_text(const struct notice *notice, uint64_t address, char *text, size_
         size_t n = PAGE - ((address + at) & (PAGE - 1)); /* the next page may not be there */
         n = n < CHUNK ? n : CHUNK;
         n = n < size - at ? n : size - at;
-        ssize_t got = read_some(notice, address + at, text + at, n);
+        ssize_t got = read_target_bytes(notice, address + at, text + at, n);
         if (got <= 0)
             return still_there(notice, -EFAULT);
         const char *end = memchr(text + at, '\0', (size_t)got);
@@ -81,7 +82,7 @@ int target_text(const struct notice *notice, uint64_t address, char *text, size_
 int target_bytes(const struct notice *notice, uint64_t address, void *bytes, size_t n)
 {
     for (size_t at = 0; at < n;) {
-        ssize_t got = read_some(notice, address + at, (char *)bytes + at, n - at);
+        ssize_t got = read_target_bytes(notice, address + at, (char *)bytes + at, n - at);
         if (got <= 0)
             return still_there(notice, -EFAULT);
         at += (size_t)got;
@@ -98,7 +99,7 @@ int target_write(const struct notice *notice, uint64_t address, const void *byte
     return still_there(notice, done == (ssize_t)n ? 0 : -EFAULT);
 }
 
-static void name_of(int dirfd, char name[static 24])
+static void target_name_of(int dirfd, char name[static 24])
 {
     if (dirfd == AT_FDCWD)
         (void)snprintf(name, 24, "cwd");
@@ -122,7 +123,7 @@ int target_base(const struct notice *notice, int dirfd)
     char name[24];
     if (dirfd < 0 && dirfd != AT_FDCWD)
         return -EBADF;
-    name_of(dirfd, name);
+    target_name_of(dirfd, name);
     int fd = target_proc(notice, name);
     return fd == -ENOENT ? -EBADF : fd;
 }
@@ -143,7 +144,7 @@ static int read_link(const struct notice *notice, const char *name, char *text, 
 int target_base_path(const struct notice *notice, int dirfd, char path[static PATH_MAX])
 {
     char name[24];
-    name_of(dirfd, name);
+    target_name_of(dirfd, name);
     return read_link(notice, name, path, PATH_MAX);
 }
 
@@ -159,7 +160,8 @@ static const char *find_line(const char *status, const char *name)
     return line ? line + strlen(name) : NULL;
 }
 
-static bool read_proc(const struct notice *notice, const char *what, char text[static STATUS_MAX])
+static bool read_target_proc(const struct notice *notice, const char *what,
+                             char text[static STATUS_MAX])
 {
     drop_fd int fd = open_proc(notice, what, O_RDONLY);
     ssize_t n = fd < 0 ? -1 : read(fd, text, STATUS_MAX - 1);
@@ -169,7 +171,7 @@ static bool read_proc(const struct notice *notice, const char *what, char text[s
     return true;
 }
 
-static uint64_t number_of(const char *status, const char *name, int base)
+static uint64_t target_number_of(const char *status, const char *name, int base)
 {
     const char *line = find_line(status, name);
     char *end;
@@ -179,16 +181,17 @@ static uint64_t number_of(const char *status, const char *name, int base)
 unsigned target_umask(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    if (!read_proc(notice, "status", status) || !find_line(status, "\nUmask:"))
+    if (!read_target_proc(notice, "status", status) || !find_line(status, "\nUmask:"))
         return 077;
-    return (unsigned)number_of(status, "\nUmask:", 8) & 0777;
+    return (unsigned)target_number_of(status, "\nUmask:", 8) & 0777;
 }
 
 dev_t target_terminal(const struct notice *notice)
 {
     char text[STATUS_MAX];
     struct proctree_stat stat;
-    if (!read_proc(notice, "stat", text) || proctree_parse(text, &stat) < 0 || stat.terminal <= 0)
+    if (!read_target_proc(notice, "stat", text) || proctree_parse(text, &stat) < 0 ||
+        stat.terminal <= 0)
         return 0;
     const unsigned number = (unsigned)stat.terminal;
     return makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00));
@@ -197,14 +200,17 @@ dev_t target_terminal(const struct notice *notice)
 pid_t target_process(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    return read_proc(notice, "status", status) ? (pid_t)number_of(status, "\nTgid:", 10) : 0;
+    return read_target_proc(notice, "status", status)
+               ? (pid_t)target_number_of(status, "\nTgid:", 10)
+               : 0;
 }
 
 bool target_interrupted(const struct notice *notice)
 {
     char status[STATUS_MAX];
-    if (!read_proc(notice, "status", status))
+    if (!read_target_proc(notice, "status", status))
         return false;
-    uint64_t waits = number_of(status, "\nSigPnd:", 16) | number_of(status, "\nShdPnd:", 16);
-    return (waits & ~number_of(status, "\nSigBlk:", 16)) != 0;
+    uint64_t waits =
+        target_number_of(status, "\nSigPnd:", 16) | target_number_of(status, "\nShdPnd:", 16);
+    return (waits & ~target_number_of(status, "\nSigBlk:", 16)) != 0;
 }

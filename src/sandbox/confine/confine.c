@@ -42,8 +42,8 @@ const char *confine_step_name(int step)
 
 /* --- the broker's half ------------------------------------------------------------------------ */
 
-static int make_program(const struct sock_filter *filter, unsigned short count, int *ret_fd,
-                        struct err *e)
+static int make_filter_program(const struct sock_filter *filter, unsigned short count, int *ret_fd,
+                               struct err *e)
 {
     drop_fd int fd = memfd_create("filter", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -61,7 +61,7 @@ int confine_send(int sock, int ruleset, const struct sock_filter *filter, unsign
                  bool listener, const struct confine_offer *limits, struct err *e)
 {
     drop_fd int program = -1;
-    int r = make_program(filter, count, &program, e);
+    int r = make_filter_program(filter, count, &program, e);
     if (r < 0)
         return r;
     struct confine_offer offer = *limits;
@@ -75,7 +75,7 @@ int confine_send(int sock, int ruleset, const struct sock_filter *filter, unsign
     return r < 0 ? err_set(e, r, "offer the sandbox: %s", strerror(-r)) : 0;
 }
 
-static int wait_for_answer(int sock, int wait_ms, struct err *e)
+static int wait_for_broker(int sock, int wait_ms, struct err *e)
 {
     struct pollfd poller = {.fd = sock, .events = POLLIN};
     int n = poll(&poller, 1, wait_ms);
@@ -96,7 +96,7 @@ static int refusal(const struct confine_answer *answer, struct err *e)
 
 int confine_receive(int sock, int wait_ms, int *ret_listener, struct err *e)
 {
-    int r = wait_for_answer(sock, wait_ms, e);
+    int r = wait_for_broker(sock, wait_ms, e);
     if (r < 0)
         return r;
     struct confine_answer answer = {0};
@@ -119,7 +119,7 @@ int confine_release(int sock, struct err *e)
 
 /* --- the child's half: system calls on its own stack ------------------------------------------ */
 
-static int drop_capabilities(void)
+static int drop_all_capabilities(void)
 {
     for (unsigned long i = 0; i < CAPABILITIES; i++)
         if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
@@ -131,7 +131,7 @@ static int drop_capabilities(void)
     return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
 }
 
-static int limit(int resource, rlim_t most)
+static int set_spec_limit(int resource, rlim_t most)
 {
     struct rlimit now;
     if (syscall(SYS_prlimit64, 0, resource, NULL, &now) < 0)
@@ -143,13 +143,13 @@ static int limit(int resource, rlim_t most)
 
 static int set_limits(const struct confine_offer *offer)
 {
-    int r = limit(RLIMIT_CORE, CORE_MOST);
+    int r = set_spec_limit(RLIMIT_CORE, CORE_MOST);
     for (uint32_t i = 0; r == 0 && i < offer->limit_count; i++)
-        r = limit((int)offer->limits[i].resource, (rlim_t)offer->limits[i].most);
+        r = set_spec_limit((int)offer->limits[i].resource, (rlim_t)offer->limits[i].most);
     return r;
 }
 
-static int enter_landlock(int ruleset)
+static int enter_spec_landlock(int ruleset)
 {
     if (landlock_restrict(ruleset, LANDLOCK_QUIET) == 0)
         return 0;
@@ -185,10 +185,11 @@ static bool makes_sense(const struct confine_offer *offer, size_t fds)
            fds == (offer->has_ruleset ? 2 : 1);
 }
 
-static int enter(const struct confine_offer *offer, const int *fds, int *ret_listener, int *step)
+static int enter_walls(const struct confine_offer *offer, const int *fds, int *ret_listener,
+                       int *step)
 {
     *step = CONFINE_CAPABILITIES;
-    int r = drop_capabilities();
+    int r = drop_all_capabilities();
     if (r < 0)
         return r;
     *step = CONFINE_PRIVILEGES;
@@ -199,14 +200,14 @@ static int enter(const struct confine_offer *offer, const int *fds, int *ret_lis
     if (r < 0)
         return r;
     *step = CONFINE_LANDLOCK;
-    r = offer->has_ruleset ? enter_landlock(fds[0]) : 0;
+    r = offer->has_ruleset ? enter_spec_landlock(fds[0]) : 0;
     if (r < 0)
         return r;
     *step = CONFINE_SECCOMP;
     return enter_seccomp(fds[offer->has_ruleset ? 1 : 0], offer, ret_listener);
 }
 
-static int report(int sock, int error, int step, int listener)
+static int report_confinement(int sock, int error, int step, int listener)
 {
     const struct confine_answer answer = {.error = -error, .step = step};
     return unixsock_send(sock, &answer, sizeof answer, &listener, listener >= 0, 0);
@@ -221,10 +222,10 @@ int confine_self(int sock, int *ret_step)
     int listener = -1;
     int r = unixsock_receive(sock, &offer, sizeof offer, fds, FDS_MAX, &count);
     if (r == 0)
-        r = makes_sense(&offer, count) ? enter(&offer, fds, &listener, &step) : -EPROTO;
+        r = makes_sense(&offer, count) ? enter_walls(&offer, fds, &listener, &step) : -EPROTO;
     for (size_t i = 0; i < count; i++)
         (void)close(fds[i]);
-    int sent = report(sock, r, step, listener);
+    int sent = report_confinement(sock, r, step, listener);
     if (listener >= 0)
         (void)close(listener);
     if (r == 0) {

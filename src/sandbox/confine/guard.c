@@ -158,7 +158,7 @@ struct guard *guard_free(struct guard *guard)
 /* --- the parent of the child ---------------------------------------------------------------- */
 
 /* The broker acts for the child: with a capability it would get past what the child may not. */
-static int drop_capabilities(struct err *e)
+static int drop_guard_capabilities(struct err *e)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
@@ -172,7 +172,7 @@ int guard_settle(struct err *e)
     (void)umask(0);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_set(e, -errno, "prctl: %s", strerror(errno));
-    return drop_capabilities(e);
+    return drop_guard_capabilities(e);
 }
 
 static void add_limit(struct confine_offer *offer, int resource, uint64_t most)

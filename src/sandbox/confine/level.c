@@ -61,7 +61,7 @@ static int in_child(int (*act)(void *ctx), void *ctx)
 
 /* --- who is confined -------------------------------------------------------------------------- */
 
-static int enter_landlock(void *ctx)
+static int enter_probe_landlock(void *ctx)
 {
     (void)ctx;
     const struct landlock_rights rights = landlock_rights_of(landlock_abi());
@@ -73,7 +73,7 @@ static int enter_landlock(void *ctx)
 }
 
 /* A listener or 0; -1 with errno. */
-static int install(unsigned flags, uint32_t answer)
+static int install_probe_filter(unsigned flags, uint32_t answer)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -90,17 +90,17 @@ static int install(unsigned flags, uint32_t answer)
 static int enter_filter(void *ctx)
 {
     (void)ctx;
-    if (install(0, SECCOMP_RET_ERRNO | EXDEV) < 0)
+    if (install_probe_filter(0, SECCOMP_RET_ERRNO | EXDEV) < 0)
         return errno;
     return syscall(ASKED_CALL, -1, NULL, 0) < 0 && errno == EXDEV ? 0 : ENOSYS;
 }
 
 /* Asks for a descriptor by way of the listener, and looks at what it got. */
-static int ask(int sock)
+static int ask_for_listener(int sock)
 {
     if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
         return errno;
-    int listener = install(NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
+    int listener = install_probe_filter(NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
     if (listener < 0)
         return errno;
     int r = unixsock_send(sock, "", 1, &listener, 1, 0);
@@ -118,7 +118,7 @@ static int ask(int sock)
 
 /* --- who plays the broker --------------------------------------------------------------------- */
 
-static int read_memory(pid_t pid, uint64_t at)
+static int read_probe_memory(pid_t pid, uint64_t at)
 {
     char path[64], word[WORD];
     (void)snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
@@ -143,7 +143,7 @@ static bool read_fast(pid_t pid, uint64_t at)
 }
 
 /* The write end of a pipe, which looks like nothing that the other has by itself. */
-static int give(int listener, uint64_t id)
+static int give_listener(int listener, uint64_t id)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -155,7 +155,7 @@ static int give(int listener, uint64_t id)
     return r;
 }
 
-static void serve(int listener, struct tried *tried)
+static void serve_probe(int listener, struct tried *tried)
 {
     struct seccomp_notif notice = {0};
     struct pollfd poller = {.fd = listener, .events = POLLIN};
@@ -168,9 +168,9 @@ static void serve(int listener, struct tried *tried)
         return;
     }
     const pid_t pid = (pid_t)notice.pid;
-    tried->memory = read_memory(pid, notice.data.args[1]);
+    tried->memory = read_probe_memory(pid, notice.data.args[1]);
     tried->read_fast = read_fast(pid, notice.data.args[1]);
-    tried->listener = give(listener, notice.id);
+    tried->listener = give_listener(listener, notice.id);
 }
 
 static void try_listener(struct tried *tried)
@@ -183,14 +183,14 @@ static void try_listener(struct tried *tried)
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(ends[0]);
-        _exit(ask(ends[1]));
+        _exit(ask_for_listener(ends[1]));
     }
     (void)close(ends[1]);
     char byte;
     int listener = -1;
     size_t count = 0;
     if (pid > 0 && unixsock_receive(ends[0], &byte, 1, &listener, 1, &count) == 0 && count == 1)
-        serve(listener, tried);
+        serve_probe(listener, tried);
     (void)fd_close(listener); /* one who still waits gets ENOSYS */
     (void)close(ends[0]);
     int status = 0;
@@ -210,7 +210,7 @@ static int play_broker(void *ctx)
     if (syscall(SYS_capset, &head, none) < 0)
         return errno;
     struct tried tried = {0};
-    tried.landlock = in_child(enter_landlock, NULL);
+    tried.landlock = in_child(enter_probe_landlock, NULL);
     tried.filter = in_child(enter_filter, NULL);
     if (tried.filter == 0)
         try_listener(&tried);
@@ -222,7 +222,7 @@ static int play_broker(void *ctx)
     return write(*pipe_fd, &tried, sizeof tried) == sizeof tried ? 0 : errno;
 }
 
-static int probe(struct tried *tried)
+static int try_level(struct tried *tried)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -238,7 +238,7 @@ static int probe(struct tried *tried)
 void sandbox_probe(struct sandbox_probe *ret)
 {
     struct tried tried = {0};
-    int code = probe(&tried);
+    int code = try_level(&tried);
     if (code != 0)
         tried = (struct tried){code, code, code, code, 0};
     const int abi = tried.landlock == 0 ? landlock_abi() : 0;

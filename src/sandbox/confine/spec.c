@@ -125,7 +125,7 @@ static int bad(const char *name, struct err *e)
     return err_set(e, -EINVAL, "the sandbox's description: %s", name);
 }
 
-static int read_text(int fd, struct buf *text, struct err *e)
+static int read_spec_text(int fd, struct buf *text, struct err *e)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -178,7 +178,7 @@ static int take_ports(struct read_spec *s, struct err *e)
     return 0;
 }
 
-static double limit(const struct json *limits, const char *name)
+static double read_spec_limit(const struct json *limits, const char *name)
 {
     double value = json_number(json_get(limits, name));
     return value > 0 ? value : 0;
@@ -198,17 +198,17 @@ static int take_level(struct read_spec *s, struct err *e)
         return bad("limits", e);
     s->spec.level = (enum sandbox_level)level;
     s->spec.limits = (struct sandbox_limits){
-        .tasks = (int)limit(limits, "tasks"),
-        .files = (int)limit(limits, "files"),
-        .file_size = (uint64_t)limit(limits, "file_size"),
-        .memory = (uint64_t)limit(limits, "memory"),
-        .disk = (uint64_t)limit(limits, "disk"),
-        .cpu = (int)limit(limits, "cpu"),
+        .tasks = (int)read_spec_limit(limits, "tasks"),
+        .files = (int)read_spec_limit(limits, "files"),
+        .file_size = (uint64_t)read_spec_limit(limits, "file_size"),
+        .memory = (uint64_t)read_spec_limit(limits, "memory"),
+        .disk = (uint64_t)read_spec_limit(limits, "disk"),
+        .cpu = (int)read_spec_limit(limits, "cpu"),
     };
     return 0;
 }
 
-static const char *const *some(const char **list)
+static const char *const *some_spec_text(const char **list)
 {
     return list && *list ? list : NULL;
 }
@@ -222,10 +222,10 @@ static int take_lists(struct read_spec *s, struct err *e)
         r = take_texts(s->json, "hidden", &s->hidden, e);
     if (r == 0)
         r = take_texts(s->json, "kept", &s->kept, e);
-    s->spec.private_dirs = some(s->dirs);
-    s->spec.disk_places = some(s->places);
-    s->spec.hidden = some(s->hidden);
-    s->spec.kept = some(s->kept);
+    s->spec.private_dirs = some_spec_text(s->dirs);
+    s->spec.disk_places = some_spec_text(s->places);
+    s->spec.hidden = some_spec_text(s->hidden);
+    s->spec.kept = some_spec_text(s->kept);
     return r;
 }
 
@@ -247,7 +247,7 @@ static int take_place(struct read_spec *s, struct err *e)
 int sandbox_spec_read(int fd, struct sandbox_spec **ret, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(SANDBOX_SPEC_MAX);
-    int r = read_text(fd, &text, e);
+    int r = read_spec_text(fd, &text, e);
     if (r < 0)
         return r;
     struct read_spec *s = NEW(struct read_spec);

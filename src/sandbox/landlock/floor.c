@@ -87,7 +87,7 @@ static void consider_dir(struct walk *w, int at, const char *name, const char *p
     }
 }
 
-static bool is_program(int at, const char *name)
+static bool is_program_file(int at, const char *name)
 {
     struct stat st;
     return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -134,7 +134,7 @@ static void consider(struct walk *w, int at, const char *name, unsigned char typ
     else if (type == DT_CHR && w->terminals)
         consider_device(w, at, name, path);
     else if (type != DT_LNK && w->may(w->policy, path) && /* a link's target has its own rule */
-             (!w->programs_only || is_program(at, name)))
+             (!w->programs_only || is_program_file(at, name)))
         (void)add_rule(w, at, name, w->rights & OF_FILES);
 }
 
@@ -171,7 +171,7 @@ static void start_at(struct walk *w, const char *path)
         consider(w, AT_FDCWD, path, DT_UNKNOWN, path);
 }
 
-static void run(struct walk *w)
+static void run_in_ruleset(struct walk *w)
 {
     for (; w->first < w->end; w->first++)
         visit(w, w->queue[w->first]);
@@ -217,7 +217,7 @@ static void grant_reads(struct floor *floor, const struct policy *policy, uint64
                      .granted = &floor->reads};
     walk_begin(&w);
     start_at(&w, "/");
-    run(&w);
+    run_in_ruleset(&w);
     walk_end(&w);
 }
 
@@ -249,11 +249,11 @@ static void grant_writes(struct floor *floor, const struct policy *policy, uint6
     for (size_t i = 0; roots && i < roots->count; i++)
         start_at(&w, roots->items[i]);
     start_at(&w, "/");
-    run(&w);
+    run_in_ruleset(&w);
     walk_end(&w);
 }
 
-static int create(struct floor *floor, uint64_t fs, uint64_t scoped, struct err *e)
+static int create_ruleset(struct floor *floor, uint64_t fs, uint64_t scoped, struct err *e)
 {
     const struct landlock_wants wants = {.fs = fs, .scoped = scoped};
     floor->ruleset = landlock_create(&wants);
@@ -283,11 +283,11 @@ static struct floor *new_floor(void)
 static int create_walls(struct floor *floor, const struct landlock_rights *rights, struct err *e)
 {
     if (rights->scoped)
-        return create(floor, 0, rights->scoped, e);
+        return create_ruleset(floor, 0, rights->scoped, e);
     if (!(rights->fs & LANDLOCK_REFER))
         return 0;
     const uint64_t fs = LANDLOCK_MAKE_BLOCK | LANDLOCK_REFER;
-    int r = create(floor, fs, 0, e);
+    int r = create_ruleset(floor, fs, 0, e);
     if (r == 0)
         grant_everywhere(floor, fs);
     return r;
@@ -307,7 +307,7 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     if (!handled)
         return create_walls(floor, &rights, e);
     handled = (handled | LANDLOCK_REFER) & rights.fs; /* it is refused when it is not asked for */
-    int r = create(floor, handled, rights.scoped, e);
+    int r = create_ruleset(floor, handled, rights.scoped, e);
     if (r < 0)
         return r;
     if (floor->all_writes)
@@ -320,8 +320,8 @@ static int build(struct floor *floor, const struct policy *policy, struct err *e
     return 0;
 }
 
-static int finish(struct floor *floor, const struct policy *policy, bool terminals,
-                  struct floor **ret, struct err *e)
+static int finish_ruleset(struct floor *floor, const struct policy *policy, bool terminals,
+                          struct floor **ret, struct err *e)
 {
     struct terminals where = {0};
     int r = terminals ? terminals_find(&where, e) : 0;
@@ -341,7 +341,7 @@ int floor_build_walls(bool terminals, struct floor **ret, struct err *e)
 {
     struct floor *floor = new_floor();
     floor->all_reads = floor->all_writes = true;
-    return finish(floor, NULL, terminals, ret, e);
+    return finish_ruleset(floor, NULL, terminals, ret, e);
 }
 
 int floor_build(const struct policy *policy, bool brokered, struct floor **ret, struct err *e)
@@ -350,7 +350,7 @@ int floor_build(const struct policy *policy, bool brokered, struct floor **ret, 
     floor->brokered = brokered;
     floor->all_reads = !policy_denies_reads(policy);
     floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
-    return finish(floor, policy, brokered, ret, e);
+    return finish_ruleset(floor, policy, brokered, ret, e);
 }
 
 /* Behind the walls, nobody is asked about sockets; so what takes a broker to make a name, a socket
@@ -363,7 +363,7 @@ int floor_build_places(const struct policy *policy, const struct floor_walls *ho
     floor->left = (how->lists ? 0 : LANDLOCK_READ_DIR) | (how->brokered ? LANDLOCK_MAKE_SOCK : 0);
     floor->all_reads = !policy_denies_reads(policy);
     floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
-    return finish(floor, policy, how->terminals, ret, e);
+    return finish_ruleset(floor, policy, how->terminals, ret, e);
 }
 
 struct floor *floor_free(struct floor *floor)

@@ -20,7 +20,7 @@ enum {
     IDLE_SHARE = 10000, /* this part of the time, is no work */
 };
 
-static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX])
+static ssize_t read_activity(pid_t pid, const char *name, char text[static TEXT_MAX])
 {
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -31,7 +31,7 @@ static ssize_t read_proc(pid_t pid, const char *name, char text[static TEXT_MAX]
 }
 
 /* Exact to the nanosecond, and of all threads, also those that have ended. */
-static void add_own(void *ctx, pid_t pid)
+static void add_own_activity(void *ctx, pid_t pid)
 {
     struct activity_own *own = ctx;
     const int64_t used_ns = clock_of_process_ns(pid);
@@ -47,7 +47,7 @@ static void add_own(void *ctx, pid_t pid)
 struct activity_own activity_own(void)
 {
     struct activity_own own = {0};
-    (void)proctree_each(add_own, &own);
+    (void)proctree_each(add_own_activity, &own);
     own.at_ns = clock_ns();
     return own;
 }
@@ -59,7 +59,7 @@ bool activity_has_run(const struct activity_own *before, const struct activity_o
     return now->who != before->who || used > idle || used < -idle;
 }
 
-static uint64_t field(const char *text, const char *label)
+static uint64_t activity_field(const char *text, const char *label)
 {
     const char *at = strstr(text, label);
     char *end;
@@ -72,9 +72,10 @@ static uint64_t field(const char *text, const char *label)
 static bool written_by(pid_t pid, uint64_t *sum)
 {
     char text[TEXT_MAX];
-    if (read_proc(pid, "io", text) <= 0)
+    if (read_activity(pid, "io", text) <= 0)
         return false;
-    const uint64_t calls = field(text, "wchar: "), disk = field(text, "\nwrite_bytes: ");
+    const uint64_t calls = activity_field(text, "wchar: "),
+                   disk = activity_field(text, "\nwrite_bytes: ");
     *sum += calls > disk ? calls : disk;
     return true;
 }
@@ -83,7 +84,7 @@ static bool written_by(pid_t pid, uint64_t *sum)
 static uint64_t touched_by(pid_t pid)
 {
     char text[TEXT_MAX];
-    const char *at = read_proc(pid, "stat", text) > 0 ? strrchr(text, ')') : NULL;
+    const char *at = read_activity(pid, "stat", text) > 0 ? strrchr(text, ')') : NULL;
     for (int field = 2; at && field < 10; field++)
         at = strchr(at + 1, ' ');
     if (!at)
@@ -105,7 +106,7 @@ static bool is_shim_of_kernel(pid_t pid)
 {
     static const char words[] = "ipybox\0shim";
     char text[TEXT_MAX];
-    ssize_t n = read_proc(pid, "cmdline", text);
+    ssize_t n = read_activity(pid, "cmdline", text);
     if (n <= (ssize_t)sizeof words)
         return false;
     const char *slash = memrchr(text, '/', strlen(text));
@@ -122,7 +123,7 @@ struct kin { /* ourselves and who is above us */
     pid_t self, parent, grandparent;
 };
 
-static bool is_one_of(const struct kin *kin, pid_t pid)
+static bool is_one_of_processes(const struct kin *kin, pid_t pid)
 {
     return pid > 1 && (pid == kin->parent || pid == kin->grandparent);
 }
@@ -132,14 +133,14 @@ static pid_t parent_of(pid_t pid)
 {
     char text[TEXT_MAX];
     struct proctree_stat stat;
-    return read_proc(pid, "stat", text) > 0 && proctree_parse(text, &stat) == 0 ? stat.ppid : 0;
+    return read_activity(pid, "stat", text) > 0 && proctree_parse(text, &stat) == 0 ? stat.ppid : 0;
 }
 
 /* Below the same server, which is the parent of a shim or, with a template between, of that. */
 static bool is_kin(const struct kin *kin, pid_t shim)
 {
     const pid_t parent = parent_of(shim);
-    return is_one_of(kin, parent) || is_one_of(kin, parent_of(parent));
+    return is_one_of_processes(kin, parent) || is_one_of_processes(kin, parent_of(parent));
 }
 
 /* 0: it is not of another kernel. */

@@ -68,7 +68,7 @@ struct budget {
 
 /* --- small files ------------------------------------------------------------------------------ */
 
-static bool read_file(pid_t pid, const char *name, char text[static FILE_TEXT_MAX])
+static bool read_memory_file(pid_t pid, const char *name, char text[static FILE_TEXT_MAX])
 {
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -79,7 +79,7 @@ static bool read_file(pid_t pid, const char *name, char text[static FILE_TEXT_MA
 static uint64_t resident(pid_t pid)
 {
     char text[FILE_TEXT_MAX];
-    if (!read_file(pid, "statm", text))
+    if (!read_memory_file(pid, "statm", text))
         return 0;
     return procfile_behind(text, " ") * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -145,7 +145,7 @@ static uint64_t most_of_parent(const struct known *before, const char *status)
 {
     char text[FILE_TEXT_MAX];
     const int i = index_of(before, (pid_t)procfile_behind(status, "\nPPid:"));
-    if (i < 0 || !read_file(before->pids[i], "status", text))
+    if (i < 0 || !read_memory_file(before->pids[i], "status", text))
         return UINT64_MAX;
     const uint64_t peak = procfile_behind(text, "\nVmHWM:") * KIB;
     return peak > before->peak[i] ? peak : before->peak[i];
@@ -173,7 +173,7 @@ static void add_status(void *ctx, pid_t pid)
     char text[FILE_TEXT_MAX];
     const int64_t used_ns = clock_of_process_ns(pid);
     use->known.used_ns += used_ns;
-    (void)read_file(pid, "status", text);
+    (void)read_memory_file(pid, "status", text);
     const char *rss = strstr(text, "\nRssAnon:");
     const uint64_t has = rss ? procfile_behind(rss, "\nRssAnon:") * KIB : 0;
     add_known(use, pid, text, has);
@@ -210,7 +210,7 @@ static uint64_t grown_by_now(const struct known *known)
     for (size_t i = 0; i < known->count && i < KNOWN_MAX; i++) {
         char text[FILE_TEXT_MAX];
         const char *at = text;
-        if (!read_file(known->pids[i], "statm", text))
+        if (!read_memory_file(known->pids[i], "statm", text))
             continue;
         (void)procfile_number(at, &at); /* all that is mapped */
         const uint64_t there = procfile_number(at, &at), shared = procfile_number(at, NULL);
@@ -223,7 +223,7 @@ static uint64_t grown_by_now(const struct known *known)
 
 /* While an exact look takes its time, memory goes on growing. A cheap one sees that, too, as soon
  * as what is new is alone too much. */
-static bool leave(struct exact *exact)
+static bool leave_budget(struct exact *exact)
 {
     const struct budget *b = exact->budget;
     exact->left =
@@ -235,9 +235,9 @@ static void add_rollup(void *ctx, pid_t pid)
 {
     struct exact *exact = ctx;
     char text[FILE_TEXT_MAX];
-    if (leave(exact))
+    if (leave_budget(exact))
         return;
-    if (!read_file(pid, "smaps_rollup", text)) {
+    if (!read_memory_file(pid, "smaps_rollup", text)) {
         exact->bytes += resident(pid);
         return;
     }
@@ -264,7 +264,7 @@ static void add_mappings(void *ctx, pid_t pid)
     char path[32], line[FILE_TEXT_MAX];
     bool counted = false, whole = true; /* of a longer line the beginning is enough */
     (void)snprintf(path, sizeof path, "/proc/%d/smaps", (int)pid);
-    if (leave(exact))
+    if (leave_budget(exact))
         return;
     FILE *file = fopen(path, "re");
     const uint64_t before = exact->bytes;
@@ -301,7 +301,7 @@ static bool exceeds_exactly(const struct budget *budget, uint64_t most, uint64_t
 
 /* --- shared memory ---------------------------------------------------------------------------- */
 
-static uint64_t above(uint64_t a, uint64_t b)
+static uint64_t memory_above(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -312,10 +312,10 @@ static uint64_t part_of(const struct activity *before, const struct activity *no
     if (now->other_count == 0 && before->other_count == 0)
         return grown;
     const uint64_t told =
-        above(now->written, before->written) + above(now->touched, before->touched);
-    const uint64_t others = above(now->others_written, before->others_written) +
-                            above(now->others_touched, before->others_touched);
-    const uint64_t rest = above(grown, others);
+        memory_above(now->written, before->written) + memory_above(now->touched, before->touched);
+    const uint64_t others = memory_above(now->others_written, before->others_written) +
+                            memory_above(now->others_touched, before->others_touched);
+    const uint64_t rest = memory_above(grown, others);
     const uint64_t ours = told < grown ? told : grown;
     return ours > rest ? ours : rest;
 }
@@ -364,12 +364,12 @@ static uint64_t part_by_activity(struct budget *b, uint64_t grown)
 /* What comes or goes while they do not run is not theirs. */
 static void divide(struct budget *b, const struct look *look)
 {
-    const uint64_t grown = above(look->shared, b->last);
+    const uint64_t grown = memory_above(look->shared, b->last);
     const bool others = b->before.other_count > 0;
     const bool fresh = b->before_ms > 0 && clock_ms() < b->before_ms + OTHERS_MS;
     const bool ran = !are_same(&b->then.known, &b->known) || b->known.used_ns != b->then.used_ns;
     if (!ran || look->shared < b->last) {
-        b->charge = above(b->charge, ran ? b->last - look->shared : 0);
+        b->charge = memory_above(b->charge, ran ? b->last - look->shared : 0);
     } else if (!fresh || grown >= NOISE) {
         const uint64_t part = part_by_activity(b, grown), most = most_written(&b->then, &b->known);
         b->charge += part < most ? part : most;
@@ -426,7 +426,7 @@ static bool has_run(const struct known *known, int64_t used_ns)
 /* In which memory cannot grow beyond twice the limit; half of it is for our own delay. */
 static int64_t safe_ms(const struct budget *b, uint64_t total)
 {
-    const uint64_t left = above(2 * b->most, total);
+    const uint64_t left = memory_above(2 * b->most, total);
     return (int64_t)(left / (2 * BUDGET_GROWTH_MS * b->processors));
 }
 

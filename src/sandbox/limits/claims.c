@@ -18,7 +18,7 @@ struct look {
     size_t sockets;
 };
 
-static void count(void *ctx, pid_t pid)
+static void count_claims(void *ctx, pid_t pid)
 {
     struct look *look = ctx;
     look->others |= pid != look->main;
@@ -55,7 +55,7 @@ static bool is_claim(void *ctx, const struct fdtable_entry *entry)
 bool claims_any(pid_t main)
 {
     struct look look = {.main = main};
-    if (proctree_each(count, &look) < 0 || look.others)
+    if (proctree_each(count_claims, &look) < 0 || look.others)
         return true;
     return fdtable_each(main, is_claim, &look) != 0 || !sockets_all_unix(look.inodes, look.sockets);
 }

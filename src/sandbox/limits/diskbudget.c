@@ -51,7 +51,7 @@ struct diskbudget {
 
 /* --- the walker ------------------------------------------------------------------------------- */
 
-static void *walk(void *ctx)
+static void *walk_disk(void *ctx)
 {
     struct diskbudget *b = ctx;
     for (;;) {
@@ -74,7 +74,7 @@ static void *walk(void *ctx)
 static bool start_walker(struct diskbudget *b)
 {
     pthread_t thread;
-    if (!b->has_walker && pthread_create(&thread, NULL, walk, b) == 0) {
+    if (!b->has_walker && pthread_create(&thread, NULL, walk_disk, b) == 0) {
         (void)pthread_detach(thread);
         b->has_walker = true;
     }
@@ -91,7 +91,7 @@ static enum state look_at_walker(struct diskbudget *b)
     return state;
 }
 
-static void look(const struct diskbudget *b, struct activity *ret)
+static void look_at_disk(const struct diskbudget *b, struct activity *ret)
 {
     activity_take(ret);
     ret->written += b->reaped;
@@ -101,7 +101,7 @@ static void begin_walk(struct diskbudget *b, uint64_t filled)
 {
     if (!start_walker(b))
         return;
-    look(b, &b->begun);
+    look_at_disk(b, &b->begun);
     b->begun_filled = filled;
     (void)pthread_mutex_lock(&b->lock);
     b->state = WALKS;
@@ -139,22 +139,22 @@ static void find_removed(void *ctx, pid_t pid)
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
-static uint64_t above(uint64_t a, uint64_t b)
+static uint64_t disk_above(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
 static uint64_t growth(const struct diskbudget *b, const struct diskuse *use, bool unseen)
 {
-    uint64_t bytes = above(use->disk, b->last.disk);
-    if (unseen && above(use->filled, b->last.filled) > bytes)
-        bytes = above(use->filled, b->last.filled);
-    return bytes + above(use->memory, b->last.memory);
+    uint64_t bytes = disk_above(use->disk, b->last.disk);
+    if (unseen && disk_above(use->filled, b->last.filled) > bytes)
+        bytes = disk_above(use->filled, b->last.filled);
+    return bytes + disk_above(use->memory, b->last.memory);
 }
 
 static bool others_write(const struct activity *before, const struct activity *now)
 {
-    return above(now->others_written, before->others_written) > CHATTER ||
+    return disk_above(now->others_written, before->others_written) > CHATTER ||
            activity_has_lost(before, now);
 }
 
@@ -165,13 +165,13 @@ static void charge(struct diskbudget *b, const struct diskuse *use, const struct
 {
     uint64_t more = growth(b, use, unseen), less = 0;
     if (!unseen)
-        less = above(b->last.disk, use->disk) + above(b->last.memory, use->memory);
-    const uint64_t told = above(now->written, b->before.written);
+        less = disk_above(b->last.disk, use->disk) + disk_above(b->last.memory, use->memory);
+    const uint64_t told = disk_above(now->written, b->before.written);
     const bool doubtful =
         others_write(&b->before, now) || !activity_has_run(&b->before.own, &now->own);
     if (doubtful && !now->untold && told < more)
         more = told;
-    b->charge = above(b->charge + more, less);
+    b->charge = disk_above(b->charge + more, less);
 }
 
 /* Files that are moved while the directories are walked may be missed. The disks have filled by
@@ -187,19 +187,19 @@ static uint64_t missed(struct diskbudget *b, const struct activity *now, uint64_
         return 0;
     }
     const uint64_t share = b->most / NOISE_SHARE, noise = share > NOISE_LEAST ? share : NOISE_LEAST;
-    const uint64_t charged = above(charge, b->quiet.charge);
-    const uint64_t more = above(above(filled, b->quiet.filled), charged);
-    const uint64_t told = above(above(now->written, b->quiet.written), charged);
+    const uint64_t charged = disk_above(charge, b->quiet.charge);
+    const uint64_t more = disk_above(disk_above(filled, b->quiet.filled), charged);
+    const uint64_t told = disk_above(disk_above(now->written, b->quiet.written), charged);
     if (more <= noise)
         return 0;
     return now->untold || more < told ? more : told;
 }
 
-static bool judge(struct diskbudget *b)
+static bool judge_disk(struct diskbudget *b)
 {
     struct activity now;
     drop_holdings struct holdings holdings = HOLDINGS_NONE;
-    look(b, &now);
+    look_at_disk(b, &now);
     holdings_take(&holdings);
     struct search search = {.holdings = &holdings};
     (void)proctree_each(find_removed, &search);
@@ -215,15 +215,15 @@ static bool judge(struct diskbudget *b)
 }
 
 /* Also when the tree has just fallen asleep: what comes after that is not its doing. */
-static bool is_due(struct diskbudget *b, uint64_t filled)
+static bool is_walk_due(struct diskbudget *b, uint64_t filled)
 {
     const int64_t now = clock_ms();
-    const uint64_t grown = above(filled, b->filled);
+    const uint64_t grown = disk_above(filled, b->filled);
     const struct activity_own own = activity_own();
     const bool has_run = activity_has_run(&b->before.own, &own);
     const bool sleeps = !activity_has_run(&b->looked, &own);
     b->looked = own;
-    const bool fills = grown > 0 && grown >= above(b->most, b->charge) / 2;
+    const bool fills = grown > 0 && grown >= disk_above(b->most, b->charge) / 2;
     if (has_run && (sleeps || fills))
         return now >= b->soon_ms;
     return (has_run || fills) && now >= b->next_ms;
@@ -235,12 +235,12 @@ bool diskbudget_exceeded(struct diskbudget *b)
     case WALKS:
         return false;
     case HAS_WALKED:
-        return judge(b);
+        return judge_disk(b);
     case RESTS:
         break;
     }
     const uint64_t filled = diskuse_filled(b->places);
-    if (is_due(b, filled))
+    if (is_walk_due(b, filled))
         begin_walk(b, filled);
     return false;
 }
@@ -265,7 +265,7 @@ struct diskbudget *diskbudget_open(uint64_t most, const char *const *places)
     diskuse_take(b->places, &b->last);
     b->unseen = b->last.unseen;
     b->filled = diskuse_filled(b->places);
-    look(b, &b->before);
+    look_at_disk(b, &b->before);
     b->quiet.filled = b->filled;
     b->quiet.written = b->before.written;
     return b;

@@ -35,7 +35,7 @@ struct walk {
     size_t found_count;
 };
 
-static enum kind kind_of(const struct statfs *fs)
+static enum kind disk_kind_of(const struct statfs *fs)
 {
     static const unsigned views[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
                                      CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, MQUEUE_MAGIC,
@@ -64,7 +64,7 @@ static enum kind enter_system(struct walk *w, int fd, dev_t dev)
             return w->systems[i].kind;
     if (fstatfs(fd, &fs) < 0)
         return ON_DISK;
-    const struct system system = {dev, kind_of(&fs), fs.f_blocks, fs.f_files};
+    const struct system system = {dev, disk_kind_of(&fs), fs.f_blocks, fs.f_files};
     if (system.kind == ON_DISK)
         add_filled(w, &fs, &system);
     if (w->system_count < SYSTEMS_MAX)
@@ -72,7 +72,7 @@ static enum kind enter_system(struct walk *w, int fd, dev_t dev)
     return system.kind;
 }
 
-static void count(struct walk *w, const struct stat *st, enum kind kind)
+static void count_disk_use(struct walk *w, const struct stat *st, enum kind kind)
 {
     uint64_t bytes = (uint64_t)st->st_blocks * BLOCK;
     bytes = bytes > DISKUSE_NAME_LEAST ? bytes : DISKUSE_NAME_LEAST;
@@ -81,7 +81,7 @@ static void count(struct walk *w, const struct stat *st, enum kind kind)
     *(kind == IN_MEMORY ? &w->use.memory : &w->use.disk) += bytes;
 }
 
-static bool is_dots(const char *name)
+static bool is_dots_entry(const char *name)
 {
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
@@ -115,7 +115,7 @@ static void measure_entry(struct walk *w, int dir, const struct dirent *entry, e
         w->use.unseen += errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
     }
     if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
-        count(w, &st, kind);
+        count_disk_use(w, &st, kind);
 }
 
 /* Takes fd. */
@@ -131,10 +131,10 @@ static void measure_dir(struct walk *w, int fd, int depth)
     }
     const enum kind kind = enter_system(w, fd, st.st_dev);
     if (kind != NO_FILES) {
-        count(w, &st, kind);
+        count_disk_use(w, &st, kind);
         w->use.unseen += depth >= DISKUSE_DEPTH_MAX;
         while (depth < DISKUSE_DEPTH_MAX && (entry = readdir(dir)))
-            if (!is_dots(entry->d_name))
+            if (!is_dots_entry(entry->d_name))
                 measure_entry(w, fd, entry, kind, depth);
     }
     (void)closedir(dir);
@@ -150,7 +150,7 @@ static void measure_place(struct walk *w, const char *path)
     }
     w->use.unseen += errno == EACCES;
     if (stat(path, &st) == 0)
-        count(w, &st, ON_DISK);
+        count_disk_use(w, &st, ON_DISK);
 }
 
 void diskuse_take(const char *const *places, struct diskuse *ret)
@@ -175,7 +175,7 @@ uint64_t diskuse_filled(const char *const *places)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-static void add_place(struct walk *w, const char *path)
+static void add_disk_place(struct walk *w, const char *path)
 {
     if (!utf8_valid(path, strlen(path))) /* no spec can carry it */
         w->found_count = DISKUSE_PLACES_MAX;
@@ -190,14 +190,14 @@ static void find_at(struct walk *w, int dir, const struct dirent *entry, const c
                     int depth)
 {
     struct stat st;
-    if (is_dots(entry->d_name) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+    if (is_dots_entry(entry->d_name) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
         return;
     drop_str char *below = xasprintf("%s/%s", path, entry->d_name);
     int fd = open_dir(dir, entry->d_name);
     if (fd >= 0)
         find_below(w, fd, below, depth + 1);
     else if (errno == EACCES && stat(below, &st) == 0 && st.st_uid == geteuid())
-        add_place(w, below); /* ours to make readable */
+        add_disk_place(w, below); /* ours to make readable */
 }
 
 /* Takes fd. `path` is "" for the root. */
@@ -212,7 +212,7 @@ static void find_below(struct walk *w, int fd, const char *path, int depth)
     }
     const bool files = enter_system(w, fd, st.st_dev) != NO_FILES;
     if (files && is_open_to_us(fd, &st))
-        add_place(w, *path ? path : "/");
+        add_disk_place(w, *path ? path : "/");
     else if (files && depth < DISKUSE_DEPTH_MAX)
         while ((entry = readdir(dir)))
             find_at(w, fd, entry, path, depth);

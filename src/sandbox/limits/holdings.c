@@ -20,7 +20,7 @@ enum { TABLE_LEAST = 64, BLOCK = 512, INFO_MAX = 512, IS_SOCKET = 1, IS_PIPE = 2
 
 /* --- what was met already --------------------------------------------------------------------- */
 
-static size_t place_of(const struct holding_set *set, dev_t dev, ino_t ino)
+static size_t holding_place_of(const struct holding_set *set, dev_t dev, ino_t ino)
 {
     const uint64_t mixed = ((uint64_t)ino ^ ((uint64_t)dev << 32)) * 0x9E3779B97F4A7C15U;
     size_t at = (size_t)(mixed >> 32) & (set->size - 1);
@@ -29,43 +29,44 @@ static size_t place_of(const struct holding_set *set, dev_t dev, ino_t ino)
     return at;
 }
 
-static bool has(const struct holding_set *set, dev_t dev, ino_t ino)
+static bool has_holding(const struct holding_set *set, dev_t dev, ino_t ino)
 {
-    return set->size > 0 && set->table[place_of(set, dev, ino)].ino != 0;
+    return set->size > 0 && set->table[holding_place_of(set, dev, ino)].ino != 0;
 }
 
 bool holdings_has(const struct holdings *h, dev_t dev, ino_t ino)
 {
-    return has(&h->files, dev, ino);
+    return has_holding(&h->files, dev, ino);
 }
 
 bool holdings_has_socket(const struct holdings *h, uint64_t inode)
 {
-    return has(&h->ends, IS_SOCKET, (ino_t)inode);
+    return has_holding(&h->ends, IS_SOCKET, (ino_t)inode);
 }
 
-static void grow(struct holding_set *set)
+static void grow_holdings(struct holding_set *set)
 {
     struct holding_set larger = {.size = set->size > 0 ? 2 * set->size : TABLE_LEAST};
     larger.table = xcalloc(larger.size, sizeof *larger.table);
     for (size_t i = 0; i < set->size; i++)
         if (set->table[i].ino != 0)
-            larger.table[place_of(&larger, set->table[i].dev, set->table[i].ino)] = set->table[i];
+            larger.table[holding_place_of(&larger, set->table[i].dev, set->table[i].ino)] =
+                set->table[i];
     xfree(set->table);
     set->table = larger.table;
     set->size = larger.size;
 }
 
 /* False: it was there already. */
-static bool remember(struct holding_set *set, dev_t dev, ino_t ino)
+static bool remember_holding(struct holding_set *set, dev_t dev, ino_t ino)
 {
-    if (has(set, dev, ino))
+    if (has_holding(set, dev, ino))
         return false;
     if (set->count >= HOLDINGS_MAX)
         return true;
     if (2 * set->count >= set->size)
-        grow(set);
-    set->table[place_of(set, dev, ino)] = (struct holding){dev, ino};
+        grow_holdings(set);
+    set->table[holding_place_of(set, dev, ino)] = (struct holding){dev, ino};
     set->count++;
     return true;
 }
@@ -102,16 +103,16 @@ static void add_end(struct holdings *h, const struct fdtable_entry *entry)
 {
     static const char pipe[] = "pipe:[";
     const uint64_t inode = socket_inode(entry->link);
-    if (inode != 0 && remember(&h->ends, IS_SOCKET, (ino_t)inode)) {
+    if (inode != 0 && remember_holding(&h->ends, IS_SOCKET, (ino_t)inode)) {
         h->sockets++;
         h->in_flight += in_flight(entry);
     }
     if (inode == 0 && strncmp(entry->link, pipe, sizeof pipe - 1) == 0)
-        h->pipes += remember(&h->ends, IS_PIPE,
-                             (ino_t)procfile_number(entry->link + sizeof pipe - 1, NULL));
+        h->pipes += remember_holding(&h->ends, IS_PIPE,
+                                     (ino_t)procfile_number(entry->link + sizeof pipe - 1, NULL));
 }
 
-static bool look_at(void *ctx, const struct fdtable_entry *entry)
+static bool look_at_descriptor(void *ctx, const struct fdtable_entry *entry)
 {
     struct holdings *h = ctx;
     struct stat st;
@@ -123,22 +124,22 @@ static bool look_at(void *ctx, const struct fdtable_entry *entry)
         !S_ISREG(st.st_mode))
         return false;
     const bool memory = is_memory(entry->dir, entry->name);
-    if ((memory || st.st_nlink == 0) && remember(&h->files, st.st_dev, st.st_ino))
+    if ((memory || st.st_nlink == 0) && remember_holding(&h->files, st.st_dev, st.st_ino))
         *(memory ? &h->memory : &h->unnamed) += (uint64_t)st.st_blocks * BLOCK;
     return false;
 }
 
-static void add(void *ctx, pid_t pid)
+static void add_holding(void *ctx, pid_t pid)
 {
     struct holdings *h = ctx;
-    const int r = fdtable_each(pid, look_at, h);
+    const int r = fdtable_each(pid, look_at_descriptor, h);
     h->unseen |= r == -EACCES || r == -EPERM;
 }
 
 void holdings_take(struct holdings *ret)
 {
     *ret = HOLDINGS_NONE;
-    (void)proctree_each(add, ret);
+    (void)proctree_each(add_holding, ret);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ static bool look_at_end(void *ctx, const struct fdtable_entry *entry)
 
 static void note_ours(void *ctx, pid_t pid)
 {
-    (void)remember(ctx, 0, (ino_t)pid);
+    (void)remember_holding(ctx, 0, (ino_t)pid);
 }
 
 void holdings_of_others(struct holdings *ret)
@@ -164,7 +165,7 @@ void holdings_of_others(struct holdings *ret)
     DIR *dir = opendir("/proc");
     while (dir && (entry = readdir(dir))) {
         const pid_t pid = (pid_t)procfile_number(entry->d_name, NULL);
-        if (pid > 0 && !has(&ours, 0, (ino_t)pid))
+        if (pid > 0 && !has_holding(&ours, 0, (ino_t)pid))
             (void)fdtable_each(pid, look_at_end, ret);
     }
     if (dir)

@@ -39,7 +39,7 @@ static bool take_file(struct shared *s, const char *top, const char *below, cons
 }
 
 /* One line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH. */
-static bool take_line(struct shared *s, char *line)
+static bool take_smaps_line(struct shared *s, char *line)
 {
     line[strcspn(line, "\n")] = '\0';
     char *controllers = strchr(line, ':');
@@ -72,7 +72,7 @@ void shared_open(struct shared *s)
     *s = (struct shared){0};
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && !s->file[0] && fgets(line, sizeof line, file))
-        (void)take_line(s, line);
+        (void)take_smaps_line(s, line);
     if (file)
         (void)fclose(file);
     file = s->file[0] ? NULL : fopen("/proc/self/mounts", "re");

@@ -24,7 +24,7 @@ static int connect_fd(struct wish *wish, const struct sockaddr *to, socklen_t le
 
 /* --- the internet ----------------------------------------------------------------------------- */
 
-static int connect_to(struct wish *wish, const struct address *to)
+static int connect_to_judged(struct wish *wish, const struct address *to)
 {
     struct address fit;
     int r = address_for(to, wish->seen.kind.domain, &fit);
@@ -53,7 +53,7 @@ static int connect_name(struct wish *wish, const char *name, uint16_t port)
         return -EINTR;
     int r = -EHOSTUNREACH;
     for (int i = 0; i < n; i++) {
-        r = connect_to(wish, &found[i]);
+        r = connect_to_judged(wish, &found[i]);
         if (is_begun(r))
             break;
     }
@@ -69,16 +69,17 @@ static int connect_inet(struct wish *wish, const struct address *to)
     switch (net_judge(wish->net, notice_policy(wish->notice), to, name, &place)) {
     case NET_STUB:
         r = net_run(wish->net);
-        return r < 0 ? r : connect_to(wish, &stub);
+        return r < 0 ? r : connect_to_judged(wish, &stub);
     case NET_ADDRESS:
-        return notice_naive(wish->notice) || wish->notice->go_on ? 0 : connect_to(wish, &place);
+        return notice_naive(wish->notice) || wish->notice->go_on ? 0
+                                                                 : connect_to_judged(wish, &place);
     case NET_NAME:
         return connect_name(wish, name, address_port(to));
     case NET_REFUSED:
         break;
     }
     if (net_other_loopback(wish->net, to, &other))
-        return connect_to(wish, &other);
+        return connect_to_judged(wish, &other);
     net_text(to, name, text);
     net_refuse(wish->notice, text);
     return -EACCES;
@@ -110,7 +111,7 @@ static int take_again(struct wish *wish, bool disconnect)
     return net_replace(wish->notice, &wish->seen);
 }
 
-static int go(struct wish *wish, const struct sockaddr_storage *raw, int len)
+static int go_connect(struct wish *wish, const struct sockaddr_storage *raw, int len)
 {
     struct address to;
     bool disconnect = raw->ss_family == AF_UNSPEC;
@@ -141,11 +142,11 @@ static void tell_begun(const struct wish *wish, int r)
 
 /* --- the call --------------------------------------------------------------------------------- */
 
-static void run(struct notice *notice, bool patient);
+static void run_connect(struct notice *notice, bool patient);
 
 static void run_patiently(struct notice *notice)
 {
-    run(notice, true);
+    run_connect(notice, true);
     notice_answer(notice);
 }
 
@@ -161,7 +162,7 @@ static bool takes_time(const struct wish *wish, const struct sockaddr_storage *r
            names_find(wish->net->names, v4, name);
 }
 
-static void run(struct notice *notice, bool patient)
+static void run_connect(struct notice *notice, bool patient)
 {
     struct sockaddr_storage raw;
     struct wish wish = {.notice = notice, .net = notice->broker->net, .seen.fd = -1};
@@ -176,7 +177,7 @@ static void run(struct notice *notice, bool patient)
         notice_defer(notice, run_patiently);
         return;
     }
-    r = go(&wish, &raw, len);
+    r = go_connect(&wish, &raw, len);
     (void)fd_close(wish.seen.fd);
     notice->error = r == -EINTR ? NOTICE_RESTART : -r;
     if (is_begun(r) && raw.ss_family != AF_UNSPEC && !notice->go_on)
@@ -185,5 +186,5 @@ static void run(struct notice *notice, bool patient)
 
 void net_connect(struct notice *notice)
 {
-    run(notice, false);
+    run_connect(notice, false);
 }

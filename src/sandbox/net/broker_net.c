@@ -68,7 +68,7 @@ static const char *kind_text(const struct socket_kind *kind)
     return inet ? "an internet socket other than TCP" : "a socket of another family";
 }
 
-static void on_socket(struct notice *notice)
+static void on_broker_socket(struct notice *notice)
 {
     const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
     int type = (int)notice->args[1];
@@ -284,7 +284,7 @@ notice_fn broker_net_call(int call)
 {
     switch (call) {
     case SYS_socket:
-        return on_socket;
+        return on_broker_socket;
     case SYS_connect:
         return net_connect;
     case SYS_bind:

@@ -32,20 +32,20 @@ struct dns_stub {
     struct connection connections[DNS_STUB_CONNECTIONS_MAX];
 };
 
-static void hang_up(struct connection *connection)
+static void hang_up_dns(struct connection *connection)
 {
     loop_timer_stop(connection->stub->loop, &connection->idle);
     connection->io = loop_io_del(connection->io);
     connection->fd = fd_close(connection->fd);
 }
 
-static void on_idle(void *ctx)
+static void on_dns_idle(void *ctx)
 {
-    hang_up(ctx);
+    hang_up_dns(ctx);
 }
 
 /* One message; false: it is none that can be answered. */
-static bool answer(struct connection *connection, const uint8_t *query, size_t n)
+static bool answer_query(struct connection *connection, const uint8_t *query, size_t n)
 {
     struct dns_stub *stub = connection->stub;
     struct dns_question question;
@@ -70,7 +70,7 @@ static bool answer(struct connection *connection, const uint8_t *query, size_t n
 }
 
 /* All whole messages that have come; false: hang up. */
-static bool answer_all(struct connection *connection)
+static bool answer_all_queries(struct connection *connection)
 {
     size_t at = 0;
     while (connection->n - at >= LENGTH) {
@@ -80,19 +80,19 @@ static bool answer_all(struct connection *connection)
             return false;
         if (connection->n - at < LENGTH + n)
             break;
-        if (!answer(connection, start + LENGTH, n))
+        if (!answer_query(connection, start + LENGTH, n))
             return false;
         at += LENGTH + n;
     }
     connection->n -= at;
     memmove(connection->in, connection->in + at, connection->n);
     if (at > 0)
-        loop_timer_set(connection->stub->loop, &connection->idle, DNS_STUB_IDLE_MS, on_idle,
+        loop_timer_set(connection->stub->loop, &connection->idle, DNS_STUB_IDLE_MS, on_dns_idle,
                        connection);
     return true;
 }
 
-static void on_readable(void *ctx, unsigned events)
+static void on_dns_readable(void *ctx, unsigned events)
 {
     struct connection *connection = ctx;
     (void)events;
@@ -101,12 +101,12 @@ static void on_readable(void *ctx, unsigned events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     connection->n += n > 0 ? (size_t)n : 0;
-    if (n <= 0 || !answer_all(connection))
-        hang_up(connection);
+    if (n <= 0 || !answer_all_queries(connection))
+        hang_up_dns(connection);
 }
 
 /* A free place, or that of the oldest. */
-static struct connection *make_room(struct dns_stub *stub)
+static struct connection *make_room_for_query(struct dns_stub *stub)
 {
     struct connection *oldest = &stub->connections[0];
     for (size_t i = 0; i < DNS_STUB_CONNECTIONS_MAX; i++) {
@@ -116,11 +116,11 @@ static struct connection *make_room(struct dns_stub *stub)
         if (connection->since < oldest->since)
             oldest = connection;
     }
-    hang_up(oldest);
+    hang_up_dns(oldest);
     return oldest;
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_dns_connection(void *ctx, unsigned events)
 {
     struct dns_stub *stub = ctx;
     struct err e;
@@ -128,13 +128,13 @@ static void on_connection(void *ctx, unsigned events)
     drop_fd int fd = accept4(stub->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    struct connection *connection = make_room(stub);
-    if (loop_io_add(stub->loop, fd, LOOP_IN, on_readable, connection, &connection->io, &e) < 0)
+    struct connection *connection = make_room_for_query(stub);
+    if (loop_io_add(stub->loop, fd, LOOP_IN, on_dns_readable, connection, &connection->io, &e) < 0)
         return;
     connection->fd = fd_take(&fd);
     connection->n = 0;
     connection->since = ++stub->count;
-    loop_timer_set(stub->loop, &connection->idle, DNS_STUB_IDLE_MS, on_idle, connection);
+    loop_timer_set(stub->loop, &connection->idle, DNS_STUB_IDLE_MS, on_dns_idle, connection);
 }
 
 int dns_stub_open(struct loop *loop, dns_stub_fn address, void *ctx, struct dns_stub **ret,
@@ -148,7 +148,7 @@ int dns_stub_open(struct loop *loop, dns_stub_fn address, void *ctx, struct dns_
     }
     int r = loopback_listen(&stub->fd, ret_port, e);
     if (r == 0)
-        r = loop_io_add(loop, stub->fd, LOOP_IN, on_connection, stub, &stub->io, e);
+        r = loop_io_add(loop, stub->fd, LOOP_IN, on_dns_connection, stub, &stub->io, e);
     if (r < 0)
         stub = dns_stub_free(stub);
     else
@@ -162,7 +162,7 @@ struct dns_stub *dns_stub_free(struct dns_stub *stub)
         return NULL;
     for (size_t i = 0; i < DNS_STUB_CONNECTIONS_MAX; i++)
         if (stub->connections[i].fd >= 0)
-            hang_up(&stub->connections[i]);
+            hang_up_dns(&stub->connections[i]);
     (void)loop_io_del(stub->io);
     (void)fd_close(stub->fd);
     xfree(stub);

@@ -144,7 +144,7 @@ int net_virtual_file(struct net *net, const struct policy *policy, const char *p
 
 /* --- the stub, the proxies -------------------------------------------------------------------- */
 
-static uint32_t on_question(void *ctx, const char *name)
+static uint32_t on_net_question(void *ctx, const char *name)
 {
     struct net *net = ctx;
     struct ruling *ruling = ruling_take(net->broker);
@@ -257,7 +257,7 @@ void net_sweep_soon(struct net *net)
 }
 
 /* The machine's own resolver: of a container what its engine set up. */
-static int resolve(const char *name, int family, struct address *ret, int max)
+static int resolve_host(const char *name, int family, struct address *ret, int max)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = family};
     struct addrinfo *found = NULL;
@@ -296,7 +296,7 @@ static int open_parts(struct net *net, struct err *e)
         return err_set(e, -errno, "an eventfd: %s", strerror(errno));
     r = loop_io_add(net->loop, net->bell, LOOP_IN, on_bell, net, &net->bell_io, e);
     if (r == 0)
-        r = dns_stub_open(net->loop, on_question, net, &net->stub, &net->stub_port, e);
+        r = dns_stub_open(net->loop, on_net_question, net, &net->stub, &net->stub_port, e);
     const struct net_proxies *proxies = net->broker->config.proxies;
     return r == 0 && proxies ? open_proxies(net, proxies, e) : r;
 }
@@ -304,7 +304,7 @@ static int open_parts(struct net *net, struct err *e)
 int net_open(struct broker *broker, struct net **ret, struct err *e)
 {
     struct net *net = NEW(struct net);
-    *net = (struct net){.broker = broker, .resolve = resolve, .bell = -1};
+    *net = (struct net){.broker = broker, .resolve = resolve_host, .bell = -1};
     (void)pthread_mutex_init(&net->lock, NULL);
     net->sockets = sockets_new();
     net->names = names_new();

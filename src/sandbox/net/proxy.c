@@ -54,7 +54,7 @@ struct proxy {
     struct connection *connections;
 };
 
-static void hang_up(struct connection *connection)
+static void hang_up_proxy(struct connection *connection)
 {
     struct proxy *proxy = connection->proxy;
     loop_timer_stop(proxy->loop, &connection->timer);
@@ -79,36 +79,36 @@ static void hang_up(struct connection *connection)
 
 static void on_time(void *ctx)
 {
-    hang_up(ctx);
+    hang_up_proxy(ctx);
 }
 
-static void work(struct connection *connection);
+static void work_on_proxied(struct connection *connection);
 
 static void work_again(void *ctx)
 {
-    work(ctx);
+    work_on_proxied(ctx);
 }
 
-static void on_event(void *ctx, struct end *end, unsigned events)
+static void on_proxy_event(void *ctx, struct end *end, unsigned events)
 {
     struct connection *connection = ctx;
     if (events & LOOP_HUP) {
         end->io = loop_io_del(end->io);
         end->hung_up = true;
     }
-    work(connection);
+    work_on_proxied(connection);
 }
 
-static void on_client(void *ctx, unsigned events)
+static void on_proxy_client(void *ctx, unsigned events)
 {
     struct connection *connection = ctx;
-    on_event(ctx, &connection->ends[0], events);
+    on_proxy_event(ctx, &connection->ends[0], events);
 }
 
 static void on_host(void *ctx, unsigned events)
 {
     struct connection *connection = ctx;
-    on_event(ctx, &connection->ends[1], events);
+    on_proxy_event(ctx, &connection->ends[1], events);
 }
 
 static int drain_head(struct connection *connection)
@@ -122,7 +122,7 @@ static int drain_head(struct connection *connection)
     return sent < 0 ? (int)sent : sent > 0;
 }
 
-static void say(struct connection *connection, const void *bytes, size_t n)
+static void say_proxy_answer(struct connection *connection, const void *bytes, size_t n)
 {
     struct flow *flow = &connection->flows[1]; /* only short words, while the host is silent */
     memcpy(flow->data + flow->to, bytes, n);
@@ -146,24 +146,24 @@ enum socks_code { SOCKS_OK, SOCKS_FAILED, SOCKS_REFUSED, SOCKS_UNREACHABLE = 4, 
 static void say_socks(struct connection *connection, enum socks_code code)
 {
     const char answer[] = {5, (char)code, 0, 1, 0, 0, 0, 0, 0, 0};
-    say(connection, answer, sizeof answer);
+    say_proxy_answer(connection, answer, sizeof answer);
 }
 
 /* Says why and ends the connection once it is said. */
-static void refuse(struct connection *connection, int error)
+static void refuse_proxied(struct connection *connection, int error)
 {
     const char *text = error == -EACCES                          ? blocked
                        : error == -EBADMSG || error == -EMSGSIZE ? bad
                                                                  : unreachable;
     if (connection->proxy->kind == PROXY_HTTP)
-        say(connection, text, strlen(text));
+        say_proxy_answer(connection, text, strlen(text));
     else if (connection->state != GREETING)
         say_socks(connection, error == -EACCES    ? SOCKS_REFUSED
                               : error == -ENOTSUP ? SOCKS_COMMAND
                               : error == -EBADMSG ? SOCKS_FAILED
                                                   : SOCKS_UNREACHABLE);
     else if (error == -ENOTSUP)
-        say(connection, "\5\xFF", 2);
+        say_proxy_answer(connection, "\5\xFF", 2);
     connection->state = SAYING_NO;
     connection->flows[1].over = true;
 }
@@ -202,7 +202,7 @@ static int start_dial(struct connection *connection, const struct proxy_request 
     return 0;
 }
 
-static int read_http(struct connection *connection, struct proxy_request *ret)
+static int read_proxy_request(struct connection *connection, struct proxy_request *ret)
 {
     const struct flow *flow = &connection->flows[0];
     return proxy_http_read(flow->data, flow->to, ret, &connection->head);
@@ -220,7 +220,7 @@ static int read_socks(struct connection *connection, struct proxy_request *ret)
         flow->from += used;
         bytes += used;
         connection->state = REQUEST;
-        say(connection, "\5\0", 2);
+        say_proxy_answer(connection, "\5\0", 2);
     }
     return proxy_socks_read(bytes, flow->to - flow->from, ret);
 }
@@ -229,7 +229,7 @@ static void read_request(struct connection *connection)
 {
     struct flow *flow = &connection->flows[0];
     struct proxy_request request;
-    int r = connection->proxy->kind == PROXY_HTTP ? read_http(connection, &request)
+    int r = connection->proxy->kind == PROXY_HTTP ? read_proxy_request(connection, &request)
                                                   : read_socks(connection, &request);
     if (r == 0 && (flow->over || flow->to == FLOW_MAX))
         r = -EBADMSG;
@@ -240,7 +240,7 @@ static void read_request(struct connection *connection)
         r = start_dial(connection, &request);
     }
     if (r < 0)
-        refuse(connection, r);
+        refuse_proxied(connection, r);
 }
 
 static void on_dialled(void *ctx, unsigned events)
@@ -265,16 +265,16 @@ static void on_dialled(void *ctx, unsigned events)
         loop_io_add(proxy->loop, result, LOOP_IN, on_host, connection, &host->io, &e) < 0)
         result = (fd_close(result), -EAGAIN);
     if (result < 0) {
-        refuse(connection, result);
+        refuse_proxied(connection, result);
     } else {
         host->fd = result;
         connection->state = RELAY;
         if (proxy->kind == PROXY_SOCKS)
             say_socks(connection, SOCKS_OK);
         else if (connection->head.len == 0)
-            say(connection, established, sizeof established - 1);
+            say_proxy_answer(connection, established, sizeof established - 1);
     }
-    work(connection);
+    work_on_proxied(connection);
 }
 
 /* --- one connection --------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ static int move_host(struct connection *connection)
 }
 
 /* Moves what can be moved: 1 when something was, -errno when an end is broken. */
-static int move(struct connection *connection)
+static int move_bytes(struct connection *connection)
 {
     const struct end *client = &connection->ends[0];
     struct flow *out = &connection->flows[0], *in = &connection->flows[1];
@@ -321,7 +321,7 @@ static int move(struct connection *connection)
     return r < 0 ? r : moved != 0;
 }
 
-static void watch(struct connection *connection)
+static void watch_proxied(struct connection *connection)
 {
     const struct flow *out = &connection->flows[0], *in = &connection->flows[1];
     bool asks = connection->state == GREETING || connection->state == REQUEST;
@@ -337,19 +337,19 @@ static void watch(struct connection *connection)
         loop_io_set(connection->ends[1].io, host);
 }
 
-static void work(struct connection *connection)
+static void work_on_proxied(struct connection *connection)
 {
     struct loop *loop = connection->proxy->loop;
     enum state before = connection->state;
     int r = 1, turns = 0;
     while (r > 0 && turns++ < TURN)
-        r = move(connection);
+        r = move_bytes(connection);
     const struct flow *out = &connection->flows[0], *in = &connection->flows[1];
     bool done = in->passed_on && (out->passed_on || connection->state == SAYING_NO);
     /* A client that is gone needs no host; one that only said all it had to say does. */
     bool gone = connection->ends[0].hung_up && connection->state != RELAY;
     if (r < 0 || done || gone) {
-        hang_up(connection);
+        hang_up_proxy(connection);
         return;
     }
     if (r > 0)
@@ -358,10 +358,10 @@ static void work(struct connection *connection)
     if (!waits || before != connection->state)
         loop_timer_set(loop, &connection->timer, waits ? PROXY_REQUEST_MS : PROXY_IDLE_MS, on_time,
                        connection);
-    watch(connection);
+    watch_proxied(connection);
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_proxy_connection(void *ctx, unsigned events)
 {
     struct proxy *proxy = ctx;
     struct err e;
@@ -374,8 +374,8 @@ static void on_connection(void *ctx, unsigned events)
     connection->state = proxy->kind == PROXY_SOCKS ? GREETING : REQUEST;
     connection->head = BUF_INIT(HEAD_CAP);
     connection->ends[0].fd = connection->ends[1].fd = -1;
-    if (loop_io_add(proxy->loop, fd, LOOP_IN, on_client, connection, &connection->ends[0].io, &e) <
-        0) {
+    if (loop_io_add(proxy->loop, fd, LOOP_IN, on_proxy_client, connection, &connection->ends[0].io,
+                    &e) < 0) {
         xfree(connection);
         return;
     }
@@ -401,7 +401,7 @@ int proxy_open(struct loop *loop, enum proxy_kind kind, int fd, proxy_dial_fn di
     if (r == 0)
         r = loop_io_add(loop, proxy->dialled[0], LOOP_IN, on_dialled, proxy, &proxy->dialled_io, e);
     if (r == 0)
-        r = loop_io_add(loop, fd, LOOP_IN, on_connection, proxy, &proxy->io, e);
+        r = loop_io_add(loop, fd, LOOP_IN, on_proxy_connection, proxy, &proxy->io, e);
     if (r < 0)
         proxy = proxy_free(proxy);
     else
@@ -414,7 +414,7 @@ struct proxy *proxy_free(struct proxy *proxy)
     if (!proxy)
         return NULL;
     while (proxy->connections)
-        hang_up(proxy->connections);
+        hang_up_proxy(proxy->connections);
     while (proxy->dials > 0)
         on_dialled(proxy, 0); /* blocks until the next one has come back */
     (void)loop_io_del(proxy->dialled_io);

@@ -21,7 +21,7 @@ static bool is_piece(struct piece piece, const char *word)
 }
 
 /* Cuts off what stands before the first `stop`; false: there is none. */
-static bool cut(struct piece *rest, char stop, struct piece *ret)
+static bool cut_request_word(struct piece *rest, char stop, struct piece *ret)
 {
     const char *end = memchr(rest->at, stop, rest->n);
     if (!end)
@@ -35,13 +35,13 @@ static bool cut(struct piece *rest, char stop, struct piece *ret)
 /* A line without its end, CR LF. */
 static bool cut_line(struct piece *rest, struct piece *ret)
 {
-    if (!cut(rest, '\n', ret) || ret->n == 0 || ret->at[ret->n - 1] != '\r')
+    if (!cut_request_word(rest, '\n', ret) || ret->n == 0 || ret->at[ret->n - 1] != '\r')
         return false;
     ret->n--;
     return true;
 }
 
-static bool take_port(struct piece text, uint16_t *ret)
+static bool take_target_port(struct piece text, uint16_t *ret)
 {
     unsigned long port = 0;
     if (text.n == 0 || text.n > PORT_DIGITS)
@@ -55,7 +55,7 @@ static bool take_port(struct piece text, uint16_t *ret)
     return port > 0 && port <= UINT16_MAX;
 }
 
-static bool is_host_byte(char c)
+static bool is_target_byte(char c)
 {
     return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
 }
@@ -69,7 +69,7 @@ static bool take_host(struct piece text, char host[static PROXY_HOST_MAX + 1])
         return false;
     for (size_t i = 0; i < text.n; i++)
         if (six ? !isxdigit((unsigned char)text.at[i]) && text.at[i] != ':' && text.at[i] != '.'
-                : !is_host_byte(text.at[i]))
+                : !is_target_byte(text.at[i]))
             return false;
     memcpy(host, text.at, text.n);
     host[text.n] = '\0';
@@ -85,7 +85,7 @@ static bool take_authority(struct piece text, uint16_t default_port, struct prox
     ret->port = default_port;
     struct piece host = {text.at, colon ? (size_t)(colon - text.at) : text.n};
     struct piece port = {colon ? colon + 1 : NULL, colon ? text.n - host.n - 1 : 0};
-    if (colon && !take_port(port, &ret->port))
+    if (colon && !take_target_port(port, &ret->port))
         return false;
     return ret->port != 0 && take_host(host, ret->host);
 }
@@ -126,7 +126,7 @@ static int write_head(struct piece lines, struct piece method, struct piece targ
             break;
         struct piece rest = line;
         if (memchr(line.at, '\r', line.n) || line.at[0] == ' ' || line.at[0] == '\t' ||
-            !cut(&rest, ':', &name) || name.n == 0 || memchr(name.at, ' ', name.n))
+            !cut_request_word(&rest, ':', &name) || name.n == 0 || memchr(name.at, ' ', name.n))
             return -EBADMSG;
         if (is_dropped(name))
             continue;
@@ -146,13 +146,13 @@ static bool is_method(struct piece method)
     return method.n > 0;
 }
 
-static int read_whole(struct piece text, struct proxy_request *ret, struct buf *head)
+static int read_whole_target(struct piece text, struct proxy_request *ret, struct buf *head)
 {
     static const char scheme[] = "http://";
     struct piece line, method, target;
-    if (!cut_line(&text, &line) || !cut(&line, ' ', &method) || !cut(&line, ' ', &target) ||
-        !is_method(method) || line.n != 8 || strncmp(line.at, "HTTP/1.", 7) != 0 ||
-        memchr(target.at, '\r', target.n))
+    if (!cut_line(&text, &line) || !cut_request_word(&line, ' ', &method) ||
+        !cut_request_word(&line, ' ', &target) || !is_method(method) || line.n != 8 ||
+        strncmp(line.at, "HTTP/1.", 7) != 0 || memchr(target.at, '\r', target.n))
         return -EBADMSG;
     ret->tunnel = is_piece(method, "CONNECT");
     if (ret->tunnel)
@@ -180,7 +180,7 @@ int proxy_http_read(const char *bytes, size_t n, struct proxy_request *ret, stru
     request.used = (size_t)(end + 4 - bytes);
     if (memchr(bytes, '\0', request.used))
         return -EBADMSG;
-    int r = read_whole((struct piece){bytes, request.used}, &request, head);
+    int r = read_whole_target((struct piece){bytes, request.used}, &request, head);
     if (r < 0)
         return r;
     *ret = request;

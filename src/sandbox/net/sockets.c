@@ -35,7 +35,7 @@ struct sockets *sockets_new(void)
     return sockets;
 }
 
-static void give_up(struct sockets *sockets, struct entry *entry)
+static void give_up_sockets(struct sockets *sockets, struct entry *entry)
 {
     if (!entry->held)
         return;
@@ -49,13 +49,13 @@ struct sockets *sockets_free(struct sockets *sockets)
     if (!sockets)
         return NULL;
     for (size_t i = 0; i < SOCKETS_MAX; i++)
-        give_up(sockets, &sockets->entry[i]);
+        give_up_sockets(sockets, &sockets->entry[i]);
     (void)pthread_mutex_destroy(&sockets->lock);
     xfree(sockets);
     return NULL;
 }
 
-static struct entry *find(struct sockets *sockets, uint64_t inode)
+static struct entry *find_socket(struct sockets *sockets, uint64_t inode)
 {
     size_t i = 0;
     while (i < SOCKETS_MAX && sockets->inode[i] != inode)
@@ -84,7 +84,7 @@ static struct entry *oldest_held(struct sockets *sockets)
 }
 
 /* A listening one stays as long as there are others: without it nobody may connect to it. */
-static size_t place_for_new(struct sockets *sockets)
+static size_t place_for_new_socket(struct sockets *sockets)
 {
     size_t best = 0;
     for (size_t i = 0; i < SOCKETS_MAX && sockets->entry[best].used > 0; i++) {
@@ -107,11 +107,11 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
         return -errno;
     (void)pthread_mutex_lock(&sockets->lock);
     struct entry *entry =
-        find(sockets, st.st_ino); /* a number that is in use for the second time */
-    size_t at = entry ? (size_t)(entry - sockets->entry) : place_for_new(sockets);
-    give_up(sockets, &sockets->entry[at]);
+        find_socket(sockets, st.st_ino); /* a number that is in use for the second time */
+    size_t at = entry ? (size_t)(entry - sockets->entry) : place_for_new_socket(sockets);
+    give_up_sockets(sockets, &sockets->entry[at]);
     if (sockets->held >= SOCKETS_HELD_MAX)
-        give_up(sockets, oldest_held(sockets));
+        give_up_sockets(sockets, oldest_held(sockets));
     sockets->held++;
     sockets->inode[at] = st.st_ino;
     sockets->entry[at] =
@@ -123,7 +123,7 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
 bool sockets_find(struct sockets *sockets, uint64_t inode, struct socket_seen *ret)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    const struct entry *entry = find(sockets, inode);
+    const struct entry *entry = find_socket(sockets, inode);
     if (entry)
         *ret = (struct socket_seen){
             .inode = inode,
@@ -138,10 +138,10 @@ bool sockets_find(struct sockets *sockets, uint64_t inode, struct socket_seen *r
 void sockets_started(struct sockets *sockets, uint64_t inode)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find(sockets, inode);
+    struct entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = SOCKET_STARTED;
-        give_up(sockets, entry);
+        give_up_sockets(sockets, entry);
     }
     (void)pthread_mutex_unlock(&sockets->lock);
 }
@@ -150,7 +150,7 @@ static void set_held(struct sockets *sockets, uint64_t inode, enum socket_state 
                      const struct socket_holder *holder)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find(sockets, inode);
+    struct entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = state;
         entry->holder = *holder;
@@ -172,13 +172,13 @@ void sockets_listening(struct sockets *sockets, uint64_t inode, const struct soc
                        const struct address *address)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find(sockets, inode);
+    struct entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = SOCKET_LISTENING;
         entry->holder = *holder;
         if (address)
             entry->address = *address;
-        give_up(sockets, entry);
+        give_up_sockets(sockets, entry);
     }
     (void)pthread_mutex_unlock(&sockets->lock);
 }
@@ -220,7 +220,7 @@ static bool sweep_one(struct sockets *sockets, struct entry *entry, uint64_t ino
     if (socket_held(inode, &entry->holder) && (!waits || is_on_its_way(entry->fd)))
         return true;
     entry->state = waits ? SOCKET_STARTED : entry->state;
-    give_up(sockets, entry);
+    give_up_sockets(sockets, entry);
     return false;
 }
 

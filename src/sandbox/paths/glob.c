@@ -31,7 +31,7 @@ struct match {
 };
 
 /* Takes one character of a set, "[a-z]", and says whether it is in it. 0: it is no set. */
-static size_t set_length(const char *p, const char *end)
+static size_t glob_set_length(const char *p, const char *end)
 {
     const char *at = p + 1;
     if (at < end && (*at == '!' || *at == '^'))
@@ -77,7 +77,7 @@ static bool take_one(struct match *m)
         take_character(m);
         return true;
     }
-    size_t set = *m->p == '[' ? set_length(m->p, m->p_end) : 0;
+    size_t set = *m->p == '[' ? glob_set_length(m->p, m->p_end) : 0;
     if (set > 0) {
         if (*m->s == '/' || !set_has(m->p, set, (unsigned char)*m->s))
             return false;

@@ -19,9 +19,9 @@ struct search {
     char path[PATH_MAX];
 };
 
-static int look_into(struct search *search, int dir, const char *name);
+static int look_into_match(struct search *search, int dir, const char *name);
 
-static int look_at(struct search *search, int dir, const struct dirent *entry)
+static int look_at_match(struct search *search, int dir, const struct dirent *entry)
 {
     if (++search->names > GLOBSEARCH_NAMES_MAX)
         return -E2BIG;
@@ -30,7 +30,7 @@ static int look_at(struct search *search, int dir, const struct dirent *entry)
     bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
     if (!maybe_dir || !glob_reaches_below(search->pattern, search->path))
         return 0;
-    return look_into(search, dir, entry->d_name);
+    return look_into_match(search, dir, entry->d_name);
 }
 
 /* The path with a name behind it; it is what it was afterwards. */
@@ -43,12 +43,12 @@ static int look_below(struct search *search, int dir, const struct dirent *entry
         return -ENAMETOOLONG;
     search->path[at] = '/';
     memcpy(search->path + at + 1, entry->d_name, n + 1);
-    int r = look_at(search, dir, entry);
+    int r = look_at_match(search, dir, entry);
     search->path[len] = '\0';
     return r;
 }
 
-static int look_into(struct search *search, int dir, const char *name)
+static int look_into_match(struct search *search, int dir, const char *name)
 {
     drop_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -75,5 +75,5 @@ int glob_search(const char *pattern, const char *dir, const char *as)
     if (n >= sizeof search.path)
         return -ENAMETOOLONG;
     memcpy(search.path, as, n + 1);
-    return look_into(&search, AT_FDCWD, dir);
+    return look_into_match(&search, AT_FDCWD, dir);
 }

@@ -20,7 +20,7 @@ static int octal(const char *at)
 }
 
 /* Blanks and their kind are written as \040. */
-static void unescape(char *text)
+static void unescape_mount(char *text)
 {
     char *to = text;
     for (const char *from = text; *from;) {
@@ -32,7 +32,7 @@ static void unescape(char *text)
 }
 
 /* "36 35 0:59 / /dev/pts rw,nosuid - devpts devpts rw" */
-static bool read_line(char *line, struct mount *ret)
+static bool read_mount_line(char *line, struct mount *ret)
 {
     static const char marker[] = " - ";
     char *fields[FIELDS], *end = strstr(line, marker);
@@ -45,8 +45,8 @@ static bool read_line(char *line, struct mount *ret)
         fields[i] = strsep(&rest, " ");
     if (!fields[FIELD_POINT])
         return false;
-    unescape(fields[FIELD_ROOT]);
-    unescape(fields[FIELD_POINT]);
+    unescape_mount(fields[FIELD_ROOT]);
+    unescape_mount(fields[FIELD_POINT]);
     *ret = (struct mount){fields[FIELD_DEVICE], fields[FIELD_ROOT], fields[FIELD_POINT], kind};
     return *ret->point == '/';
 }
@@ -61,7 +61,7 @@ int mounts_each(void (*each)(void *ctx, const struct mount *mount), void *ctx)
     while (fgets(line, sizeof line, file)) {
         struct mount mount;
         const bool ends = strchr(line, '\n') != NULL;
-        if (begins && ends && read_line(line, &mount))
+        if (begins && ends && read_mount_line(line, &mount))
             each(ctx, &mount);
         begins = ends;
     }

@@ -45,7 +45,7 @@ struct names *names_free(struct names *names)
     return NULL;
 }
 
-static uint32_t hash_of(const char *name)
+static uint32_t name_hash_of(const char *name)
 {
     uint32_t hash = 2166136261U; /* FNV-1a */
     for (; *name; name++)
@@ -70,7 +70,7 @@ static size_t place_of_name(const struct names *names, const char *name, uint32_
 }
 
 /* Where a new name goes: a new place, or that of the one unused for longest. */
-static size_t place_for_new(struct names *names)
+static size_t place_for_new_name(struct names *names)
 {
     if (names->count < NAMES_MAX)
         return names->count++;
@@ -101,12 +101,12 @@ uint32_t names_address(struct names *names, const char *name)
         return 0;
     for (size_t i = 0; i < n; i++)
         lower[i] = (char)tolower((unsigned char)name[i]);
-    uint32_t hash = hash_of(lower);
+    uint32_t hash = name_hash_of(lower);
     (void)pthread_mutex_lock(&names->lock);
     size_t at = place_of_name(names, lower, hash);
     if (at == names->count) {
         uint32_t address = address_for_new(names);
-        at = place_for_new(names);
+        at = place_for_new_name(names);
         names->name[at] = xstrdup(lower);
         names->hash[at] = hash;
         names->address[at] = address;

@@ -24,7 +24,7 @@ static uint64_t hash_more(const struct pathset *set, uint64_t hash, char c)
     return (hash ^ (unsigned char)c) * HASH_PRIME;
 }
 
-static uint64_t hash_of(const struct pathset *set, const char *path, size_t n)
+static uint64_t path_hash_of(const struct pathset *set, const char *path, size_t n)
 {
     uint64_t hash = HASH_START;
     for (size_t i = 0; i < n; i++)
@@ -32,13 +32,13 @@ static uint64_t hash_of(const struct pathset *set, const char *path, size_t n)
     return hash;
 }
 
-static size_t place_of(uint64_t hash, size_t size)
+static size_t path_place_of(uint64_t hash, size_t size)
 {
     return (size_t)(hash ^ hash >> 32) & (size - 1);
 }
 
-static bool is_same(const struct pathset *set, const struct pathset_slot *slot, uint64_t hash,
-                    const char *path, size_t n)
+static bool is_same_path(const struct pathset *set, const struct pathset_slot *slot, uint64_t hash,
+                         const char *path, size_t n)
 {
     if (slot->hash != hash || slot->len != n)
         return false;
@@ -46,16 +46,16 @@ static bool is_same(const struct pathset *set, const struct pathset_slot *slot, 
 }
 
 /* The path's slot, or the free one where it would be. */
-static struct pathset_slot *find(const struct pathset *set, uint64_t hash, const char *path,
-                                 size_t n)
+static struct pathset_slot *find_in_pathset(const struct pathset *set, uint64_t hash,
+                                            const char *path, size_t n)
 {
-    size_t at = place_of(hash, set->size);
-    while (set->slots[at].path && !is_same(set, &set->slots[at], hash, path, n))
+    size_t at = path_place_of(hash, set->size);
+    while (set->slots[at].path && !is_same_path(set, &set->slots[at], hash, path, n))
         at = (at + 1) & (set->size - 1);
     return &set->slots[at];
 }
 
-static void grow(struct pathset *set)
+static void grow_pathset(struct pathset *set)
 {
     struct pathset bigger = *set;
     bigger.size = set->size ? set->size * 2 : 16;
@@ -63,24 +63,24 @@ static void grow(struct pathset *set)
     for (size_t i = 0; i < set->size; i++) {
         struct pathset_slot *slot = &set->slots[i];
         if (slot->path)
-            *find(&bigger, slot->hash, slot->path, slot->len) = *slot;
+            *find_in_pathset(&bigger, slot->hash, slot->path, slot->len) = *slot;
     }
     xfree(set->slots);
     *set = bigger;
 }
 
-static size_t length(const char *path)
+static size_t path_length(const char *path)
 {
     size_t n = strlen(path);
     return n == 1 && *path == '/' ? 0 : n;
 }
 
-static bool add(struct pathset *set, const char *path, size_t n)
+static bool add_path(struct pathset *set, const char *path, size_t n)
 {
     if (2 * (set->count + 1) > set->size)
-        grow(set);
-    uint64_t hash = hash_of(set, path, n);
-    struct pathset_slot *slot = find(set, hash, path, n);
+        grow_pathset(set);
+    uint64_t hash = path_hash_of(set, path, n);
+    struct pathset_slot *slot = find_in_pathset(set, hash, path, n);
     if (slot->path)
         return false;
     *slot = (struct pathset_slot){
@@ -98,30 +98,30 @@ void pathset_done(struct pathset *set)
 
 bool pathset_add(struct pathset *set, const char *path)
 {
-    return add(set, path, length(path));
+    return add_path(set, path, path_length(path));
 }
 
 void pathset_add_above(struct pathset *set, const char *path)
 {
-    for (size_t n = length(path); n > 0;) {
+    for (size_t n = path_length(path); n > 0;) {
         do
             n--;
         while (path[n] != '/');
-        if (!add(set, path, n))
+        if (!add_path(set, path, n))
             return; /* and so were all above it */
     }
 }
 
 bool pathset_has(const struct pathset *set, const char *path)
 {
-    return pathset_number(set, path, length(path)) >= 0;
+    return pathset_number(set, path, path_length(path)) >= 0;
 }
 
 ssize_t pathset_number(const struct pathset *set, const char *path, size_t n)
 {
     if (set->count == 0)
         return -1;
-    const struct pathset_slot *slot = find(set, hash_of(set, path, n), path, n);
+    const struct pathset_slot *slot = find_in_pathset(set, path_hash_of(set, path, n), path, n);
     return slot->path ? (ssize_t)slot->number : -1;
 }
 
@@ -133,7 +133,7 @@ ssize_t pathset_longest(const struct pathset *set, const char *path)
     uint64_t hash = HASH_START;
     for (size_t n = 0;; n++) {
         bool ends = path[n] == '\0';
-        if ((ends || path[n] == '/') && find(set, hash, path, n)->path)
+        if ((ends || path[n] == '/') && find_in_pathset(set, hash, path, n)->path)
             longest = (ssize_t)n;
         if (ends)
             return longest;

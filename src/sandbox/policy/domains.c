@@ -22,7 +22,7 @@ static bool is_name_char(char c)
 }
 
 /* Labels between single dots; lower case into `name`, which has room for DOMAIN_MAX and the end. */
-static bool take_name(const char *text, size_t n, char *name)
+static bool take_domain_name(const char *text, size_t n, char *name)
 {
     if (n == 0 || n > DOMAIN_MAX || text[0] == '.' || text[n - 1] == '.')
         return false;
@@ -35,7 +35,7 @@ static bool take_name(const char *text, size_t n, char *name)
     return true;
 }
 
-static const char *take_port(const char *text, uint16_t *ret)
+static const char *take_domain_port(const char *text, uint16_t *ret)
 {
     char *end = NULL;
     long port = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
@@ -58,7 +58,7 @@ static const char *parse_bracketed(const char *text, struct domain *ret)
     ret->kind = DOMAIN_ADDRESS;
     if (end[1] == '\0')
         return NULL;
-    return end[1] == ':' ? take_port(end + 2, &ret->port) : "characters behind the brackets";
+    return end[1] == ':' ? take_domain_port(end + 2, &ret->port) : "characters behind the brackets";
 }
 
 static const char *parse_wildcard(const char *text, size_t n, bool denies, struct domain *ret)
@@ -69,7 +69,7 @@ static const char *parse_wildcard(const char *text, size_t n, bool denies, struc
     }
     if (text[1] != '.' || memchr(text + 1, '*', n - 1))
         return "* stands only at the beginning, as in *.example.com";
-    if (!take_name(text + 2, n - 2, ret->name + 1))
+    if (!take_domain_name(text + 2, n - 2, ret->name + 1))
         return "not a host name behind the *.";
     if (!memchr(text + 2, '.', n - 2))
         return "too broad: *. needs a name with a dot behind it, as in *.example.com";
@@ -84,7 +84,7 @@ static const char *parse_host(const char *text, size_t n, bool denies, struct do
         return parse_wildcard(text, n, denies, ret);
     if (memchr(text, '*', n))
         return "* stands only at the beginning, as in *.example.com";
-    if (!take_name(text, n, ret->name))
+    if (!take_domain_name(text, n, ret->name))
         return "not a host name (ASCII letters, digits and - between single dots)";
     struct in_addr v4;
     if (inet_pton(AF_INET, ret->name, &v4) == 1) {
@@ -112,7 +112,7 @@ const char *domain_parse(const char *text, bool denies, struct domain *ret)
     const char *colon = strchr(text, ':');
     if (colon && strchr(colon + 1, ':'))
         return "an IPv6 address stands in brackets, as in [2001:db8::1]:443";
-    const char *wrong = colon ? take_port(colon + 1, &ret->port) : NULL;
+    const char *wrong = colon ? take_domain_port(colon + 1, &ret->port) : NULL;
     return wrong ? wrong
                  : parse_host(text, colon ? (size_t)(colon - text) : strlen(text), denies, ret);
 }
@@ -134,7 +134,7 @@ bool domain_target(const char *host, uint16_t port, struct domain *ret)
     }
     if (n > 0 && host[n - 1] == '.')
         n--;
-    if (!take_name(host, n, ret->name))
+    if (!take_domain_name(host, n, ret->name))
         return false;
     struct in_addr v4;
     if (inet_aton(ret->name, &v4))

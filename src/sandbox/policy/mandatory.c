@@ -41,7 +41,7 @@ struct mandatory_walk {
 };
 
 /* Puts "/name" behind the path; false, and the path is as it was, when that is too long. */
-static bool step(struct mandatory_walk *walk, const char *name)
+static bool step_mandatory(struct mandatory_walk *walk, const char *name)
 {
     size_t len = strlen(walk->path), n = strlen(name);
     if (len == 1) /* the root */
@@ -60,7 +60,7 @@ static void step_back(struct mandatory_walk *walk, size_t len)
         walk->path[0] = '/';
 }
 
-static void tell(struct mandatory_walk *walk, bool link)
+static void tell_mandatory(struct mandatory_walk *walk, bool link)
 {
     walk->what.found(walk->what.ctx, walk->path, link);
 }
@@ -68,8 +68,8 @@ static void tell(struct mandatory_walk *walk, bool link)
 static void tell_inside(struct mandatory_walk *walk, const char *name)
 {
     size_t len = strlen(walk->path);
-    if (step(walk, name))
-        tell(walk, true);
+    if (step_mandatory(walk, name))
+        tell_mandatory(walk, true);
     step_back(walk, len);
 }
 
@@ -78,7 +78,7 @@ static bool is_wanted(const struct mandatory_walk *walk, const struct inside *in
     return !walk->what.allow_git_config || strcmp(inside->name, "config") != 0;
 }
 
-static bool is_listed(const char *name)
+static bool is_mandatory(const char *name)
 {
     for (int i = 0; i < NAMES; i++)
         if (strcasecmp(name, names[i]) == 0)
@@ -113,15 +113,15 @@ static bool is_passed_over(const struct mandatory_walk *walk, const char *name)
            strcmp(walk->path, "/sys") == 0;
 }
 
-static int look_into(struct mandatory_walk *walk, int dir, const char *name, int depth,
-                     struct err *e)
+static int look_into_mandatory(struct mandatory_walk *walk, int dir, const char *name, int depth,
+                               struct err *e)
 {
     drop_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         return err_set(e, -errno, "%s: %s", walk->path, strerror(errno));
     if (fd < 0) { /* nobody knows what is in it */
         if (errno != ENOENT)
-            tell(walk, false);
+            tell_mandatory(walk, false);
         return 0;
     }
     DIR *list = fdopendir(fd);
@@ -134,21 +134,21 @@ static int look_into(struct mandatory_walk *walk, int dir, const char *name, int
     return 0;
 }
 
-static int look_at(struct mandatory_walk *walk, const struct level *level,
-                   const struct dirent *entry, struct err *e)
+static int look_at_mandatory(struct mandatory_walk *walk, const struct level *level,
+                             const struct dirent *entry, struct err *e)
 {
     int dir = dirfd(level->list), depth = level->depth;
-    if (is_listed(entry->d_name)) {
-        tell(walk, entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+    if (is_mandatory(entry->d_name)) {
+        tell_mandatory(walk, entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
         return 0;
     }
     bool own = tell_insides(walk, entry->d_name); /* a link to a directory too */
     if (own || depth <= 1 || !is_dir(dir, entry) || is_passed_over(walk, entry->d_name))
         return 0;
-    return look_into(walk, dir, entry->d_name, depth - 1, e);
+    return look_into_mandatory(walk, dir, entry->d_name, depth - 1, e);
 }
 
-static bool is_dots(const char *name)
+static bool is_dots_name(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
@@ -163,14 +163,14 @@ static int look_at_next(struct mandatory_walk *walk, struct err *e)
         walk->n_levels--;
         return 0;
     }
-    if (is_dots(entry->d_name))
+    if (is_dots_name(entry->d_name))
         return 0;
     if (++walk->names > walk->what.names_max)
         return err_set(e, -E2BIG,
                        "more than %ld names to look at down to %d levels below %s: a lower "
                        "mandatoryDenySearchDepth or a smaller working directory is needed",
                        walk->what.names_max, walk->what.depth, walk->cwd);
-    return step(walk, entry->d_name) ? look_at(walk, &level, entry, e) : 0;
+    return step_mandatory(walk, entry->d_name) ? look_at_mandatory(walk, &level, entry, e) : 0;
 }
 
 int mandatory_step(struct mandatory_walk *walk, long n, struct err *e)
@@ -192,10 +192,10 @@ int mandatory_open(const struct mandatory *what, struct mandatory_walk **ret, st
     for (int i = 0; i < NAMES; i++)
         tell_inside(walk, names[i]);
     size_t len = strlen(walk->path);
-    if (step(walk, ".claude"))
+    if (step_mandatory(walk, ".claude"))
         (void)tell_insides(walk, ".claude");
     step_back(walk, len);
-    int r = look_into(walk, AT_FDCWD, walk->cwd, what->depth, e);
+    int r = look_into_mandatory(walk, AT_FDCWD, walk->cwd, what->depth, e);
     if (r < 0)
         (void)mandatory_close(walk);
     else

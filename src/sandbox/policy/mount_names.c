@@ -48,7 +48,7 @@ static void add_name(struct search *s, const char *name, const char *is)
 }
 
 /* It shows the place, or a part of it. */
-static void find_name(void *ctx, const struct mount *mount)
+static void find_mount_name(void *ctx, const struct mount *mount)
 {
     struct search *s = ctx;
     const char *inside = *s->inside ? s->inside : "/";
@@ -69,7 +69,7 @@ void mount_names(const char *path, struct words *ret)
     struct search s = {.path = path, .ret = ret};
     mounts_each(find_mount, &s);
     if (s.device)
-        mounts_each(find_name, &s);
+        mounts_each(find_mount_name, &s);
     xfree(s.device);
     xfree(s.inside);
 }

@@ -9,7 +9,7 @@
 enum { LINKS_MAX = 40 }; /* as the kernel has it */
 
 /* What was made so far has no slash at its end; the root is "". */
-static int append(char path[PATH_MAX], const char *name, size_t n)
+static int append_component(char path[PATH_MAX], const char *name, size_t n)
 {
     size_t len = strlen(path);
     if (len + 1 + n >= PATH_MAX)
@@ -27,7 +27,7 @@ static void go_up(char *path)
         *slash = '\0';
 }
 
-static bool is_name(const char *text, size_t n, const char *name)
+static bool is_component(const char *text, size_t n, const char *name)
 {
     return strlen(name) == n && memcmp(text, name, n) == 0;
 }
@@ -37,10 +37,10 @@ static int clean_onto(char path[PATH_MAX], const char *more)
     for (const char *at = more; *at;) {
         size_t n = strcspn(at, "/");
         int r = 0;
-        if (is_name(at, n, ".."))
+        if (is_component(at, n, ".."))
             go_up(path);
-        else if (n > 0 && !is_name(at, n, "."))
-            r = append(path, at, n);
+        else if (n > 0 && !is_component(at, n, "."))
+            r = append_component(path, at, n);
         if (r < 0)
             return r;
         at += n;
@@ -62,7 +62,7 @@ int path_clean(const char *base, const char *path, char ret[PATH_MAX])
 
 /* Puts the target of the link `made` before the rest of the way, and made back to where the target
  * begins. */
-static int follow(char made[PATH_MAX], char rest[PATH_MAX], const char *left)
+static int follow_pathname_link(char made[PATH_MAX], char rest[PATH_MAX], const char *left)
 {
     char way[PATH_MAX];
     ssize_t n = readlink(made, way, sizeof way);
@@ -90,13 +90,13 @@ int path_resolve(const char *clean, char ret[PATH_MAX], struct words *links)
     int followed = 0;
     for (char *at = rest + strspn(rest, "/"); *at; at += strspn(at, "/")) {
         size_t n = strcspn(at, "/");
-        if (is_name(at, n, "..") || is_name(at, n, ".")) { /* of a link's target */
+        if (is_component(at, n, "..") || is_component(at, n, ".")) { /* of a link's target */
             if (n == 2)
                 go_up(made);
             at += n;
             continue;
         }
-        int r = append(made, at, n);
+        int r = append_component(made, at, n);
         at += n;
         struct stat st;
         if (r == 0 && lstat(made, &st) == 0 && S_ISLNK(st.st_mode)) {
@@ -104,7 +104,7 @@ int path_resolve(const char *clean, char ret[PATH_MAX], struct words *links)
                 return -ELOOP;
             if (links)
                 words_add(links, made);
-            r = follow(made, rest, at);
+            r = follow_pathname_link(made, rest, at);
             at = rest;
         }
         if (r < 0)

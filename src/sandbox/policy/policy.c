@@ -44,7 +44,7 @@ static void pin(struct policy *policy, const char *path)
 }
 
 /* `~`, the working directory, a trailing double star: an absolute text. */
-static int expand(const struct policy *policy, const char *written, char ret[PATH_MAX])
+static int expand_policy_path(const struct policy *policy, const char *written, char ret[PATH_MAX])
 {
     bool home = *written == '~' && (written[1] == '\0' || written[1] == '/');
     if (home && !policy->home)
@@ -81,7 +81,7 @@ static int resolve_glob(const char *clean, char ret[PATH_MAX], struct words *lin
     return 0;
 }
 
-static bool exists(const char *path)
+static bool policy_path_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
@@ -153,14 +153,16 @@ static int add_as(struct policy *policy, enum policy_list list, const char *writ
 }
 
 /* A name with the characters of a pattern is both, when there is such a file. */
-static int add_entry(struct policy *policy, enum policy_list list, const char *written)
+static int add_policy_entry(struct policy *policy, enum policy_list list, const char *written)
 {
     char clean[PATH_MAX];
-    int r = expand(policy, written, clean);
+    int r = expand_policy_path(policy, written, clean);
     bool glob = r == 0 && glob_is(clean);
     if (glob)
         r = add_as(policy, list, written, clean, true);
-    return r < 0 || (glob && !exists(clean)) ? r : add_as(policy, list, written, clean, false);
+    return r < 0 || (glob && !policy_path_exists(clean))
+               ? r
+               : add_as(policy, list, written, clean, false);
 }
 
 static const char *why_not(int r)
@@ -172,7 +174,7 @@ static int add_list(struct policy *policy, enum policy_list list, const struct w
                     struct err *e)
 {
     for (size_t i = 0; i < words->count; i++) {
-        int r = add_entry(policy, list, words->items[i]);
+        int r = add_policy_entry(policy, list, words->items[i]);
         if (r < 0)
             return err_set(e, -EINVAL, "%s[%zu]: %.200s: %s", list_names[list], i, words->items[i],
                            why_not(r));
@@ -185,7 +187,7 @@ static int name_written(struct policy *policy, const struct words *words, struct
 {
     for (size_t i = 0; i < words->count; i++) {
         char clean[PATH_MAX], path[PATH_MAX];
-        int r = expand(policy, words->items[i], clean);
+        int r = expand_policy_path(policy, words->items[i], clean);
         bool glob = r == 0 && glob_is(clean);
         if (r == 0)
             r = glob ? resolve_glob(clean, path, NULL) : path_resolve(clean, path, NULL);
@@ -208,7 +210,7 @@ static int add_always_written(struct policy *policy, struct err *e)
         char path[PATH_MAX], real[PATH_MAX];
         if (*written == '~' && !policy->home)
             continue;
-        int r = expand(policy, written, path);
+        int r = expand_policy_path(policy, written, path);
         if (r < 0)
             return err_set(e, r, "%s: %s", written, strerror(-r));
         rules_add(&policy->lists[LIST_ALLOW_WRITE], path);
@@ -219,7 +221,7 @@ static int add_always_written(struct policy *policy, struct err *e)
     return 0;
 }
 
-static int add_own(struct policy *policy, const char *const *dirs, struct err *e)
+static int add_own_place(struct policy *policy, const char *const *dirs, struct err *e)
 {
     for (; dirs && *dirs; dirs++) {
         char path[PATH_MAX];
@@ -320,7 +322,7 @@ static void copy_words(struct words *to, const struct words *from)
         words_add(to, from->items[i]);
 }
 
-static int add_place(struct policy *policy, const struct policy_place *place, struct err *e)
+static int add_policy_place(struct policy *policy, const struct policy_place *place, struct err *e)
 {
     char path[PATH_MAX];
     if (!place->cwd || *place->cwd != '/')
@@ -350,9 +352,9 @@ static int fill(struct policy *policy, const struct sandbox_settings *settings,
         [LIST_ALLOW_WRITE] = &settings->allow_write, [LIST_DENY_WRITE] = &settings->deny_write,
         [LIST_UNIX] = &settings->allow_unix_sockets,
     };
-    int r = add_place(policy, place, e);
+    int r = add_policy_place(policy, place, e);
     if (r == 0)
-        r = add_own(policy, place->private_dirs, e);
+        r = add_own_place(policy, place->private_dirs, e);
     if (r == 0)
         r = add_closed(policy, &policy->hidden, place->hidden, e);
     if (r == 0)
@@ -426,7 +428,7 @@ static int fill_walls(struct policy *policy, const struct policy_place *place, s
     policy->loopback_ports = xcalloc(1, sizeof *policy->loopback_ports);
     policy->cwd = xstrdup("/");
     rules_add(&policy->lists[LIST_ALLOW_WRITE], "/");
-    int r = add_own(policy, place->private_dirs, e);
+    int r = add_own_place(policy, place->private_dirs, e);
     if (r == 0)
         r = add_closed(policy, &policy->hidden, place->hidden, e);
     return r < 0 ? r : add_closed(policy, &policy->kept, place->kept, e);

@@ -9,7 +9,7 @@
 
 enum { PATHS_SHOWN = 100 }; /* of the mandatory ones */
 
-static bool exists(const char *path)
+static bool explained_path_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
@@ -18,7 +18,7 @@ static bool exists(const char *path)
 static int is_matched(const struct policy_entry *entry)
 {
     if (!entry->glob)
-        return exists(entry->path);
+        return explained_path_exists(entry->path);
     size_t n = glob_fixed(entry->path);
     drop_str char *dir = n > 1 ? xstrndup(entry->path, n - 1) : xstrdup("/");
     return glob_search(entry->path, dir, dir);

@@ -8,24 +8,26 @@
 #include "sandbox/paths/globsearch.h"
 #include "sandbox/policy/policy_parts.h"
 
-static const struct rules *list(const struct policy *policy, enum policy_list which)
+static const struct rules *list_closed_files(const struct policy *policy, enum policy_list which)
 {
     return &policy->lists[which];
 }
 
-static bool reads(const struct policy *policy, const char *path)
+static bool policy_reads(const struct policy *policy, const char *path)
 {
-    if (!rules_match(list(policy, LIST_DENY_READ), path))
+    if (!rules_match(list_closed_files(policy, LIST_DENY_READ), path))
         return true;
-    if (rules_empty(list(policy, LIST_ALLOW_READ)))
+    if (rules_empty(list_closed_files(policy, LIST_ALLOW_READ)))
         return false;
-    ssize_t allowed = rules_deepest(list(policy, LIST_ALLOW_READ), path);
-    return allowed >= 0 && allowed >= rules_deepest(list(policy, LIST_DENY_READ), path);
+    ssize_t allowed = rules_deepest(list_closed_files(policy, LIST_ALLOW_READ), path);
+    return allowed >= 0 &&
+           allowed >= rules_deepest(list_closed_files(policy, LIST_DENY_READ), path);
 }
 
 /* What the server keeps apart, whatever the settings say. What it gave the child inside of that
  * lies deeper. */
-static bool is_closed(const struct policy *policy, const struct rules *closed, const char *path)
+static bool is_closed_file(const struct policy *policy, const struct rules *closed,
+                           const char *path)
 {
     const ssize_t at = rules_deepest(closed, path);
     return at >= 0 && rules_deepest(&policy->own, path) <= at;
@@ -33,12 +35,12 @@ static bool is_closed(const struct policy *policy, const struct rules *closed, c
 
 bool policy_is_hidden(const struct policy *policy, const char *path)
 {
-    return is_closed(policy, &policy->hidden, path);
+    return is_closed_file(policy, &policy->hidden, path);
 }
 
 static bool is_fixed(const struct policy *policy, const char *path)
 {
-    return policy_is_hidden(policy, path) || is_closed(policy, &policy->kept, path);
+    return policy_is_hidden(policy, path) || is_closed_file(policy, &policy->kept, path);
 }
 
 bool policy_hides_dirs(const struct policy *policy)
@@ -59,12 +61,12 @@ bool policy_may_read(const struct policy *policy, const char *path)
 {
     if (policy_is_hidden(policy, path))
         return false;
-    return reads(policy, path) || rules_match(&policy->own, path);
+    return policy_reads(policy, path) || rules_match(&policy->own, path);
 }
 
 static bool is_write_denied(const struct policy *policy, const char *path)
 {
-    return rules_match(list(policy, LIST_DENY_WRITE), path) ||
+    return rules_match(list_closed_files(policy, LIST_DENY_WRITE), path) ||
            rules_match(&policy->mandatory, path);
 }
 
@@ -74,8 +76,8 @@ bool policy_may_write(const struct policy *policy, const char *path)
         return false;
     if (rules_match(&policy->own, path))
         return true;
-    return rules_match(list(policy, LIST_ALLOW_WRITE), path) && !is_write_denied(policy, path) &&
-           reads(policy, path);
+    return rules_match(list_closed_files(policy, LIST_ALLOW_WRITE), path) &&
+           !is_write_denied(policy, path) && policy_reads(policy, path);
 }
 
 /* --- covers ----------------------------------------------------------------------------------- */
@@ -89,9 +91,10 @@ static enum policy_cover settings_readable(const struct policy *policy, const ch
 {
     if (rules_match(&policy->own, dir))
         return COVER_ALL;
-    if (reads(policy, dir))
-        return rules_below(list(policy, LIST_DENY_READ), dir) ? COVER_SOME : COVER_ALL;
-    bool some = rules_below(list(policy, LIST_ALLOW_READ), dir) || is_own_below(policy, dir);
+    if (policy_reads(policy, dir))
+        return rules_below(list_closed_files(policy, LIST_DENY_READ), dir) ? COVER_SOME : COVER_ALL;
+    bool some =
+        rules_below(list_closed_files(policy, LIST_ALLOW_READ), dir) || is_own_below(policy, dir);
     return some ? COVER_SOME : COVER_NONE;
 }
 
@@ -105,7 +108,8 @@ enum policy_cover policy_readable(const struct policy *policy, const char *dir)
 
 static bool is_write_denied_below(const struct policy *policy, const char *dir)
 {
-    return rules_below(list(policy, LIST_DENY_WRITE), dir) || rules_below(&policy->mandatory, dir);
+    return rules_below(list_closed_files(policy, LIST_DENY_WRITE), dir) ||
+           rules_below(&policy->mandatory, dir);
 }
 
 static enum policy_cover settings_writable(const struct policy *policy, const char *dir)
@@ -119,8 +123,9 @@ static enum policy_cover settings_writable(const struct policy *policy, const ch
     enum policy_cover readable = policy_readable(policy, dir);
     if (readable == COVER_NONE)
         return COVER_NONE;
-    if (!rules_match(list(policy, LIST_ALLOW_WRITE), dir))
-        return rules_below(list(policy, LIST_ALLOW_WRITE), dir) ? COVER_SOME : COVER_NONE;
+    if (!rules_match(list_closed_files(policy, LIST_ALLOW_WRITE), dir))
+        return rules_below(list_closed_files(policy, LIST_ALLOW_WRITE), dir) ? COVER_SOME
+                                                                             : COVER_NONE;
     return readable == COVER_ALL && !is_write_denied_below(policy, dir) ? COVER_ALL : COVER_SOME;
 }
 
@@ -135,7 +140,7 @@ enum policy_cover policy_writable(const struct policy *policy, const char *dir)
 
 bool policy_denies_reads(const struct policy *policy)
 {
-    return !rules_empty(list(policy, LIST_DENY_READ)) || !rules_empty(&policy->hidden);
+    return !rules_empty(list_closed_files(policy, LIST_DENY_READ)) || !rules_empty(&policy->hidden);
 }
 
 const struct words *policy_write_roots(const struct policy *policy)
@@ -168,8 +173,8 @@ bool policy_gives(const struct policy *policy, const char *path)
 
 bool policy_pins(const struct policy *policy, const char *path)
 {
-    const struct rules *reads_not = list(policy, LIST_DENY_READ);
-    const struct rules *writes_not = list(policy, LIST_DENY_WRITE);
+    const struct rules *reads_not = list_closed_files(policy, LIST_DENY_READ);
+    const struct rules *writes_not = list_closed_files(policy, LIST_DENY_WRITE);
     return pathset_has(&policy->pinned, path) || policy_gives(policy, path) ||
            pathset_has(&reads_not->above, path) || pathset_has(&writes_not->above, path) ||
            pathset_has(&policy->mandatory.above, path) ||
@@ -192,6 +197,6 @@ static bool glob_meets(const struct rules *rules, const char *from, const char *
 
 bool policy_may_move_dir(const struct policy *policy, const char *from, const char *to)
 {
-    return !glob_meets(list(policy, LIST_DENY_READ), from, to) &&
-           !glob_meets(list(policy, LIST_DENY_WRITE), from, to);
+    return !glob_meets(list_closed_files(policy, LIST_DENY_READ), from, to) &&
+           !glob_meets(list_closed_files(policy, LIST_DENY_WRITE), from, to);
 }

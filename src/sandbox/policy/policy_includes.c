@@ -57,7 +57,7 @@ static bool is_allowed_still(const struct comparison *c, enum policy_list list,
                                    : rules_match(&c->next->lists[list], root);
 }
 
-static int refuse(const struct comparison *c, const char *key, const char *entry)
+static int refuse_include(const struct comparison *c, const char *key, const char *entry)
 {
     return err_set(c->e, -EBUSY,
                    "%s: %.120s: the running processes hold what this takes away; it takes a new "
@@ -72,7 +72,7 @@ static int compare_list(const struct comparison *c, enum policy_list list, const
     for (size_t i = 0; i < from->entry_counts[list]; i++) {
         const struct policy_entry *entry = &from->entries[list][i];
         if (!(denies ? denies_nothing_new : is_allowed_still)(c, list, entry))
-            return refuse(c, key, entry->written);
+            return refuse_include(c, key, entry->written);
     }
     return 0;
 }
@@ -88,8 +88,8 @@ int policy_includes(const struct policy *next, const struct policy *first, struc
     if (r == 0)
         r = compare_list(&c, LIST_DENY_WRITE, "filesystem.denyWrite");
     if (r == 0 && first->allow_git_config && !next->allow_git_config)
-        r = refuse(&c, "filesystem.allowGitConfig", "false");
+        r = refuse_include(&c, "filesystem.allowGitConfig", "false");
     if (r == 0 && next->search_depth > first->search_depth)
-        r = refuse(&c, "mandatoryDenySearchDepth", "more than before");
+        r = refuse_include(&c, "mandatoryDenySearchDepth", "more than before");
     return r;
 }

@@ -70,7 +70,7 @@ bool policy_has_inet(const struct policy *policy)
            policy->socks_port || *policy->loopback_ports;
 }
 
-static bool is_listed(const struct domain *domains, size_t n, const struct domain *target)
+static bool is_listed_domain(const struct domain *domains, size_t n, const struct domain *target)
 {
     for (size_t i = 0; i < n; i++)
         if (domain_matches(&domains[i], target))
@@ -82,8 +82,8 @@ bool policy_may_connect(const struct policy *policy, const char *host, uint16_t 
 {
     struct domain target;
     return domain_target(host, port, &target) &&
-           !is_listed(policy->denied, policy->denied_count, &target) &&
-           is_listed(policy->allowed, policy->allowed_count, &target);
+           !is_listed_domain(policy->denied, policy->denied_count, &target) &&
+           is_listed_domain(policy->allowed, policy->allowed_count, &target);
 }
 
 const struct words *policy_domains(const struct policy *policy)

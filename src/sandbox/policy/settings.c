@@ -74,7 +74,7 @@ struct key {
 
 #define FIELD(name) .at = offsetof(struct sandbox_settings, name)
 
-static void *field(struct reading *reading, const struct key *key)
+static void *settings_field(struct reading *reading, const struct key *key)
 {
     return (char *)reading->settings + key->at;
 }
@@ -89,12 +89,12 @@ static int read_flag(struct reading *reading, const struct key *key, const struc
 {
     if (!json_is_bool(value))
         return wrong_kind(reading, name, "true or false");
-    *(bool *)field(reading, key) = json_true(value);
+    *(bool *)settings_field(reading, key) = json_true(value);
     return 0;
 }
 
-static int read_whole(struct reading *reading, const struct json *value, const char *name, int most,
-                      int *ret)
+static int read_whole_settings(struct reading *reading, const struct json *value, const char *name,
+                               int most, int *ret)
 {
     double number = json_number(value);
     if (!json_is_number(value) || number != floor(number) || number < 1 || number > most)
@@ -107,13 +107,13 @@ static int read_whole(struct reading *reading, const struct json *value, const c
 static int read_port(struct reading *reading, const struct key *key, const struct json *value,
                      const char *name)
 {
-    return read_whole(reading, value, name, 65535, field(reading, key));
+    return read_whole_settings(reading, value, name, 65535, settings_field(reading, key));
 }
 
 static int read_depth(struct reading *reading, const struct key *key, const struct json *value,
                       const char *name)
 {
-    return read_whole(reading, value, name, DEPTH_MAX, field(reading, key));
+    return read_whole_settings(reading, value, name, DEPTH_MAX, settings_field(reading, key));
 }
 
 /* A text of a list. "\xC0\x80" is a NUL, which no path can have. */
@@ -131,8 +131,8 @@ static int check_text(struct reading *reading, const char *text, const char *nam
 
 typedef int (*check_fn)(struct reading *reading, const char *text, const char *name);
 
-static int read_list(struct reading *reading, const struct json *value, const char *name,
-                     check_fn check, struct words *ret)
+static int read_settings_list(struct reading *reading, const struct json *value, const char *name,
+                              check_fn check, struct words *ret)
 {
     if (!json_is_array(value))
         return wrong_kind(reading, name, "a list of strings");
@@ -154,7 +154,7 @@ static int read_list(struct reading *reading, const struct json *value, const ch
 static int read_paths(struct reading *reading, const struct key *key, const struct json *value,
                       const char *name)
 {
-    return read_list(reading, value, name, NULL, field(reading, key));
+    return read_settings_list(reading, value, name, NULL, settings_field(reading, key));
 }
 
 static int check_domain(struct reading *reading, const char *text, const char *name, bool denies)
@@ -177,26 +177,26 @@ static int check_denied(struct reading *reading, const char *text, const char *n
 static int read_allowed(struct reading *reading, const struct key *key, const struct json *value,
                         const char *name)
 {
-    return read_list(reading, value, name, check_allowed, field(reading, key));
+    return read_settings_list(reading, value, name, check_allowed, settings_field(reading, key));
 }
 
-static int read_denied(struct reading *reading, const struct key *key, const struct json *value,
-                       const char *name)
+static int read_denied_setting(struct reading *reading, const struct key *key,
+                               const struct json *value, const char *name)
 {
-    return read_list(reading, value, name, check_denied, field(reading, key));
+    return read_settings_list(reading, value, name, check_denied, settings_field(reading, key));
 }
 
 /* {"part of a command, or *": ["part of a path"]} */
 static int read_ignored(struct reading *reading, const struct key *key, const struct json *value,
                         const char *name)
 {
-    struct words *pairs = field(reading, key);
+    struct words *pairs = settings_field(reading, key);
     if (!json_is_object(value))
         return wrong_kind(reading, name, "an object of lists");
     for (const struct json *at = json_first(value); at; at = json_next(at)) {
         struct words paths = {0};
         drop_str char *item = xasprintf("%s.%.80s", name, json_name(at));
-        int r = read_list(reading, at, item, NULL, &paths);
+        int r = read_settings_list(reading, at, item, NULL, &paths);
         if (r == 0 && pairs->count / 2 + paths.count > SANDBOX_WORDS_MAX)
             r = err_set(reading->e, -EINVAL, "%s: more than %d entries", name, SANDBOX_WORDS_MAX);
         for (size_t i = 0; r == 0 && i < paths.count; i++) {
@@ -210,7 +210,7 @@ static int read_ignored(struct reading *reading, const struct key *key, const st
     return 0;
 }
 
-static bool is_text(const struct json *value)
+static bool is_setting_text(const struct json *value)
 {
     return json_text(value) != NULL;
 }
@@ -243,13 +243,13 @@ static int read_refused(struct reading *reading, const struct key *key, const st
 #define WITHOUT_EFFECT(test, words) .read = read_nothing, .is_kind = (test), .kind = (words)
 #define REFUSED .read = read_refused, .why = "is not enforced here, so it is refused"
 #define A_FLAG WITHOUT_EFFECT(json_is_bool, "true or false")
-#define A_TEXT WITHOUT_EFFECT(is_text, "a string")
+#define A_TEXT WITHOUT_EFFECT(is_setting_text, "a string")
 #define A_LIST WITHOUT_EFFECT(json_is_array, "a list")
 #define AN_OBJECT WITHOUT_EFFECT(json_is_object, "an object")
 
 static const struct key network_keys[] = {
     {"allowedDomains", read_allowed, FIELD(allowed_domains), .needed = true},
-    {"deniedDomains", read_denied, FIELD(denied_domains), .needed = true},
+    {"deniedDomains", read_denied_setting, FIELD(denied_domains), .needed = true},
     {"allowUnixSockets", read_paths, FIELD(allow_unix_sockets)},
     {"allowAllUnixSockets", read_flag, FIELD(allow_all_unix_sockets)},
     {"allowLocalBinding", read_flag, FIELD(allow_local_binding)},
@@ -310,7 +310,7 @@ static int least(int a, int b)
 }
 
 /* Letters that are added, taken or changed to make one word of the other; case does not count. */
-static int distance(const char *a, const char *b)
+static int setting_distance(const char *a, const char *b)
 {
     int row[HINT_MAX + 1];
     size_t n = strlen(b);
@@ -334,21 +334,21 @@ static int unknown(struct reading *reading, const struct key *keys, const char *
                    const char *last)
 {
     for (const struct key *key = keys; key->name; key++)
-        if (distance(last, key->name) <= HINT_DISTANCE)
+        if (setting_distance(last, key->name) <= HINT_DISTANCE)
             return err_set(reading->e, -EINVAL, "%.120s: no such key; %s is near", name, key->name);
     return err_set(reading->e, -EINVAL, "%.120s: no such key", name);
 }
 
-static char *join(const char *prefix, const char *name)
+static char *join_settings_path(const char *prefix, const char *name)
 {
     return *prefix ? xasprintf("%s.%s", prefix, name) : xstrdup(name);
 }
 
-static int read_member(struct reading *reading, const struct key *keys, const struct json *value,
-                       const char *prefix)
+static int read_settings_member(struct reading *reading, const struct key *keys,
+                                const struct json *value, const char *prefix)
 {
     const char *last = json_name(value);
-    drop_str char *name = join(prefix, last);
+    drop_str char *name = join_settings_path(prefix, last);
     for (const struct key *key = keys; key->name; key++)
         if (strcmp(key->name, last) == 0)
             return key->read(reading, key, value, name);
@@ -363,7 +363,7 @@ static int refuse_twice(struct reading *reading, const struct json *object, cons
         int seen = 0;
         for (const struct json *at = json_first(object); at; at = json_next(at))
             seen += strcmp(json_name(at), key->name) == 0;
-        drop_str char *name = join(prefix, key->name);
+        drop_str char *name = join_settings_path(prefix, key->name);
         if (seen > 1)
             return err_set(reading->e, -EINVAL, "%s: stands there twice", name);
         if (seen == 0 && key->needed)
@@ -377,7 +377,7 @@ static int read_object(struct reading *reading, const struct key *keys, const st
 {
     int r = 0;
     for (const struct json *at = json_first(object); at && r == 0; at = json_next(at))
-        r = read_member(reading, keys, at, prefix);
+        r = read_settings_member(reading, keys, at, prefix);
     return r < 0 ? r : refuse_twice(reading, object, prefix, keys);
 }
 

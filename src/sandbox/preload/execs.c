@@ -48,7 +48,7 @@ struct plan {
 
 /* --- text, without a C library ---------------------------------------------------------------- */
 
-static size_t length(const char *text)
+static size_t text_length(const char *text)
 {
     size_t n = 0;
     while (text[n])
@@ -56,7 +56,7 @@ static size_t length(const char *text)
     return n;
 }
 
-static bool has(const char *text, char c)
+static bool has_prefix(const char *text, char c)
 {
     for (; *text; text++)
         if (*text == c)
@@ -64,7 +64,7 @@ static bool has(const char *text, char c)
     return false;
 }
 
-static size_t put(char *to, size_t at, const char *text, size_t n)
+static size_t put_word(char *to, size_t at, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to[at + i] = text[i];
@@ -110,7 +110,7 @@ static bool push(struct plan *plan, const char *const *words, int n)
     return true;
 }
 
-static char *skip_blanks(char *at)
+static char *skip_script_blanks(char *at)
 {
     while (*at == ' ' || *at == '\t')
         at++;
@@ -120,10 +120,10 @@ static char *skip_blanks(char *at)
 /* line: "#! interpreter argument", of which the argument may be missing, and is one word. */
 static int plan_script(struct plan *plan, char *line)
 {
-    char *name = skip_blanks(line + 2), *end = name;
+    char *name = skip_script_blanks(line + 2), *end = name;
     while (*end && *end != ' ' && *end != '\t')
         end++;
-    char *argument = skip_blanks(end), *last = argument + length(argument);
+    char *argument = skip_script_blanks(end), *last = argument + text_length(argument);
     *end = '\0';
     while (last > argument && (last[-1] == ' ' || last[-1] == '\t'))
         *--last = '\0';
@@ -173,12 +173,12 @@ static int plan_copy(struct plan *plan, int fd)
             (void)syscall(SYS_close, copy);
         return code;
     }
-    size_t at = put(plan->fd_path, 0, "/proc/self/fd/", sizeof "/proc/self/fd/" - 1);
+    size_t at = put_word(plan->fd_path, 0, "/proc/self/fd/", sizeof "/proc/self/fd/" - 1);
     unsigned scale = 1;
     while ((unsigned)copy / scale >= 10)
         scale *= 10;
     for (; scale > 0; scale /= 10)
-        at = put(plan->fd_path, at, &digits[(unsigned)copy / scale % 10], 1);
+        at = put_word(plan->fd_path, at, &digits[(unsigned)copy / scale % 10], 1);
     plan->copy = copy;
     plan->path = plan->fd_path;
     return 0;
@@ -194,10 +194,11 @@ static int plan_elf(struct plan *plan, int fd, const char *line, char *name)
     int code = find_linker(fd, &head, name);
     if (code != 0 || *name == '\0')
         return code ? code : plan_copy(plan, fd);
-    if (!has(plan->path, '/')) { /* else it is looked for among the libraries */
-        if (length(plan->path) + 3 > sizeof plan->here)
+    if (!has_prefix(plan->path, '/')) { /* else it is looked for among the libraries */
+        if (text_length(plan->path) + 3 > sizeof plan->here)
             return ENAMETOOLONG;
-        (void)put(plan->here, put(plan->here, 0, "./", 2), plan->path, length(plan->path));
+        (void)put_word(plan->here, put_word(plan->here, 0, "./", 2), plan->path,
+                       text_length(plan->path));
         plan->path = plan->here;
     }
     const char *const words[] = {name, "--argv0", plan->prefix[0], plan->path};
@@ -245,7 +246,7 @@ static int make_plan(struct plan *plan, const char *path, char *const *argv)
         char *kept = plan->lines[level];
         int code = plan_file(plan, fd, kept, line);
         if (code == 0 && plan->path == line) { /* the name of a dynamic linker */
-            (void)put(kept, 0, line, length(line));
+            (void)put_word(kept, 0, line, text_length(line));
             plan->path = plan->prefix[0] = kept;
         }
         (void)syscall(SYS_close, fd);
@@ -282,7 +283,7 @@ static char **all_arguments(const struct plan *plan, char *const *argv, char **r
     return all;
 }
 
-static void forget(const struct plan *plan, char **all, size_t size)
+static void forget_script(const struct plan *plan, char **all, size_t size)
 {
     const int before = errno;
     if (plan->copy >= 0)
@@ -292,7 +293,7 @@ static void forget(const struct plan *plan, char **all, size_t size)
     errno = before;
 }
 
-static int execute(const char *path, char *const *argv, char *const *envp)
+static int execute_program(const char *path, char *const *argv, char *const *envp)
 {
     struct plan plan;
     char *room[ARGS_SHORT];
@@ -307,7 +308,7 @@ static int execute(const char *path, char *const *argv, char *const *envp)
     char **all = all_arguments(&plan, argv, room, &size);
     if (all)
         (void)syscall(SYS_execve, plan.path, all, envp);
-    forget(&plan, all, size);
+    forget_script(&plan, all, size);
     return -1;
 }
 
@@ -331,19 +332,19 @@ static bool next_path(const char **list, const char *name, char *to)
     while (dir[n] && dir[n] != ':')
         n++;
     *list = dir[n] ? dir + n + 1 : NULL;
-    if (n + length(name) + 2 > PATH)
+    if (n + text_length(name) + 2 > PATH)
         return false;
-    size_t at = put(to, 0, dir, n);
+    size_t at = put_word(to, 0, dir, n);
     if (n > 0)
-        at = put(to, at, "/", 1);
-    (void)put(to, at, name, length(name));
+        at = put_word(to, at, "/", 1);
+    (void)put_word(to, at, name, text_length(name));
     return true;
 }
 
 /* What is no program and no script of its own is one for sh, as execvp(3) has it. */
 static int execute_or_sh(const char *path, char *const *argv, char *const *envp)
 {
-    (void)execute(path, argv, envp);
+    (void)execute_program(path, argv, envp);
     if (errno != ENOEXEC)
         return -1;
     struct plan plan = {.prefix = {"/bin/sh", path}, .count = 2, .copy = -1};
@@ -352,7 +353,7 @@ static int execute_or_sh(const char *path, char *const *argv, char *const *envp)
     char **all = all_arguments(&plan, argv, room, &size);
     if (all)
         (void)syscall(SYS_execve, "/bin/sh", all, envp);
-    forget(&plan, all, size);
+    forget_script(&plan, all, size);
     return -1;
 }
 
@@ -370,7 +371,7 @@ static int search(const char *name, char *const *argv, char *const *envp)
         errno = ENOENT;
         return -1;
     }
-    if (has(name, '/'))
+    if (has_prefix(name, '/'))
         return execute_or_sh(name, argv, envp);
     for (const char *list = search_path(); list;) {
         if (!next_path(&list, name, path))
@@ -396,12 +397,12 @@ int execle(const char *path, const char *first, ...);
 
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-    return execute(path, argv, envp);
+    return execute_program(path, argv, envp);
 }
 
 int execv(const char *path, char *const argv[])
 {
-    return execute(path, argv, environ);
+    return execute_program(path, argv, environ);
 }
 
 int execvp(const char *name, char *const argv[])
@@ -415,7 +416,7 @@ int execvpe(const char *name, char *const argv[], char *const envp[])
 }
 
 /* The words of a list, whose end is NULL; false: too many. */
-static bool collect(const char *first, va_list *words, char **room)
+static bool collect_arguments(const char *first, va_list *words, char **room)
 {
     size_t n = 0;
     for (const char *word = first; word; word = va_arg(*words, const char *)) {
@@ -434,9 +435,9 @@ int execl(const char *path, const char *first, ...)
     char *room[ARGS_SHORT];
     va_list words;
     va_start(words, first);
-    const bool fits = collect(first, &words, room);
+    const bool fits = collect_arguments(first, &words, room);
     va_end(words);
-    return fits ? execute(path, room, environ) : -1;
+    return fits ? execute_program(path, room, environ) : -1;
 }
 
 int execlp(const char *name, const char *first, ...)
@@ -444,7 +445,7 @@ int execlp(const char *name, const char *first, ...)
     char *room[ARGS_SHORT];
     va_list words;
     va_start(words, first);
-    const bool fits = collect(first, &words, room);
+    const bool fits = collect_arguments(first, &words, room);
     va_end(words);
     return fits ? search(name, room, environ) : -1;
 }
@@ -454,10 +455,10 @@ int execle(const char *path, const char *first, ...)
     char *room[ARGS_SHORT];
     va_list words;
     va_start(words, first);
-    const bool fits = collect(first, &words, room);
+    const bool fits = collect_arguments(first, &words, room);
     char *const *envp = fits ? va_arg(words, char *const *) : NULL;
     va_end(words);
-    return fits ? execute(path, room, envp) : -1;
+    return fits ? execute_program(path, room, envp) : -1;
 }
 
 /* --- posix_spawn(3): the C library's, with what the plan says --------------------------------- */
@@ -474,14 +475,15 @@ static int has_no_spawn(int *pid, const char *path, const void *actions, const v
     return ENOSYS;
 }
 
-static spawn_fn *next(const char *name)
+static spawn_fn *next_word(const char *name)
 {
     void *found = dlsym((void *)-1L, name); /* RTLD_NEXT */
     return found ? (spawn_fn *)(uintptr_t)found : has_no_spawn;
 }
 
-static int spawn(spawn_fn *as_asked, int *pid, const char *asked, const char *path,
-                 const void *actions, const void *attributes, char *const *argv, char *const *envp)
+static int spawn_program(spawn_fn *as_asked, int *pid, const char *asked, const char *path,
+                         const void *actions, const void *attributes, char *const *argv,
+                         char *const *envp)
 {
     struct plan plan;
     char *room[ARGS_SHORT];
@@ -492,26 +494,28 @@ static int spawn(spawn_fn *as_asked, int *pid, const char *asked, const char *pa
     if (planned < 0)
         return -planned;
     char **all = all_arguments(&plan, argv, room, &size);
-    int code = all ? next("posix_spawn")(pid, plan.path, actions, attributes, all, envp) : ENOMEM;
-    forget(&plan, all, size);
+    int code =
+        all ? next_word("posix_spawn")(pid, plan.path, actions, attributes, all, envp) : ENOMEM;
+    forget_script(&plan, all, size);
     return code;
 }
 
 int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
                 char *const argv[], char *const envp[])
 {
-    return spawn(next("posix_spawn"), pid, path, path, actions, attributes, argv, envp);
+    return spawn_program(next_word("posix_spawn"), pid, path, path, actions, attributes, argv,
+                         envp);
 }
 
 int posix_spawnp(int *pid, const char *name, const void *actions, const void *attributes,
                  char *const argv[], char *const envp[])
 {
     char path[PATH];
-    const char *found = has(name, '/') ? name : NULL;
+    const char *found = has_prefix(name, '/') ? name : NULL;
     for (const char *list = search_path(); !found && list;)
         if (next_path(&list, name, path) &&
             syscall(SYS_faccessat, AT_FDCWD, path, MAY_EXECUTE) == 0)
             found = path;
-    return spawn(next("posix_spawnp"), pid, name, found ? found : name, actions, attributes, argv,
-                 envp);
+    return spawn_program(next_word("posix_spawnp"), pid, name, found ? found : name, actions,
+                         attributes, argv, envp);
 }

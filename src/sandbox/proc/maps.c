@@ -8,7 +8,7 @@
 enum { HEX = 16, DECIMAL = 10, WORDS_BEFORE = 3 /* addresses, rights, offset */ };
 
 /* False: there is no number, or not `end` behind it. */
-static bool number(const char **at, int base, char end, unsigned long long *ret)
+static bool maps_number(const char **at, int base, char end, unsigned long long *ret)
 {
     char *stop;
     *ret = strtoull(*at, &stop, base);
@@ -29,8 +29,8 @@ bool maps_parse(const char *line, struct maps_line *ret)
         if (*at++ == '\0')
             return false;
     }
-    if (!number(&at, HEX, ':', &major) || !number(&at, HEX, ' ', &minor) ||
-        !number(&at, DECIMAL, ' ', &ino))
+    if (!maps_number(&at, HEX, ':', &major) || !maps_number(&at, HEX, ' ', &minor) ||
+        !maps_number(&at, DECIMAL, ' ', &ino))
         return false;
     *ret = (struct maps_line){.dev = makedev((unsigned)major, (unsigned)minor),
                               .ino = (ino_t)ino,

@@ -49,7 +49,7 @@ struct scan {
 /* Too large for a stack, and there is one thread that calls. */
 static struct scan the_scan;
 
-static bool read_number(const char **at, pid_t *ret)
+static bool read_stat_number(const char **at, pid_t *ret)
 {
     char *end;
     errno = 0;
@@ -68,8 +68,8 @@ int proctree_parse(const char *text, struct proctree_stat *ret)
         return -EBADMSG;
     struct proctree_stat s = {.state = at[2]};
     at += 3;
-    if (!read_number(&at, &s.ppid) || !read_number(&at, &s.pgrp) || !read_number(&at, &s.session) ||
-        !read_number(&at, &s.terminal))
+    if (!read_stat_number(&at, &s.ppid) || !read_stat_number(&at, &s.pgrp) ||
+        !read_stat_number(&at, &s.session) || !read_stat_number(&at, &s.terminal))
         return -EBADMSG;
     *ret = s;
     return 0;
@@ -135,7 +135,7 @@ static struct verdict *verdict_of(struct scan *s, pid_t pid)
 }
 
 /* `path` is a ring: of a longer one the beginning is overwritten. */
-static bool remember(struct scan *s, const pid_t *path, int n, bool ours)
+static bool remember_process(struct scan *s, const pid_t *path, int n, bool ours)
 {
     for (int i = 0; i < n && i < PATH_KEPT; i++)
         *verdict_of(s, path[i]) = (struct verdict){path[i], ours};
@@ -150,12 +150,12 @@ static bool leads_to_us(struct scan *s, pid_t pid)
     pid_t path[PATH_KEPT];
     for (int n = 0; n < WALK_MAX; n++) {
         if (pid == s->self)
-            return remember(s, path, n, true);
+            return remember_process(s, path, n, true);
         if (pid <= 1)
-            return remember(s, path, n, false);
+            return remember_process(s, path, n, false);
         const struct verdict *known = verdict_of(s, pid);
         if (known->pid == pid)
-            return remember(s, path, n, known->ours);
+            return remember_process(s, path, n, known->ours);
         if (read_stat(s->fd, pid, &st) < 0)
             return false;
         path[n % PATH_KEPT] = pid;

@@ -48,7 +48,7 @@ static bool leads_to(const char *path, uint64_t inode)
 }
 
 /* A number that is the whole of a name in /proc; -1: it is none. */
-static int number_of(const char *name)
+static int inode_number_of(const char *name)
 {
     char *end;
     if (!isdigit((unsigned char)*name))
@@ -84,7 +84,7 @@ bool socket_held(uint64_t inode, struct socket_holder *holder)
     bool found = false;
     const struct dirent *entry;
     while (!found && (entry = readdir(proc)) != NULL) {
-        const pid_t pid = number_of(entry->d_name);
+        const pid_t pid = inode_number_of(entry->d_name);
         found = pid > 0 && pid != getpid() && fdtable_each(pid, is_hunted, &hunt) > 0;
         if (found)
             holder->pid = pid;

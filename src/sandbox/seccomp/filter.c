@@ -58,7 +58,7 @@ static void load(struct program *p, size_t offset)
     (void)emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
 }
 
-static void answer(struct program *p, uint32_t action)
+static void filter_answer(struct program *p, uint32_t action)
 {
     (void)emit(p, BPF_RET | BPF_K, action);
 }
@@ -67,12 +67,12 @@ static void prologue(struct program *p)
 {
     load(p, offsetof(struct seccomp_data, arch));
     unsigned ours = emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH);
-    answer(p, SECCOMP_RET_KILL_PROCESS); /* its numbers mean other calls */
+    filter_answer(p, SECCOMP_RET_KILL_PROCESS); /* its numbers mean other calls */
     land(p, ours, true);
     load(p, offsetof(struct seccomp_data, nr));
     /* Also x32, whose numbers have a bit above all of these. */
     unsigned newer = emit(p, BPF_JMP | BPF_JGT | BPF_K, CALL_LAST_KNOWN);
-    answer(p, SECCOMP_RET_ERRNO | ENOSYS);
+    filter_answer(p, SECCOMP_RET_ERRNO | ENOSYS);
     land(p, newer, false);
 }
 
@@ -90,7 +90,7 @@ static void row(struct program *p, const struct filter_rule *rule, int *loaded)
         const unsigned op = rule->tests[n].test == TEST_ANY_BIT ? BPF_JSET : BPF_JEQ;
         jumps[n] = emit(p, BPF_JMP | op | BPF_K, rule->tests[n].value);
     }
-    answer(p, rule->answer);
+    filter_answer(p, rule->answer);
     for (unsigned i = 0; i < n; i++)
         land(p, jumps[i], rule->tests[i].test == TEST_OTHER);
     if (n > 1)
@@ -115,11 +115,11 @@ static void call(struct program *p, const struct filter_rule *rules, size_t n, c
         decided = rules[i].tests[0].test == TEST_NONE;
     }
     if (!decided)
-        answer(p, SECCOMP_RET_ALLOW);
+        filter_answer(p, SECCOMP_RET_ALLOW);
     land(p, other, false);
 }
 
-static void find_out(const struct filter_wants *w, bool holds[static WHEN__COUNT])
+static void find_out_filter(const struct filter_wants *w, bool holds[static WHEN__COUNT])
 {
     const bool ruled = !w->open_network;
     holds[WHEN_ALWAYS] = true;
@@ -151,7 +151,7 @@ int filter_build(const struct filter_wants *wants, struct sock_filter **ret,
                  unsigned short *ret_count, struct err *e)
 {
     bool holds[WHEN__COUNT] = {0};
-    find_out(wants, holds);
+    find_out_filter(wants, holds);
     struct program p = {.code = xcalloc(FILTER_MAX, sizeof *p.code)};
     prologue(&p);
     for (size_t i = 0, n; i < filter_rule_count; i += n) {
@@ -159,7 +159,7 @@ int filter_build(const struct filter_wants *wants, struct sock_filter **ret,
             n++;
         call(&p, &filter_rules[i], n, holds);
     }
-    answer(&p, SECCOMP_RET_ALLOW);
+    filter_answer(&p, SECCOMP_RET_ALLOW);
     if (p.full) {
         xfree(p.code);
         return err_set(e, -EMSGSIZE, "the seccomp program is over %d instructions", FILTER_MAX);

@@ -80,14 +80,14 @@ const char *shim_step_name(int step)
     return step > 0 && step < SHIM_STEP__COUNT ? names[step] : "unknown step";
 }
 
-static void report(const struct shim *s, enum shim_kind kind, int32_t a, int32_t b)
+static void report_shim(const struct shim *s, enum shim_kind kind, int32_t a, int32_t b)
 {
     teller_report(&s->teller, kind, a, b, NULL);
 }
 
-static int failed(const struct shim *s, int code, enum shim_step step)
+static int has_shim_failed(const struct shim *s, int code, enum shim_step step)
 {
-    report(s, SHIM_FAILED, code, (int32_t)step);
+    report_shim(s, SHIM_FAILED, code, (int32_t)step);
     return -code;
 }
 
@@ -98,7 +98,7 @@ static int failed_sandbox(const struct shim *s, const struct err *why)
 }
 
 /* All but those that a fault of our own raises: blocked they would kill anyway, only later. */
-static void fill_blocked(sigset_t *set)
+static void fill_shim_signals(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     sigfillset(set);
@@ -106,12 +106,12 @@ static void fill_blocked(sigset_t *set)
         sigdelset(set, faults[i]);
 }
 
-static int setup(struct shim *s)
+static int set_up_shim(struct shim *s)
 {
     sigset_t set;
-    fill_blocked(&set);
+    fill_shim_signals(&set);
     if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
-        return failed(s, errno, SHIM_STEP_SETUP);
+        return has_shim_failed(s, errno, SHIM_STEP_SETUP);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, the child's status would be lost */
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||
@@ -119,13 +119,13 @@ static int setup(struct shim *s)
         fcntl(s->control, F_SETFD, FD_CLOEXEC) < 0 ||
         (s->spec >= 0 && fcntl(s->spec, F_SETFD, FD_CLOEXEC) < 0) ||
         (s->confine >= 0 && fcntl(s->confine, F_SETFD, FD_CLOEXEC) < 0))
-        return failed(s, errno, SHIM_STEP_SETUP);
+        return has_shim_failed(s, errno, SHIM_STEP_SETUP);
     (void)setpgid(0, 0); /* a session leader already has a group of its own */
     return 0;
 }
 
 /* From here to exec the child runs system calls on prepared data only. */
-static void child_fail(int pipe_fd, enum shim_step step)
+static void fail_shim_child(int pipe_fd, enum shim_step step)
 {
     const struct failure f = {errno, (int32_t)step};
     (void)!write(pipe_fd, &f, sizeof f);
@@ -133,7 +133,7 @@ static void child_fail(int pipe_fd, enum shim_step step)
 }
 
 /* A disposition "ignored" outlives exec (Python for one ignores SIGPIPE), so does the mask. */
-static void reset_signals(void)
+static void reset_shim_signals(void)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
@@ -154,17 +154,17 @@ static void become_child(const struct start *start)
 {
     int pipe_fd = start->pipe_fd, step;
     if (setsid() < 0)
-        child_fail(pipe_fd, SHIM_STEP_SETSID);
+        fail_shim_child(pipe_fd, SHIM_STEP_SETSID);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != start->shim)
-        child_fail(pipe_fd, SHIM_STEP_PARENT);
+        fail_shim_child(pipe_fd, SHIM_STEP_PARENT);
     const struct rlimit no_core = {0, 0};
     if (setrlimit(RLIMIT_CORE, &no_core) < 0)
-        child_fail(pipe_fd, SHIM_STEP_LIMITS);
-    reset_signals();
+        fail_shim_child(pipe_fd, SHIM_STEP_LIMITS);
+    reset_shim_signals();
     if (start->confine >= 0 && confine_self(start->confine, &step) < 0)
         _exit(127); /* the shim was told */
     (void)execvp(start->words[0], start->words);
-    child_fail(pipe_fd, SHIM_STEP_EXEC);
+    fail_shim_child(pipe_fd, SHIM_STEP_EXEC);
 }
 
 static int start_child(struct shim *s, char **words)
@@ -172,7 +172,7 @@ static int start_child(struct shim *s, char **words)
     int ends[2], pair[2] = {-1, -1};
     if (pipe2(ends, O_CLOEXEC) < 0 ||
         (s->spec >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0))
-        return failed(s, errno, SHIM_STEP_SETUP);
+        return has_shim_failed(s, errno, SHIM_STEP_SETUP);
     const struct start start = {getpid(), ends[1], pair[1], words};
     pid_t pid = fork();
     if (pid == 0) {
@@ -185,7 +185,7 @@ static int start_child(struct shim *s, char **words)
     s->start = ends[0];
     s->confine = pair[0];
     if (pid < 0)
-        return failed(s, code, SHIM_STEP_FORK);
+        return has_shim_failed(s, code, SHIM_STEP_FORK);
     s->child = pid;
     return 0;
 }
@@ -194,10 +194,10 @@ static int adopt_child(struct shim *s, pid_t pid)
 {
     siginfo_t info;
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-        return failed(s, errno, SHIM_STEP_ADOPT);
+        return has_shim_failed(s, errno, SHIM_STEP_ADOPT);
     s->child = pid;
     if (s->spec < 0)
-        report(s, SHIM_STARTED, pid, 0);
+        report_shim(s, SHIM_STARTED, pid, 0);
     return 0;
 }
 
@@ -254,7 +254,7 @@ static struct budget *open_memory(uint64_t most)
     return budget_open(most);
 }
 
-static int make_walls(struct shim *s, struct err *e)
+static int make_shim_walls(struct shim *s, struct err *e)
 {
     struct sandbox_spec *spec = NULL;
     int r = guard_settle(e);
@@ -278,13 +278,13 @@ static int offer_walls(struct shim *s)
     struct err e = ERR_NONE;
     if (s->spec < 0)
         return 0;
-    int r = make_walls(s, &e);
+    int r = make_shim_walls(s, &e);
     s->spec = fd_close(s->spec);
     return r < 0 ? failed_sandbox(s, &e) : 0;
 }
 
 /* The child has answered, or has gone. */
-static int on_confined(struct shim *s)
+static int on_shim_confined(struct shim *s)
 {
     struct err e = ERR_NONE;
     if (guard_accept(s->guard, s->confine, 0, teller_refused, &s->teller, &e) < 0)
@@ -297,7 +297,7 @@ static int on_confined(struct shim *s)
     if (s->memory)
         s->next_memory = clock_ms();
     if (s->start < 0)
-        report(s, SHIM_STARTED, s->child, 0);
+        report_shim(s, SHIM_STARTED, s->child, 0);
     return 0;
 }
 
@@ -390,18 +390,18 @@ static int on_start(struct shim *s)
         return 0;
     s->start = fd_close(s->start);
     if (n == (ssize_t)sizeof f)
-        return failed(s, f.code, (enum shim_step)f.step);
-    report(s, SHIM_STARTED, s->child, 0);
+        return has_shim_failed(s, f.code, (enum shim_step)f.step);
+    report_shim(s, SHIM_STARTED, s->child, 0);
     return 0;
 }
 
-static void signal_group(const struct shim *s, int sig)
+static void signal_shim_group(const struct shim *s, int sig)
 {
     if (s->child > 0 && s->start < 0) /* before exec the group is not made for sure */
         (void)kill(-s->child, sig);
 }
 
-static void on_control(struct shim *s)
+static void on_shim_control(struct shim *s)
 {
     char order;
     drop_fd int fd = -1;
@@ -410,10 +410,10 @@ static void on_control(struct shim *s)
         order = SHIM_KILL;
     switch ((enum shim_order)order) {
     case SHIM_INTERRUPT:
-        signal_group(s, SIGINT);
+        signal_shim_group(s, SIGINT);
         break;
     case SHIM_TERMINATE:
-        signal_group(s, SIGTERM);
+        signal_shim_group(s, SIGTERM);
         break;
     case SHIM_RESUME:
         (void)proctree_signal(SIGCONT);
@@ -422,7 +422,7 @@ static void on_control(struct shim *s)
         change_settings(s, fd);
         break;
     case SHIM_LOOK:
-        report(s, SHIM_HOLDS, s->child <= 0 || claims_any(s->child), 0);
+        report_shim(s, SHIM_HOLDS, s->child <= 0 || claims_any(s->child), 0);
         break;
     case SHIM_KILL:
     default: /* a server that speaks otherwise is not ours */
@@ -430,19 +430,19 @@ static void on_control(struct shim *s)
     }
 }
 
-static void on_signals(struct shim *s)
+static void on_shim_signals(struct shim *s)
 {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGTERM && s->deadline == NO_DEADLINE) {
-            signal_group(s, SIGTERM);
+            signal_shim_group(s, SIGTERM);
             s->deadline = clock_ms() + SHIM_TERM_GRACE_MS;
         }
     }
 }
 
 /* Reaps what has ended. True: the child is among them. */
-static bool reap(struct shim *s, int *ret_status)
+static bool reap_shim_children(struct shim *s, int *ret_status)
 {
     int status;
     bool ended = false;
@@ -463,12 +463,12 @@ static bool reap(struct shim *s, int *ret_status)
     return ended;
 }
 
-static bool is_due(int64_t when)
+static bool is_shim_due(int64_t when)
 {
     return when != NO_DEADLINE && clock_ms() >= when;
 }
 
-static int time_left(const struct shim *s)
+static int shim_time_left(const struct shim *s)
 {
     int64_t next = s->deadline;
     if (s->next_look != NO_DEADLINE && (next == NO_DEADLINE || s->next_look < next))
@@ -482,24 +482,24 @@ static int time_left(const struct shim *s)
 }
 
 /* What has come up. Negative: the child never started. */
-static int act(struct shim *s, const struct pollfd *fds)
+static int act_on_shim_event(struct shim *s, const struct pollfd *fds)
 {
     int r = 0;
     if (fds[3].revents)
-        r = on_confined(s);
+        r = on_shim_confined(s);
     else if (fds[2].revents)
         r = on_start(s);
     if (r < 0)
         return r;
     if (fds[0].revents)
-        on_control(s);
+        on_shim_control(s);
     if (fds[1].revents)
-        on_signals(s);
-    if (is_due(s->next_memory))
+        on_shim_signals(s);
+    if (is_shim_due(s->next_memory))
         look_at_memory(s);
-    if (!s->kill && is_due(s->next_look))
+    if (!s->kill && is_shim_due(s->next_look))
         look_at_budgets(s);
-    if (is_due(s->deadline))
+    if (is_shim_due(s->deadline))
         s->kill = true;
     return 0;
 }
@@ -510,17 +510,17 @@ static bool is_starting(const struct shim *s)
 }
 
 /* Until the child has ended or must end. 0, or negative: it never started. */
-static int watch(struct shim *s, int *ret_status)
+static int watch_shim(struct shim *s, int *ret_status)
 {
-    while (!(!is_starting(s) && reap(s, ret_status)) && !s->kill) {
+    while (!(!is_starting(s) && reap_shim_children(s, ret_status)) && !s->kill) {
         /* -1 is passed over. How the confinement ended decides before the pipe does. */
         struct pollfd fds[] = {{s->control, POLLIN, 0},
                                {s->signals, POLLIN, 0},
                                {s->confine < 0 ? s->start : -1, POLLIN, 0},
                                {s->confine, POLLIN, 0}};
-        if (poll(fds, 4, time_left(s)) < 0 && errno != EINTR)
+        if (poll(fds, 4, shim_time_left(s)) < 0 && errno != EINTR)
             s->kill = true;
-        int r = s->kill ? 0 : act(s, fds);
+        int r = s->kill ? 0 : act_on_shim_event(s, fds);
         if (r < 0)
             return r;
     }
@@ -542,15 +542,15 @@ static void report_exit(struct shim *s, int status)
     tell_tasks(s);
     tell_killed_for_cpu(s, status);
     if (WIFEXITED(status))
-        report(s, SHIM_EXITED, WEXITSTATUS(status), 0);
+        report_shim(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else
-        report(s, SHIM_EXITED, -1, WTERMSIG(status));
+        report_shim(s, SHIM_EXITED, -1, WTERMSIG(status));
 }
 
-static int supervise(struct shim *s)
+static int supervise_shim_child(struct shim *s)
 {
     int status = SIGKILL; /* as a wait status: killed; stays when an order to kill came first */
-    if (watch(s, &status) < 0) {
+    if (watch_shim(s, &status) < 0) {
         (void)proctree_end(0);
         return 1;
     }
@@ -621,12 +621,12 @@ int shim_main(int argc, char **argv)
         return USAGE_STATUS;
     }
     teller_init(&s.teller, s.control);
-    if (setup(&s) < 0 || (adopt ? adopt_child(&s, adopt) : start_child(&s, words)) < 0)
+    if (set_up_shim(&s) < 0 || (adopt ? adopt_child(&s, adopt) : start_child(&s, words)) < 0)
         return 1;
     drop_descriptors(&s);
     if (offer_walls(&s) < 0) {
         (void)proctree_end(0);
         return 1;
     }
-    return supervise(&s);
+    return supervise_shim_child(&s);
 }

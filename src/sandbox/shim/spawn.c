@@ -132,7 +132,7 @@ static void free_child(struct child *child)
 }
 
 /* The shim's end of the socket is closed: it is gone or in its last microseconds. */
-static void reap(struct child *child)
+static void reap_spawned(struct child *child)
 {
     while (child->shim > 0 && waitpid(child->shim, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -149,7 +149,7 @@ static void tell_ended(struct child *child, const struct child_exit *how, const 
 }
 
 /* Hands on what is in the pipe, a bounded amount; true while there may be more. */
-static bool read_stream(struct child *child, struct stream *stream)
+static bool read_spawn_stream(struct child *child, struct stream *stream)
 {
     static char chunk[OUTPUT_CHUNK];
     for (int i = 0; i < CHUNKS_PER_TURN; i++) {
@@ -169,21 +169,21 @@ static bool read_stream(struct child *child, struct stream *stream)
     return true;
 }
 
-static void on_output(void *ctx, unsigned events)
+static void on_spawn_output(void *ctx, unsigned events)
 {
     (void)events;
     struct child *child = ctx;
-    (void)read_stream(child, &child->output);
+    (void)read_spawn_stream(child, &child->output);
 }
 
-static void on_errors(void *ctx, unsigned events)
+static void on_spawn_errors(void *ctx, unsigned events)
 {
     (void)events;
     struct child *child = ctx;
-    (void)read_stream(child, &child->errors);
+    (void)read_spawn_stream(child, &child->errors);
 }
 
-static void on_input(void *ctx, unsigned events)
+static void on_spawn_input(void *ctx, unsigned events)
 {
     struct child *child = ctx;
     if (events & LOOP_HUP)
@@ -194,8 +194,8 @@ static void on_input(void *ctx, unsigned events)
         child->events->writable(child->ctx);
 }
 
-static void on_refused(const struct spawner *spawner, const struct shim_report *report,
-                       const char *text)
+static void on_spawn_refused(const struct spawner *spawner, const struct shim_report *report,
+                             const char *text)
 {
     drop_str char *more =
         report->b > 0 ? xasprintf(", and %d more before it", (int)report->b) : NULL;
@@ -214,7 +214,8 @@ static void on_limit(struct child *child, const struct shim_report *report, cons
     }
 }
 
-static void on_confined(struct child *child, const struct shim_report *report, const char *text)
+static void on_spawn_confined(struct child *child, const struct shim_report *report,
+                              const char *text)
 {
     struct err why = ERR_NONE;
     if (report->a != 0)
@@ -235,9 +236,9 @@ static void on_report(struct child *child, const struct shim_report *report, con
         tell_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
-        while (child->events && child->output.io && read_stream(child, &child->output))
+        while (child->events && child->output.io && read_spawn_stream(child, &child->output))
             ;
-        while (child->events && child->errors.io && read_stream(child, &child->errors))
+        while (child->events && child->errors.io && read_spawn_stream(child, &child->errors))
             ;
         tell_ended(
             child,
@@ -245,13 +246,13 @@ static void on_report(struct child *child, const struct shim_report *report, con
             NULL);
         return;
     case SHIM_REFUSED:
-        on_refused(child->spawner, report, text);
+        on_spawn_refused(child->spawner, report, text);
         return;
     case SHIM_LIMIT:
         on_limit(child, report, text);
         return;
     case SHIM_CONFINED:
-        on_confined(child, report, text);
+        on_spawn_confined(child, report, text);
         return;
     case SHIM_HOLDS:
         if (child->events && child->events->holds)
@@ -260,7 +261,7 @@ static void on_report(struct child *child, const struct shim_report *report, con
     }
 }
 
-static void on_control(void *ctx, unsigned events)
+static void on_spawn_control(void *ctx, unsigned events)
 {
     (void)events;
     struct child *child = ctx;
@@ -282,7 +283,7 @@ static void on_control(void *ctx, unsigned events)
         struct err why = ERR_NONE;
         (void)err_set(&why, -EPIPE, "its shim was killed");
         tell_ended(child, NULL, &why);
-        reap(child);
+        reap_spawned(child);
         return;
     }
 }
@@ -296,7 +297,7 @@ struct launch {          /* what a process is started with */
 };
 
 /* Under the number, and open behind the exec. */
-static bool put(int fd, int number)
+static bool put_spawn_word(int fd, int number)
 {
     return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;
 }
@@ -305,17 +306,18 @@ static bool put_given(const struct ends *ends)
 {
     bool good = true;
     for (size_t i = 0; good && i < ends->fd_count; i++)
-        good = put(ends->fds[i], CHILD_FIRST_FD + (int)i);
+        good = put_spawn_word(ends->fds[i], CHILD_FIRST_FD + (int)i);
     return good;
 }
 
 static bool put_ends(const struct ends *ends)
 {
     int input = ends->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : ends->input;
-    return input >= 0 && put(input, STDIN_FILENO) && put(ends->output, STDOUT_FILENO) &&
-           put(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
-           put(ends->control, SHIM_FD) && (ends->spec < 0 || put(ends->spec, SPEC_FD)) &&
-           put_given(ends);
+    return input >= 0 && put_spawn_word(input, STDIN_FILENO) &&
+           put_spawn_word(ends->output, STDOUT_FILENO) &&
+           put_spawn_word(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
+           put_spawn_word(ends->control, SHIM_FD) &&
+           (ends->spec < 0 || put_spawn_word(ends->spec, SPEC_FD)) && put_given(ends);
 }
 
 /* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
@@ -336,7 +338,7 @@ __attribute__((no_sanitize("address"))) static int become(void *ctx)
 
 /* clone(2) as posix_spawn(3) has it, which cannot change ids. Not fork: libzmq's threads may hold
  * the allocator's lock at this moment. No signal may find us in two processes. */
-static int spawn(struct launch *launch, pid_t *ret_pid)
+static int spawn_program_of_shim(struct launch *launch, pid_t *ret_pid)
 {
     alignas(16) static char stack[LAUNCH_STACK];
     sigset_t all, before;
@@ -373,7 +375,7 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
                             .ends = ends,
                             .argv = (char *const *)(size_t)argv,
                             .envp = (char *const *)(size_t)spec->envp};
-    int r = spawn(&launch, ret_pid);
+    int r = spawn_program_of_shim(&launch, ret_pid);
     xfree(argv);
     return r;
 }
@@ -389,7 +391,7 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
                             .ends = &ends,
                             .argv = (char *const *)(size_t)spec->argv,
                             .envp = (char *const *)(size_t)spec->envp};
-    int r = moved < 0 ? -errno : spawn(&launch, ret_pid);
+    int r = moved < 0 ? -errno : spawn_program_of_shim(&launch, ret_pid);
     return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
 }
 
@@ -476,22 +478,26 @@ static struct child *open_child(struct spawner *spawner, bool piped, struct ends
 static int watch_all(struct child *child, struct err *e)
 {
     struct loop *loop = child->spawner->loop;
-    int r = loop_io_add(loop, child->control, LOOP_IN, on_control, child, &child->control_io, e);
+    int r =
+        loop_io_add(loop, child->control, LOOP_IN, on_spawn_control, child, &child->control_io, e);
     if (r == 0)
-        r = loop_io_add(loop, child->output.fd, LOOP_IN, on_output, child, &child->output.io, e);
+        r = loop_io_add(loop, child->output.fd, LOOP_IN, on_spawn_output, child, &child->output.io,
+                        e);
     if (r == 0 && child->errors.fd >= 0)
-        r = loop_io_add(loop, child->errors.fd, LOOP_IN, on_errors, child, &child->errors.io, e);
+        r = loop_io_add(loop, child->errors.fd, LOOP_IN, on_spawn_errors, child, &child->errors.io,
+                        e);
     if (r == 0 && child->input.fd >= 0)
-        r = loop_io_add(loop, child->input.fd, 0, on_input, child, &child->input.io, e);
+        r = loop_io_add(loop, child->input.fd, 0, on_spawn_input, child, &child->input.io, e);
     return r;
 }
 
-static int watch(struct child *child, const struct child_events *events, void *ctx, struct err *e)
+static int watch_spawned(struct child *child, const struct child_events *events, void *ctx,
+                         struct err *e)
 {
     int r = watch_all(child, e);
     if (r < 0) {
         (void)shutdown(child->control, SHUT_RDWR);
-        reap(child);
+        reap_spawned(child);
         return r;
     }
     child->events = events;
@@ -499,7 +505,7 @@ static int watch(struct child *child, const struct child_events *events, void *c
     return 0;
 }
 
-static int give(const struct child_spec *spec, struct ends *ends, struct err *e)
+static int give_spawn_descriptors(const struct child_spec *spec, struct ends *ends, struct err *e)
 {
     for (size_t i = 0; i < spec->fd_count; i++) {
         int fd = fcntl(spec->fds[i], F_DUPFD_CLOEXEC, LAST_FD + 1);
@@ -517,7 +523,7 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     struct child *child = open_child(spawner, spec->piped, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
-    int r = give(spec, &ends, e);
+    int r = give_spawn_descriptors(spec, &ends, e);
     if (r == 0 && spec->sandbox)
         r = sandbox_spec_write(spec->sandbox, &ends.spec, e);
     bool made = r == 0;
@@ -527,12 +533,12 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     close_ends(&ends);
     if (r < 0) {
         child->shim = 0;
-        reap(child);
+        reap_spawned(child);
         return !made ? r
                      : err_set(e, r, "start %s in %s: %s", spec->argv[0],
                                spec->cwd ? spec->cwd : ".", strerror(-r));
     }
-    r = watch(child, events, ctx, e);
+    r = watch_spawned(child, events, ctx, e);
     if (r == 0)
         *ret = child;
     return r;
@@ -545,7 +551,7 @@ int child_adopt(struct spawner *spawner, const struct child_events *events, void
     struct child *child = open_child(spawner, false, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
-    int r = watch(child, events, ctx, e);
+    int r = watch_spawned(child, events, ctx, e);
     if (r < 0) {
         close_ends(&ends);
         return r;
@@ -656,7 +662,7 @@ static bool shims_left(struct spawner *spawner)
         while ((n = recv(child->control, &report, sizeof report, MSG_DONTWAIT)) > 0)
             ;
         if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            reap(child);
+            reap_spawned(child);
     }
     return spawner->children != NULL;
 }

@@ -203,7 +203,7 @@ static void drop_oldest(struct eventlog *log)
     xfree(kept);
 }
 
-static void tell_watchers(void *ctx)
+static void notify_event_watchers(void *ctx)
 {
     struct eventlog *log = ctx;
     for (struct eventlog_watcher *w = log->watchers, *next; w; w = next) {
@@ -212,7 +212,7 @@ static void tell_watchers(void *ctx)
     }
 }
 
-static void keep(struct eventlog *log, const struct logged *event)
+static void keep_event(struct eventlog *log, const struct logged *event)
 {
     struct kept *kept = xcalloc(1, sizeof *kept + event->n);
     kept->record = (struct record){.number = ++log->last,
@@ -229,10 +229,10 @@ static void keep(struct eventlog *log, const struct logged *event)
     while (log->bytes > log->config.memory_max && log->oldest != kept)
         drop_oldest(log);
     if (log->watchers)
-        loop_defer(log->config.loop, &log->tell, tell_watchers, log);
+        loop_defer(log->config.loop, &log->tell, notify_event_watchers, log);
 }
 
-static bool is_text(enum logged_kind kind)
+static bool is_text_record(enum logged_kind kind)
 {
     return kind == LOGGED_STDOUT || kind == LOGGED_STDERR;
 }
@@ -246,22 +246,22 @@ static void add_pieces(struct eventlog *log, const struct logged *event)
         piece.n = left < log->config.data_max ? left : log->config.data_max;
         while (piece.n > 1 && piece.n < left && ((unsigned char)piece.data[piece.n] & 0xC0) == 0x80)
             piece.n--;
-        keep(log, &piece);
+        keep_event(log, &piece);
     }
 }
 
 void eventlog_add(struct eventlog *log, const struct logged *event)
 {
     if (event->n <= log->config.data_max) {
-        keep(log, event);
-    } else if (is_text(event->kind)) {
+        keep_event(log, event);
+    } else if (is_text_record(event->kind)) {
         add_pieces(log, event);
     } else {
         struct logged cut = *event;
         drop_str char *omitted = xasprintf("{\"omitted\":%zu}", event->n);
         cut.data = omitted;
         cut.n = strlen(omitted);
-        keep(log, &cut);
+        keep_event(log, &cut);
     }
 }
 
@@ -287,7 +287,7 @@ bool eventlog_knows(const struct eventlog *log, uint64_t number)
     return number == 0 || (number >= log->base && number <= log->last);
 }
 
-static void describe(const struct record *record, const char *data, struct logged *ret)
+static void describe_event(const struct record *record, const char *data, struct logged *ret)
 {
     *ret = (struct logged){.number = record->number,
                            .cell = record->cell,
@@ -336,7 +336,7 @@ static bool read_segment(struct eventlog *log, const struct segment *s, uint64_t
         return false;
     log->cursor = (struct cursor){
         .number = record.number, .segment = s, .offset = offset + sizeof record + record.n};
-    describe(&record, log->text.data, ret);
+    describe_event(&record, log->text.data, ret);
     return true;
 }
 
@@ -355,7 +355,7 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
             log->at && log->at->record.number <= after ? log->at : log->oldest;
         while (kept->record.number <= after) /* the newest is above it */
             kept = kept->next;
-        describe(&kept->record, kept->data, ret);
+        describe_event(&kept->record, kept->data, ret);
         log->at = kept;
     }
     *ret_missed = ret->number - after - 1;

@@ -185,7 +185,7 @@ void execution_unwatch(struct execution_watcher *w)
 }
 
 /* A watcher may cancel another execution, whose watchers are told in between. */
-static void tell_watchers(struct execution *x)
+static void notify_execution_watchers(struct execution *x)
 {
     struct executions *all = x->owner;
     struct execution_watcher *outer = all->told_next, *w = x->watchers;
@@ -206,16 +206,16 @@ static void on_begun(void *ctx, uint64_t number)
     x->first_event = log ? eventlog_last(log) : 0;
     x->begun_ms = loop_now(x->owner->config.loop);
     x->state = EXECUTION_RUNNING;
-    tell_watchers(x);
+    notify_execution_watchers(x);
 }
 
-static void on_message(void *ctx, const struct jupyter_msg *m)
+static void on_execution_message(void *ctx, const struct jupyter_msg *m)
 {
     struct execution *x = ctx;
     result_collect(&x->result, m);
 }
 
-static void on_finished(void *ctx, const struct cell_result *cell)
+static void on_execution_finished(void *ctx, const struct cell_result *cell)
 {
     struct execution *x = ctx;
     struct executions *all = x->owner;
@@ -229,7 +229,7 @@ static void on_finished(void *ctx, const struct cell_result *cell)
     all->ended++;
     all->bytes += result_bytes(&x->result);
     all->config.used(all->config.ctx);
-    tell_watchers(x);
+    notify_execution_watchers(x);
     drop_old(all);
 }
 
@@ -255,7 +255,7 @@ int executions_submit(struct executions *all, const struct execution_order *orde
                       struct execution **ret, struct err *e)
 {
     static const struct cell_events events = {
-        .begun = on_begun, .message = on_message, .finished = on_finished};
+        .begun = on_begun, .message = on_execution_message, .finished = on_execution_finished};
     const size_t n = order->cell.code.len;
     if (*all->config.pending + n > EXECUTIONS_PENDING_MAX)
         return err_set(e, -EAGAIN, "%zu MiB of code are waiting already, which is the limit",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/executions/reader.h"
 
-static void on_changed(void *ctx)
+static void on_read_execution_changed(void *ctx)
 {
     struct reader *r = ctx;
     r->more(r->ctx);
@@ -18,9 +18,9 @@ void reader_open(struct reader *r, struct session *session, struct execution *x,
                          .more = more,
                          .ctx = ctx};
     if (x)
-        execution_watch(x, &r->watcher, on_changed, r);
+        execution_watch(x, &r->watcher, on_read_execution_changed, r);
     if (log)
-        eventlog_watch(log, &r->log_watcher, on_changed, r);
+        eventlog_watch(log, &r->log_watcher, on_read_execution_changed, r);
 }
 
 void reader_close(struct reader *r)

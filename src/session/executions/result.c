@@ -16,7 +16,7 @@ void result_init(struct execution_result *r)
 }
 
 /* As much as there is room for, cut at a character; what follows is dropped, too. */
-static void add_text(struct buf *to, const char *text)
+static void add_result_text(struct buf *to, const char *text)
 {
     size_t n = strlen(text), room = to->cap - to->len;
     if (n <= room) {
@@ -49,7 +49,7 @@ void result_collect(struct execution_result *r, const struct jupyter_msg *m)
         const char *text = json_get_text(m->content, "text");
         struct buf *to = name && strcmp(name, "stderr") == 0 ? &r->err : &r->out;
         if (text && !to->failed)
-            add_text(to, text);
+            add_result_text(to, text);
     } else if (m->type == JUPYTER_DISPLAY_DATA) {
         add_output(r, "display", m->content);
     } else if (m->type == JUPYTER_UPDATE_DISPLAY_DATA) {

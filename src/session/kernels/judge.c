@@ -47,7 +47,7 @@ static const char *settings_now(const struct judge *judge)
     return settings ? settings : sandbox_settings_default;
 }
 
-static int begin(struct judge *judge)
+static int begin_judging(struct judge *judge)
 {
     const struct sandbox_spec *spec = judge->base->kernel.sandbox;
     const struct policy_place place = {.cwd = judge->base->workspace,
@@ -60,7 +60,7 @@ static int begin(struct judge *judge)
     return r;
 }
 
-static void end(struct judge *judge, struct policy *policy)
+static void end_judging(struct judge *judge, struct policy *policy)
 {
     stop_making(judge);
     (void)policy_free(judge->policy);
@@ -68,33 +68,34 @@ static void end(struct judge *judge, struct policy *policy)
     judge->made_ms = loop_now(judge->base->kernel.loop);
 }
 
-static void go_on(void *ctx)
+static void go_on_judging(void *ctx)
 {
     struct judge *judge = ctx;
     struct policy *policy = NULL;
     int r = policy_step(judge->making, JUDGE_NAMES, &policy, NULL);
     if (r == 0)
-        loop_timer_set(judge->base->kernel.loop, &judge->next, JUDGE_PAUSE_MS, go_on, judge);
+        loop_timer_set(judge->base->kernel.loop, &judge->next, JUDGE_PAUSE_MS, go_on_judging,
+                       judge);
     else
-        end(judge, policy);
+        end_judging(judge, policy);
 }
 
 /* That of other settings judges nothing. One that is old does while the next one is made. */
-static void renew(struct judge *judge, const char *text)
+static void renew_judge(struct judge *judge, const char *text)
 {
     if (!judge->settings || strcmp(judge->settings, text) != 0) {
-        end(judge, NULL);
+        end_judging(judge, NULL);
         xfree(judge->settings);
         judge->settings = xstrdup(text);
     } else if (judge->making || loop_now(judge->base->kernel.loop) - judge->made_ms < JUDGE_MS) {
         return;
     }
-    if (begin(judge) < 0)
-        end(judge, NULL);
+    if (begin_judging(judge) < 0)
+        end_judging(judge, NULL);
     else
-        go_on(judge);
+        go_on_judging(judge);
     for (int i = 1; i < JUDGE_FIRST && !judge->policy && judge->making; i++)
-        go_on(judge);
+        go_on_judging(judge);
 }
 
 bool judge_is_ready(const struct judge *judge)
@@ -104,7 +105,7 @@ bool judge_is_ready(const struct judge *judge)
 
 static const struct policy *policy_now(struct judge *judge)
 {
-    renew(judge, settings_now(judge));
+    renew_judge(judge, settings_now(judge));
     return judge->policy;
 }
 

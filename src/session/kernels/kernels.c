@@ -43,13 +43,13 @@ static void random_uuid(char out[UUID_SIZE])
                    hex + 20);
 }
 
-static bool is_id(const char *id)
+static bool is_kernel_id(const char *id)
 {
     size_t n = strlen(id);
     return n > 0 && n <= KERNELS_ID_MAX && strspn(id, "0123456789abcdefABCDEF-") == n;
 }
 
-static struct entry *find(const struct kernels *k, const char *id)
+static struct entry *find_kernel(const struct kernels *k, const char *id)
 {
     for (struct entry *entry = k->first; entry; entry = entry->next)
         if (strcmp(entry->id, id) == 0)
@@ -62,14 +62,14 @@ static bool is_session(const struct kernels *k, const char *id)
     return strcmp(id, k->session_id) == 0;
 }
 
-static void tell(struct kernels *k, const char *id)
+static void tell_kernel_state(struct kernels *k, const char *id)
 {
     k->config.changed(k->config.ctx, id);
 }
 
 /* --- one kernel ----------------------------------------------------------------------------- */
 
-static struct foreign_place place_of(const struct entry *entry)
+static struct foreign_place kernel_place_of(const struct entry *entry)
 {
     const struct session_config *config = entry->owner->config.session_config;
     return (struct foreign_place){.loop = entry->owner->loop,
@@ -80,18 +80,18 @@ static struct foreign_place place_of(const struct entry *entry)
 
 static void end_entry(struct entry *entry, int status, const char *why)
 {
-    const struct foreign_place place = place_of(entry);
+    const struct foreign_place place = kernel_place_of(entry);
     foreign_lost(&entry->foreign, &place);
     loop_defer_stop(entry->owner->loop, &entry->spare_ready);
     entry->kernel = kernel_kill(entry->kernel);
     entry->state = KERNELS_ENDED;
     entry->status = status;
     (void)snprintf(entry->why, sizeof entry->why, "%s", why);
-    tell(entry->owner, entry->id);
+    tell_kernel_state(entry->owner, entry->id);
 }
 
 /* Spares were started before anybody knew of variables and directory: they get them now. */
-static void on_ready(void *ctx)
+static void on_gateway_kernel_ready(void *ctx)
 {
     struct entry *entry = ctx;
     struct err e = ERR_NONE;
@@ -100,19 +100,19 @@ static void on_ready(void *ctx)
         end_entry(entry, -9, e.msg);
 }
 
-static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
+static void on_gateway_kernel_message(void *ctx, const struct jupyter_msg *m, bool current)
 {
     (void)ctx, (void)m, (void)current;
 }
 
-static void on_foreign(void *ctx, const struct jupyter_msg *m)
+static void on_kernels_foreign(void *ctx, const struct jupyter_msg *m)
 {
     struct entry *entry = ctx;
-    const struct foreign_place place = place_of(entry);
+    const struct foreign_place place = kernel_place_of(entry);
     foreign_message(&entry->foreign, &place, m);
 }
 
-static void on_done(void *ctx, const struct json *reply)
+static void on_gateway_kernel_done(void *ctx, const struct json *reply)
 {
     struct entry *entry = ctx;
     const char *status = json_get_text(reply, "status");
@@ -122,17 +122,17 @@ static void on_done(void *ctx, const struct json *reply)
         return;
     }
     entry->state = KERNELS_READY;
-    tell(entry->owner, entry->id);
+    tell_kernel_state(entry->owner, entry->id);
 }
 
-static void on_heartbeat(void *ctx, bool alive)
+static void on_gateway_kernel_heartbeat(void *ctx, bool alive)
 {
     struct entry *entry = ctx;
     if (!alive)
         kernel_resume(entry->kernel);
 }
 
-static void on_ended(void *ctx, const struct err *why, const char *last_words)
+static void on_gateway_kernel_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct entry *entry = ctx;
     (void)last_words;
@@ -140,27 +140,27 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
     end_entry(entry, 0, why->msg);
 }
 
-static int start(struct entry *entry, struct err *e)
+static int start_gateway_kernel(struct entry *entry, struct err *e)
 {
-    static const struct kernel_events events = {.ready = on_ready,
-                                                .message = on_message,
-                                                .foreign = on_foreign,
-                                                .done = on_done,
-                                                .heartbeat = on_heartbeat,
-                                                .ended = on_ended};
+    static const struct kernel_events events = {.ready = on_gateway_kernel_ready,
+                                                .message = on_gateway_kernel_message,
+                                                .foreign = on_kernels_foreign,
+                                                .done = on_gateway_kernel_done,
+                                                .heartbeat = on_gateway_kernel_heartbeat,
+                                                .ended = on_gateway_kernel_ended};
     const struct session_config *config = entry->owner->config.session_config;
     bool ready = false;
     entry->state = KERNELS_STARTING;
     if (config->pool)
         entry->kernel = pool_take(config->pool, &events, entry, &ready);
     if (ready)
-        loop_defer(entry->owner->loop, &entry->spare_ready, on_ready, entry);
+        loop_defer(entry->owner->loop, &entry->spare_ready, on_gateway_kernel_ready, entry);
     if (entry->kernel)
         return 0;
     return kernel_start(&config->kernel, &events, entry, &entry->kernel, e);
 }
 
-static void free_entry(struct entry *entry)
+static void free_kernel_entry(struct entry *entry)
 {
     struct kernels *k = entry->owner;
     struct entry **at = &k->first;
@@ -168,7 +168,7 @@ static void free_entry(struct entry *entry)
         at = &(*at)->next;
     *at = entry->next;
     k->count--;
-    const struct foreign_place place = place_of(entry);
+    const struct foreign_place place = kernel_place_of(entry);
     foreign_lost(&entry->foreign, &place);
     loop_defer_stop(k->loop, &entry->spare_ready);
     (void)kernel_kill(entry->kernel);
@@ -181,13 +181,13 @@ static void free_entry(struct entry *entry)
 int kernels_launch(struct kernels *k, const char *id, const struct json *env, const char *cwd,
                    struct err *e)
 {
-    struct entry *entry = find(k, id);
-    if (!is_id(id))
+    struct entry *entry = find_kernel(k, id);
+    if (!is_kernel_id(id))
         return err_set(e, -EINVAL, "not a kernel's id: %.80s", id);
     if (is_session(k, id) || (entry && entry->state != KERNELS_ENDED))
         return err_set(e, -EEXIST, "kernel %s is running", id);
     if (entry)
-        free_entry(entry);
+        free_kernel_entry(entry);
     if (k->count >= KERNELS_MAX)
         return err_set(e, -EAGAIN, "there are %d kernels already", KERNELS_MAX);
     char *code = NULL;
@@ -199,9 +199,9 @@ int kernels_launch(struct kernels *k, const char *id, const struct json *env, co
     (void)snprintf(entry->id, sizeof entry->id, "%s", id);
     k->first = entry;
     k->count++;
-    r = start(entry, e);
+    r = start_gateway_kernel(entry, e);
     if (r < 0)
-        free_entry(entry);
+        free_kernel_entry(entry);
     return r;
 }
 
@@ -222,7 +222,7 @@ static bool describe_session(const struct kernels *k, struct kernels_item *ret)
     return true;
 }
 
-static bool describe(const struct entry *entry, struct kernels_item *ret)
+static bool describe_kernel(const struct entry *entry, struct kernels_item *ret)
 {
     *ret = (struct kernels_item){
         .id = entry->id,
@@ -238,8 +238,8 @@ bool kernels_find(const struct kernels *k, const char *id, struct kernels_item *
 {
     if (is_session(k, id))
         return describe_session(k, ret);
-    const struct entry *entry = find(k, id);
-    return entry && describe(entry, ret);
+    const struct entry *entry = find_kernel(k, id);
+    return entry && describe_kernel(entry, ret);
 }
 
 bool kernels_next(const struct kernels *k, size_t *at, struct kernels_item *ret)
@@ -252,7 +252,7 @@ bool kernels_next(const struct kernels *k, size_t *at, struct kernels_item *ret)
     const struct entry *entry = k->first;
     while (entry && --n > 0)
         entry = entry->next;
-    return entry && describe(entry, ret);
+    return entry && describe_kernel(entry, ret);
 }
 
 size_t kernels_running(const struct kernels *k)
@@ -276,26 +276,26 @@ int kernels_interrupt(struct kernels *k, const char *id, struct err *e)
         session_interrupt(k->config.session, false);
         return 0;
     }
-    struct entry *entry = find(k, id);
+    struct entry *entry = find_kernel(k, id);
     if (!entry || !entry->kernel)
         return no_such(id, e);
     kernel_interrupt(entry->kernel);
     return 0;
 }
 
-static void on_reset(void *ctx, const struct err *why)
+static void on_gateway_kernel_reset(void *ctx, const struct err *why)
 {
     struct kernels *k = ctx;
     (void)why;
     k->reset = NULL;
-    tell(k, k->session_id);
+    tell_kernel_state(k, k->session_id);
 }
 
 static int reset_session(struct kernels *k, struct err *e)
 {
     if (k->reset)
         return 0;
-    int r = session_reset(k->config.session, on_reset, k, &k->reset, e);
+    int r = session_reset(k->config.session, on_gateway_kernel_reset, k, &k->reset, e);
     if (r == 0)
         session_interrupt(k->config.session, true);
     return r;
@@ -305,7 +305,7 @@ int kernels_kill(struct kernels *k, const char *id, struct err *e)
 {
     if (is_session(k, id))
         return reset_session(k, e);
-    struct entry *entry = find(k, id);
+    struct entry *entry = find_kernel(k, id);
     if (!entry)
         return no_such(id, e);
     if (entry->state != KERNELS_ENDED)
@@ -317,22 +317,22 @@ int kernels_restart(struct kernels *k, const char *id, struct err *e)
 {
     if (is_session(k, id))
         return reset_session(k, e);
-    struct entry *entry = find(k, id);
+    struct entry *entry = find_kernel(k, id);
     if (!entry)
         return no_such(id, e);
     loop_defer_stop(k->loop, &entry->spare_ready);
     entry->kernel = kernel_kill(entry->kernel);
-    int r = start(entry, e);
+    int r = start_gateway_kernel(entry, e);
     if (r < 0)
-        free_entry(entry);
+        free_kernel_entry(entry);
     return r;
 }
 
 void kernels_forget(struct kernels *k, const char *id)
 {
-    struct entry *entry = find(k, id);
+    struct entry *entry = find_kernel(k, id);
     if (entry)
-        free_entry(entry);
+        free_kernel_entry(entry);
 }
 
 void kernels_sweep(struct kernels *k)
@@ -340,7 +340,7 @@ void kernels_sweep(struct kernels *k)
     for (struct entry *entry = k->first, *next; entry; entry = next) {
         next = entry->next;
         if (entry->state == KERNELS_ENDED)
-            free_entry(entry);
+            free_kernel_entry(entry);
     }
 }
 
@@ -350,7 +350,7 @@ static void on_session_kernel(void *ctx)
 {
     struct kernels *k = ctx;
     if (!k->reset)
-        tell(k, k->session_id);
+        tell_kernel_state(k, k->session_id);
 }
 
 struct kernels *kernels_open(const struct kernels_config *config)
@@ -371,7 +371,7 @@ struct kernels *kernels_close(struct kernels *k)
     if (k->reset)
         cell_forget(k->reset);
     while (k->first)
-        free_entry(k->first);
+        free_kernel_entry(k->first);
     xfree(k);
     return NULL;
 }

@@ -23,7 +23,7 @@ static const struct member {
 
 enum { MEMBERS = sizeof members / sizeof *members };
 
-static int64_t get(const struct sandbox_limits *limits, const struct member *m)
+static int64_t get_limit(const struct sandbox_limits *limits, const struct member *m)
 {
     const char *at = (const char *)limits + m->at;
     uint64_t wide;
@@ -33,7 +33,7 @@ static int64_t get(const struct sandbox_limits *limits, const struct member *m)
     return m->wide ? (int64_t)wide : narrow;
 }
 
-static void set(struct sandbox_limits *limits, const struct member *m, int64_t value)
+static void set_limit(struct sandbox_limits *limits, const struct member *m, int64_t value)
 {
     char *at = (char *)limits + m->at;
     const uint64_t wide = (uint64_t)value;
@@ -44,7 +44,7 @@ static void set(struct sandbox_limits *limits, const struct member *m, int64_t v
 static int read_one(const struct member *m, const struct json *item,
                     const struct sandbox_spec *server, struct sandbox_limits *ret, struct err *e)
 {
-    const int64_t servers = get(&server->limits, m), most = m->wide ? BYTES_MAX : INT_MAX;
+    const int64_t servers = get_limit(&server->limits, m), most = m->wide ? BYTES_MAX : INT_MAX;
     const double n = json_number(item);
     if (!json_is_number(item) || n < 1 || n > (double)most || (double)(int64_t)n != n)
         return err_set(e, -EINVAL, "limits.%s: a whole number from 1 to %lld is needed", m->name,
@@ -55,11 +55,11 @@ static int read_one(const struct member *m, const struct json *item,
     if (m->at == offsetof(struct sandbox_limits, tasks) && server->level < SANDBOX_FULL)
         return err_set(e, -EDOM, "limits.tasks: that needs isolation of the level full, here is %s",
                        sandbox_level_name(server->level));
-    set(ret, m, (int64_t)n);
+    set_limit(ret, m, (int64_t)n);
     return 0;
 }
 
-static const struct member *find(const char *name)
+static const struct member *find_limit(const char *name)
 {
     for (size_t i = 0; i < MEMBERS; i++)
         if (strcmp(members[i].name, name) == 0)
@@ -76,7 +76,7 @@ int limits_read(const struct json *wanted, const struct sandbox_spec *server,
         return err_set(e, -EDOM, "limits: this machine has nothing for them (ipybox doctor)");
     *ret = server->limits;
     for (const struct json *item = json_first(wanted); item; item = json_next(item)) {
-        const struct member *m = find(json_name(item));
+        const struct member *m = find_limit(json_name(item));
         if (!m)
             return err_set(e, -EINVAL, "limits.%.80s: there is no such member", json_name(item));
         int r = json_is_null(item) ? 0 : read_one(m, item, server, ret, e);
@@ -90,7 +90,7 @@ void limits_put(struct jsonw *w, const char *name, const struct sandbox_limits *
 {
     jsonw_set_object(w, name);
     for (size_t i = 0; limits && i < MEMBERS; i++)
-        if (get(limits, &members[i]) > 0)
-            jsonw_set_int(w, members[i].name, get(limits, &members[i]));
+        if (get_limit(limits, &members[i]) > 0)
+            jsonw_set_int(w, members[i].name, get_limit(limits, &members[i]));
     jsonw_end(w);
 }

@@ -46,7 +46,7 @@ struct sessions {
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-static struct entry *find(const struct sessions *all, const char *id)
+static struct entry *find_session(const struct sessions *all, const char *id)
 {
     for (struct entry *entry = all->first; entry; entry = entry->next)
         if (strcmp(entry->id, id) == 0)
@@ -54,7 +54,7 @@ static struct entry *find(const struct sessions *all, const char *id)
     return NULL;
 }
 
-static void describe(const struct entry *entry, struct sessions_view *ret)
+static void describe_session_entry(const struct entry *entry, struct sessions_view *ret)
 {
     *ret = (struct sessions_view){.id = entry->id,
                                   .cwd = entry->cwd,
@@ -69,10 +69,10 @@ static void describe(const struct entry *entry, struct sessions_view *ret)
 
 bool sessions_find(const struct sessions *all, const char *id, struct sessions_view *ret)
 {
-    const struct entry *entry = find(all, id);
+    const struct entry *entry = find_session(all, id);
     if (!entry || entry->ending)
         return false;
-    describe(entry, ret);
+    describe_session_entry(entry, ret);
     return true;
 }
 
@@ -89,7 +89,7 @@ bool sessions_next(const struct sessions *all, size_t *at, struct sessions_view 
         if (entry->ending || n++ < *at)
             continue;
         ++*at;
-        describe(entry, ret);
+        describe_session_entry(entry, ret);
         return true;
     }
     return false;
@@ -107,7 +107,7 @@ const struct session_config *sessions_base(const struct sessions *all)
 
 /* --- ending ---------------------------------------------------------------------------------- */
 
-static void free_entry(struct entry *entry)
+static void free_session_entry(struct entry *entry)
 {
     struct sessions *all = entry->owner;
     struct entry **at = &all->first;
@@ -125,7 +125,7 @@ static void free_entry(struct entry *entry)
     xfree(entry);
 }
 
-static void on_gone(void *ctx)
+static void on_session_gone(void *ctx)
 {
     struct entry *entry = ctx;
     struct sessions *all = entry->owner;
@@ -133,7 +133,7 @@ static void on_gone(void *ctx)
         next = w->next;
         w->ended(w->ctx, entry->id);
     }
-    free_entry(entry);
+    free_session_entry(entry);
 }
 
 static void on_stopped(void *ctx)
@@ -153,38 +153,38 @@ static void check_stopped(struct sessions *all)
     loop_defer(all->loop, &all->tell_stopped, on_stopped, all);
 }
 
-static void on_closed(void *ctx)
+static void on_session_closed(void *ctx)
 {
     struct entry *entry = ctx;
     entry->closed = true;
     if (entry->owner->stopping)
         check_stopped(entry->owner);
     else /* the session's own call is still under way */
-        loop_defer(entry->owner->loop, &entry->gone, on_gone, entry);
+        loop_defer(entry->owner->loop, &entry->gone, on_session_gone, entry);
 }
 
-static void tell_audit(const struct entry *entry, enum audit_kind kind, const char *outcome)
+static void audit_session(const struct entry *entry, enum audit_kind kind, const char *outcome)
 {
     (void)audit_add(entry->config.audit,
                     &(struct audit_event){.kind = kind, .session = entry->id, .outcome = outcome});
 }
 
-static void end(struct entry *entry, const char *why)
+static void end_session_entry(struct entry *entry, const char *why)
 {
-    tell_audit(entry, AUDIT_SESSION_ENDED, why);
+    audit_session(entry, AUDIT_SESSION_ENDED, why);
     entry->ending = true;
     loop_timer_stop(entry->owner->loop, &entry->idle);
-    session_close(entry->session, 0, on_closed, entry);
+    session_close(entry->session, 0, on_session_closed, entry);
 }
 
 int sessions_end(struct sessions *all, const char *id, struct err *e)
 {
-    struct entry *entry = find(all, id);
+    struct entry *entry = find_session(all, id);
     if (!entry || entry->ending)
         return err_set(e, -ENOENT, "there is no session %.80s", id);
     if (strcmp(id, SESSIONS_DEFAULT) == 0)
         return err_set(e, -EPERM, "the session " SESSIONS_DEFAULT " cannot be ended");
-    end(entry, "deleted");
+    end_session_entry(entry, "deleted");
     return 0;
 }
 
@@ -197,14 +197,14 @@ void sessions_stop(struct sessions *all, int64_t grace_ms, loop_fn done, void *c
         loop_defer_stop(all->loop, &entry->gone);
         loop_timer_stop(all->loop, &entry->idle);
         if (!entry->closed)
-            session_close(entry->session, grace_ms, on_closed, entry);
+            session_close(entry->session, grace_ms, on_session_closed, entry);
     }
     check_stopped(all);
 }
 
 /* --- idling ---------------------------------------------------------------------------------- */
 
-static void on_idle(void *ctx)
+static void on_session_idle(void *ctx)
 {
     struct entry *entry = ctx;
     int64_t now = loop_now(entry->owner->loop);
@@ -212,14 +212,14 @@ static void on_idle(void *ctx)
         entry->used_ms = now;
     int64_t left = entry->used_ms + entry->idle_ms - now;
     if (left > 0)
-        loop_timer_set(entry->owner->loop, &entry->idle, left, on_idle, entry);
+        loop_timer_set(entry->owner->loop, &entry->idle, left, on_session_idle, entry);
     else
-        end(entry, "idle");
+        end_session_entry(entry, "idle");
 }
 
 void sessions_touch(struct sessions *all, const char *id)
 {
-    struct entry *entry = find(all, id);
+    struct entry *entry = find_session(all, id);
     if (entry)
         entry->used_ms = loop_now(all->loop);
 }
@@ -285,7 +285,7 @@ static int check_ms(const char *name, int64_t ms, struct err *e)
 }
 
 /* One that ends and has no kernel takes no place any more. */
-static bool is_full(const struct sessions *all)
+static bool are_sessions_full(const struct sessions *all)
 {
     size_t n = 0;
     for (const struct entry *entry = all->first; entry; entry = entry->next)
@@ -293,15 +293,16 @@ static bool is_full(const struct sessions *all)
     return n >= all->config.max;
 }
 
-static bool make_room(const struct sessions *all)
+static bool make_room_for_session(const struct sessions *all)
 {
-    for (struct sessions_watcher *w = all->watchers; w && is_full(all); w = w->next)
+    for (struct sessions_watcher *w = all->watchers; w && are_sessions_full(all); w = w->next)
         if (w->make_room)
             (void)w->make_room(w->ctx);
-    return !is_full(all);
+    return !are_sessions_full(all);
 }
 
-static int check(const struct sessions *all, const struct sessions_spec *spec, struct err *e)
+static int check_session_id(const struct sessions *all, const struct sessions_spec *spec,
+                            struct err *e)
 {
     int r = spec->id ? check_id(spec->id, e) : 0;
     if (r == 0)
@@ -314,9 +315,9 @@ static int check(const struct sessions *all, const struct sessions_spec *spec, s
         return r;
     if (all->stopping)
         return err_set(e, -ESHUTDOWN, "the server is stopping");
-    if (spec->id && find(all, spec->id))
+    if (spec->id && find_session(all, spec->id))
         return err_set(e, -EEXIST, "there is a session %s already", spec->id);
-    if (is_full(all) && !make_room(all))
+    if (are_sessions_full(all) && !make_room_for_session(all))
         return err_set(e, -EAGAIN,
                        "there are %zu sessions, which is the limit (--max-sessions): end one first",
                        all->count);
@@ -329,7 +330,7 @@ static void on_used(void *ctx)
     entry->used_ms = loop_now(entry->owner->loop);
 }
 
-static int start(struct entry *entry, const struct sessions_spec *spec, struct err *e)
+static int start_session(struct entry *entry, const struct sessions_spec *spec, struct err *e)
 {
     const struct session_config *base = entry->owner->config.base;
     int r = find_cwd(base->workspace, spec->cwd, &entry->cwd, e);
@@ -358,7 +359,7 @@ static int start(struct entry *entry, const struct sessions_spec *spec, struct e
 int sessions_create(struct sessions *all, const struct sessions_spec *spec,
                     struct sessions_view *ret, struct err *e)
 {
-    int r = check(all, spec, e);
+    int r = check_session_id(all, spec, e);
     if (r < 0)
         return r;
     struct entry *entry = NEW(struct entry), **at = &all->first;
@@ -375,23 +376,23 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
         at = &(*at)->next;
     *at = entry;
     all->count++;
-    r = start(entry, spec, e);
+    r = start_session(entry, spec, e);
     if (r < 0) {
-        free_entry(entry);
+        free_session_entry(entry);
         return r;
     }
-    tell_audit(entry, AUDIT_SESSION_CREATED, NULL);
+    audit_session(entry, AUDIT_SESSION_CREATED, NULL);
     if (entry->idle_ms > 0)
-        loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_idle, entry);
-    describe(entry, ret);
+        loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_session_idle, entry);
+    describe_session_entry(entry, ret);
     return 0;
 }
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
-static struct entry *need(const struct sessions *all, const char *id, struct err *e)
+static struct entry *need_session(const struct sessions *all, const char *id, struct err *e)
 {
-    struct entry *entry = find(all, id);
+    struct entry *entry = find_session(all, id);
     if (entry && !entry->ending)
         return entry;
     (void)err_set(e, -ENOENT, "there is no session %.80s", id);
@@ -402,7 +403,7 @@ int sessions_change_sandbox(struct sessions *all, const char *id, const char *se
                             void (*done)(void *ctx, const struct err *why), void *ctx,
                             struct err *e)
 {
-    struct entry *entry = need(all, id, e);
+    struct entry *entry = need_session(all, id, e);
     return entry ? walls_change(&entry->walls, entry->session, settings, reset, done, ctx, e)
                  : -ENOENT;
 }
@@ -416,7 +417,7 @@ void sessions_forget_change(struct sessions *all, const void *ctx)
 int sessions_explain_sandbox(const struct sessions *all, const char *id, struct buf *text,
                              struct err *e)
 {
-    const struct entry *entry = need(all, id, e);
+    const struct entry *entry = need_session(all, id, e);
     return entry ? walls_explain(&entry->walls, text, e) : -ENOENT;
 }
 
@@ -442,7 +443,7 @@ struct sessions *sessions_close(struct sessions *all)
     if (!all)
         return NULL;
     while (all->first)
-        free_entry(all->first);
+        free_session_entry(all->first);
     loop_defer_stop(all->loop, &all->tell_stopped);
     xfree(all);
     return NULL;

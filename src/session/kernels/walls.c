@@ -40,7 +40,7 @@ static int check_proxies(const struct walls *w, const char *text, struct err *e)
     return r;
 }
 
-static struct sandbox_spec spec_of(const struct walls *w, const char *settings)
+static struct sandbox_spec walls_spec_of(const struct walls *w, const char *settings)
 {
     struct sandbox_spec spec = *w->server;
     spec.settings = settings;
@@ -48,7 +48,7 @@ static struct sandbox_spec spec_of(const struct walls *w, const char *settings)
 }
 
 /* What is neither wrong in itself nor impossible live: the place does not let them be used. */
-static int describe(int r, struct err *e)
+static int describe_walls(int r, struct err *e)
 {
     const struct err why = *e;
     if (r == 0 || r == -EINVAL || r == -EBUSY)
@@ -56,7 +56,7 @@ static int describe(int r, struct err *e)
     return err_set(e, -EBUSY, "these settings cannot be used here: %s", why.msg);
 }
 
-static int check(const struct walls *w, const char *settings, struct err *e)
+static int check_walls(const struct walls *w, const char *settings, struct err *e)
 {
     struct policy *policy = NULL;
     int r = need_sandbox(w, e);
@@ -64,19 +64,19 @@ static int check(const struct walls *w, const char *settings, struct err *e)
         r = check_proxies(w, settings, e);
     if (r < 0)
         return r;
-    struct sandbox_spec spec = spec_of(w, settings);
-    r = describe(guard_policy_of(&spec, &policy, e), e);
+    struct sandbox_spec spec = walls_spec_of(w, settings);
+    r = describe_walls(guard_policy_of(&spec, &policy, e), e);
     (void)policy_free(policy);
     return r;
 }
 
 /* Kernels that start from now on get them; NULL: the server's. */
-static void use(struct walls *w, char *settings)
+static void use_walls(struct walls *w, char *settings)
 {
     xfree(w->settings);
     w->settings = settings;
     if (settings)
-        w->spec = spec_of(w, settings);
+        w->spec = walls_spec_of(w, settings);
     w->config->kernel.sandbox = settings ? &w->spec : w->server;
     w->config->pool = settings ? NULL : w->spares;
 }
@@ -96,7 +96,7 @@ static int tighten(struct walls *w, const struct json *limits, struct err *e)
     }
     w->server = &w->tighter;
     w->spares = NULL;
-    use(w, NULL);
+    use_walls(w, NULL);
     return 0;
 }
 
@@ -106,9 +106,9 @@ int walls_open(struct walls *w, struct session_config *config, const char *setti
     *w = (struct walls){.config = config, .server = config->kernel.sandbox, .spares = config->pool};
     int r = limits ? tighten(w, limits, e) : 0;
     if (r == 0 && settings)
-        r = check(w, settings, e);
+        r = check_walls(w, settings, e);
     if (r == 0 && settings)
-        use(w, xstrdup(settings));
+        use_walls(w, xstrdup(settings));
     return r;
 }
 
@@ -139,7 +139,7 @@ int walls_explain(const struct walls *w, struct buf *text, struct err *e)
     int r = need_sandbox(w, e);
     if (r < 0)
         return r;
-    struct sandbox_spec spec = spec_of(w, walls_settings(w, &own));
+    struct sandbox_spec spec = walls_spec_of(w, walls_settings(w, &own));
     r = guard_policy_of(&spec, &policy, e);
     if (r == 0)
         policy_explain(policy, text);
@@ -149,7 +149,7 @@ int walls_explain(const struct walls *w, struct buf *text, struct err *e)
 
 /* --- a change --------------------------------------------------------------------------------- */
 
-static void finish(struct walls *w, const struct err *why)
+static void finish_walls(struct walls *w, const struct err *why)
 {
     walls_fn done = w->done;
     w->done = NULL;
@@ -164,18 +164,18 @@ static void use_wanted(struct walls *w)
 {
     char *settings = w->wanted;
     w->wanted = NULL;
-    use(w, settings);
+    use_walls(w, settings);
 }
 
-static void on_confined(void *ctx, const struct err *why)
+static void on_walls_confined(void *ctx, const struct err *why)
 {
     struct walls *w = ctx;
     struct err told = why ? *why : ERR_NONE;
     if (why)
-        (void)describe(why->code, &told);
+        (void)describe_walls(why->code, &told);
     else
         use_wanted(w);
-    finish(w, why ? &told : NULL);
+    finish_walls(w, why ? &told : NULL);
 }
 
 static void on_reset_begins(void *ctx)
@@ -187,35 +187,35 @@ static void on_reset_begins(void *ctx)
     use_wanted(w);
 }
 
-static void on_reset(void *ctx, const struct err *why)
+static void on_walls_reset(void *ctx, const struct err *why)
 {
     struct walls *w = ctx;
     struct err told = ERR_NONE;
     char *before = w->before;
     w->before = NULL;
     if (w->starts && why)
-        use(w, before);
+        use_walls(w, before);
     else
         xfree(before);
     w->starts = false;
     if (why)
         (void)err_set(&told, -ESHUTDOWN, "%s", why->msg);
-    finish(w, why ? &told : NULL);
+    finish_walls(w, why ? &told : NULL);
 }
 
 static int begin_reset(struct walls *w, struct session *session, struct err *e)
 {
     struct cell *cell = NULL;
-    int r = session_reset(session, on_reset, w, &cell, e);
+    int r = session_reset(session, on_walls_reset, w, &cell, e);
     if (r == 0)
         cell_before_reset(cell, on_reset_begins);
     return r;
 }
 
 /* A kernel that is not up yet has run nothing: it is started anew. */
-static int begin(struct walls *w, struct session *session, struct err *e)
+static int begin_walls(struct walls *w, struct session *session, struct err *e)
 {
-    int r = session_confine(session, w->wanted, on_confined, w, e);
+    int r = session_confine(session, w->wanted, on_walls_confined, w, e);
     if (r == 1) {
         use_wanted(w);
         session_renew(session);
@@ -228,17 +228,17 @@ int walls_change(struct walls *w, struct session *session, const char *settings,
 {
     if (w->changing)
         return err_set(e, -EBUSY, "another change of the session's sandbox is under way");
-    int r = check(w, settings, e);
+    int r = check_walls(w, settings, e);
     if (r < 0)
         return r;
     w->changing = true;
     w->wanted = xstrdup(settings);
     w->done = done;
     w->ctx = ctx;
-    r = reset ? begin_reset(w, session, e) : begin(w, session, e);
+    r = reset ? begin_reset(w, session, e) : begin_walls(w, session, e);
     if (r != 0) { /* it holds, or it has failed: nothing follows */
         w->done = NULL;
-        finish(w, NULL);
+        finish_walls(w, NULL);
     }
     return r;
 }

@@ -39,13 +39,13 @@ static void free_list(struct package_list *list)
     xfree(list);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_list_output(void *ctx, const char *bytes, size_t n)
 {
     struct package_list *list = ctx;
     (void)buf_add(&list->output, bytes, n);
 }
 
-static void on_errors(void *ctx, const char *bytes, size_t n)
+static void on_list_errors(void *ctx, const char *bytes, size_t n)
 {
     struct package_list *list = ctx;
     size_t room = list->errors.cap - list->errors.len;
@@ -53,12 +53,12 @@ static void on_errors(void *ctx, const char *bytes, size_t n)
 }
 
 /* Nothing is written to it: this is only its end. */
-static void on_writable(void *ctx)
+static void on_list_writable(void *ctx)
 {
     (void)ctx;
 }
 
-static int read_list(const struct package_list *list, struct json **ret, struct err *e)
+static int read_package_list(const struct package_list *list, struct json **ret, struct err *e)
 {
     if (list->output.failed)
         return err_set(e, -EMSGSIZE, "the list is longer than %zu MiB",
@@ -72,7 +72,7 @@ static int read_list(const struct package_list *list, struct json **ret, struct 
     return 0;
 }
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_list_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct package_list *list = ctx;
     drop_json struct json *found = NULL;
@@ -81,7 +81,7 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
     if (!how)
         (void)err_set(&e, why->code, "Python: %s", why->msg);
     else
-        (void)!read_list(list, &found, &e);
+        (void)!read_package_list(list, &found, &e);
     list->events->finished(list->ctx, found, found ? NULL : &e);
     free_list(list);
 }
@@ -90,8 +90,10 @@ int package_list_start(const struct packages_config *config,
                        const struct package_list_events *events, void *ctx,
                        struct package_list **ret, struct err *e)
 {
-    static const struct child_events child_events = {
-        .output = on_output, .errors = on_errors, .writable = on_writable, .ended = on_ended};
+    static const struct child_events child_events = {.output = on_list_output,
+                                                     .errors = on_list_errors,
+                                                     .writable = on_list_writable,
+                                                     .ended = on_list_ended};
     const char *argv[] = {config->python, "-I", "-c", program, NULL};
     struct child_spec spec = {.argv = argv, .envp = config->envp, .cwd = "/", .piped = true};
     struct package_list *list = NEW(struct package_list);

@@ -31,7 +31,7 @@ struct install {
     void *ctx;
 };
 
-static void tell(const struct install *install, enum audit_kind kind, const char *outcome)
+static void tell_install(const struct install *install, enum audit_kind kind, const char *outcome)
 {
     struct audit_event event = {.kind = kind,
                                 .request_id = install->request_id,
@@ -108,7 +108,7 @@ static void put_first(struct install *install, char byte)
     install->step_n = 0;
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_pip_output(void *ctx, const char *bytes, size_t n)
 {
     struct install *install = ctx;
     if (!install->steps) {
@@ -143,7 +143,7 @@ static bool knows_no_steps(const struct install *install, const struct child_exi
 }
 
 /* What pip was kept from, it says itself. */
-static void failed(const struct install *install, int code, struct err *e)
+static void has_install_failed(const struct install *install, int code, struct err *e)
 {
     const struct packages_config *config = install->config;
     if (!config->sandbox || !config->walls || !config->walls->settings) {
@@ -161,7 +161,7 @@ static void failed(const struct install *install, int code, struct err *e)
                   install->hosts.count > 0 ? buf_text(&hosts) : " no host");
 }
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_pip_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct install *install = ctx;
     install->child = NULL;
@@ -178,8 +178,8 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
     else if (how->signal)
         (void)err_set(&e, -ECHILD, "pip was killed by signal %d", how->signal);
     else if (how->code != 0)
-        failed(install, how->code, &e);
-    tell(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
+        has_install_failed(install, how->code, &e);
+    tell_install(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
     if (!e.code && install->config->installed)
         install->config->installed(install->config->ctx, install->package);
     const struct install_events *events = install->events;
@@ -219,8 +219,8 @@ static const char **environment_of(const char *const *envp, const char *tmp)
 }
 
 /* With settings of its own where kernels have some: those in force now. */
-static int make_walls(struct install *install, struct sandbox_spec *ret, char **ret_settings,
-                      const char ***ret_envp, struct err *e)
+static int make_pip_walls(struct install *install, struct sandbox_spec *ret, char **ret_settings,
+                          const char ***ret_envp, struct err *e)
 {
     const struct packages_config *config = install->config;
     if (!config->sandbox)
@@ -242,7 +242,8 @@ static int make_walls(struct install *install, struct sandbox_spec *ret, char **
 
 static int run_pip(struct install *install, struct err *e)
 {
-    static const struct child_events child_events = {.output = on_output, .ended = on_ended};
+    static const struct child_events child_events = {.output = on_pip_output,
+                                                     .ended = on_pip_ended};
     const struct packages_config *config = install->config;
     const char *argv[] = {config->python,
                           "-I",
@@ -261,7 +262,7 @@ static int run_pip(struct install *install, struct err *e)
     struct sandbox_spec walls;
     drop_str char *settings = NULL;
     const char **envp = NULL;
-    int r = make_walls(install, &walls, &settings, &envp, e);
+    int r = make_pip_walls(install, &walls, &settings, &envp, e);
     struct child_spec spec = {.argv = argv,
                               .envp = envp ? envp : config->envp,
                               .cwd = "/",
@@ -292,10 +293,10 @@ int install_start(const struct packages_config *config, const char *package,
                                 .ctx = ctx};
     (void)snprintf(install->request_id, sizeof install->request_id, "%s",
                    log_request() ? log_request() : "");
-    tell(install, AUDIT_PACKAGE_INSTALL, NULL);
+    tell_install(install, AUDIT_PACKAGE_INSTALL, NULL);
     r = run_pip(install, e);
     if (r < 0) {
-        tell(install, AUDIT_PACKAGE_INSTALLED, "error");
+        tell_install(install, AUDIT_PACKAGE_INSTALLED, "error");
         free_install(install);
         return r;
     }
@@ -307,7 +308,7 @@ struct install *install_cancel(struct install *install)
 {
     if (!install)
         return NULL;
-    tell(install, AUDIT_PACKAGE_INSTALLED, "cancelled");
+    tell_install(install, AUDIT_PACKAGE_INSTALLED, "cancelled");
     free_install(install);
     return NULL;
 }

@@ -84,7 +84,7 @@ static void find_hosts(const struct pip_place *place, const char *package, struc
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-static void put_words(struct jsonw *w, const struct words *words)
+static void put_pip_words(struct jsonw *w, const struct words *words)
 {
     for (size_t i = 0; i < words->count; i++)
         jsonw_text(w, words->items[i]);
@@ -105,13 +105,13 @@ static void put_written(struct jsonw *w, const struct pip_place *place)
     jsonw_end(w);
 }
 
-static void put_settings(struct jsonw *w, const struct pip_place *place,
-                         const struct sandbox_settings *kernels, const struct words *hosts)
+static void put_pip_settings(struct jsonw *w, const struct pip_place *place,
+                             const struct sandbox_settings *kernels, const struct words *hosts)
 {
     jsonw_object(w);
     jsonw_set_object(w, "network");
     jsonw_set_array(w, "allowedDomains");
-    put_words(w, hosts);
+    put_pip_words(w, hosts);
     jsonw_end(w);
     jsonw_set_array(w, "deniedDomains");
     jsonw_end(w);
@@ -119,10 +119,10 @@ static void put_settings(struct jsonw *w, const struct pip_place *place,
     jsonw_set_object(w, "filesystem");
     jsonw_set_array(w, "denyRead");
     jsonw_text(w, ".env");
-    put_words(w, &kernels->deny_read);
+    put_pip_words(w, &kernels->deny_read);
     jsonw_end(w);
     jsonw_set_array(w, "allowRead");
-    put_words(w, &kernels->allow_read);
+    put_pip_words(w, &kernels->allow_read);
     jsonw_end(w);
     put_written(w, place);
     jsonw_set_array(w, "denyWrite");
@@ -144,7 +144,7 @@ static bool is_usable(const char *host)
     char *items[] = {(char *)(uintptr_t)host};
     const struct words one = {items, 1};
     struct err e = ERR_NONE;
-    put_settings(&w, &nothing, &none, &one);
+    put_pip_settings(&w, &nothing, &none, &one);
     int r = sandbox_settings_parse(buf_text(&text), text.len, &settings, &e);
     (void)sandbox_settings_free(settings);
     return r == 0;
@@ -174,7 +174,7 @@ int pip_settings(const struct pip_place *place, const char *package, char **ret_
     drop_unusable(&hosts);
     drop_buf struct buf text = BUF_INIT(TEXT_MAX);
     struct jsonw w = JSONW(&text);
-    put_settings(&w, place, kernels, &hosts);
+    put_pip_settings(&w, place, kernels, &hosts);
     (void)sandbox_settings_free(kernels);
     if (text.failed) {
         words_done(&hosts);

@@ -55,17 +55,17 @@ static void start_sweep(struct generations *all)
 
 /* --- a package ------------------------------------------------------------------------------- */
 
-static void write_some(void *ctx);
+static void write_some_modules(void *ctx);
 
-static void go_on(struct generations *all)
+static void go_on_generating(struct generations *all)
 {
     if (all->queue)
-        loop_defer(all->loop, &all->slice, write_some, all);
+        loop_defer(all->loop, &all->slice, write_some_modules, all);
     else
         start_sweep(all);
 }
 
-static void drop(struct generation *g)
+static void drop_generation(struct generation *g)
 {
     (void)package_close(g->package);
     (void)apigen_end(g->work);
@@ -75,7 +75,7 @@ static void drop(struct generation *g)
     xfree(g);
 }
 
-static void leave(struct generation *g)
+static void leave_generation(struct generation *g)
 {
     struct generation **at = &g->all->queue;
     while (*at != g)
@@ -83,16 +83,16 @@ static void leave(struct generation *g)
     *at = g->next;
 }
 
-static void finish(struct generation *g, const struct err *why)
+static void finish_generation(struct generation *g, const struct err *why)
 {
-    leave(g);
+    leave_generation(g);
     g->package = package_close(g->package);
-    go_on(g->all);
+    go_on_generating(g->all);
     g->done(g->ctx, why ? NULL : apigen_modules(g->work), why ? 0 : g->n, why);
-    drop(g);
+    drop_generation(g);
 }
 
-static int begin(struct generation *g, struct err *e)
+static int begin_generation(struct generation *g, struct err *e)
 {
     struct tools_server server;
     g->held = tools_hold(g->all->tools, g->server, &server);
@@ -125,19 +125,19 @@ static int write_module(struct generation *g, struct err *e)
     return r < 0 ? r : 1;
 }
 
-static void write_some(void *ctx)
+static void write_some_modules(void *ctx)
 {
     struct generations *all = ctx;
     struct generation *g = all->queue;
     struct err e = ERR_NONE;
     int64_t end_ns = clock_ns() + GENERATION_SLICE_MS * 1000000LL;
-    int r = g->work ? 0 : begin(g, &e);
+    int r = g->work ? 0 : begin_generation(g, &e);
     for (r = r < 0 ? r : 1; r > 0 && clock_ns() < end_ns;)
         r = write_module(g, &e);
     if (r > 0)
-        loop_defer(all->loop, &all->slice, write_some, all);
+        loop_defer(all->loop, &all->slice, write_some_modules, all);
     else
-        finish(g, r < 0 ? &e : NULL);
+        finish_generation(g, r < 0 ? &e : NULL);
 }
 
 /* --- the queue ------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ struct generation *generation_start(struct generations *all, const char *server,
         at = &(*at)->next;
     *at = g;
     stop_sweep(all);
-    loop_defer(all->loop, &all->slice, write_some, all);
+    loop_defer(all->loop, &all->slice, write_some_modules, all);
     return g;
 }
 
@@ -161,10 +161,10 @@ struct generation *generation_cancel(struct generation *g)
     if (!g)
         return NULL;
     struct generations *all = g->all;
-    leave(g);
-    drop(g);
+    leave_generation(g);
+    drop_generation(g);
     loop_defer_stop(all->loop, &all->slice);
-    go_on(all);
+    go_on_generating(all);
     return NULL;
 }
 
@@ -182,8 +182,8 @@ struct generations *generations_close(struct generations *all)
         return NULL;
     while (all->queue) {
         struct generation *g = all->queue;
-        leave(g);
-        drop(g);
+        leave_generation(g);
+        drop_generation(g);
     }
     loop_defer_stop(all->loop, &all->slice);
     stop_sweep(all);

@@ -7,7 +7,7 @@
 
 enum { FILES_TEXT_MAX = 256 << 10 };
 
-static void begin(struct late *late)
+static void begin_late(struct late *late)
 {
     output_init(&late->output, late->workspace, LATE_CHARS_MAX, 0);
     late->output.late = true;
@@ -20,7 +20,7 @@ void late_init(struct late *late, const char *workspace)
 {
     *late = (struct late){.workspace = workspace};
     late->told = BUF_INIT(LATE_CHARS_MAX * 4 + FILES_TEXT_MAX);
-    begin(late);
+    begin_late(late);
 }
 
 void late_done(struct late *late)
@@ -72,7 +72,7 @@ void late_told(struct late *late)
         return;
     output_done(&late->output);
     buf_clear(&late->told);
-    begin(late);
+    begin_late(late);
 }
 
 void late_drop(struct late *late)

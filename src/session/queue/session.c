@@ -76,8 +76,8 @@ static void finish_reset(struct session *s)
 }
 
 /* Something that was queued and will not run. */
-static void refuse(struct session *s, struct cell *cell, enum cell_status status,
-                   const char *reason)
+static void refuse_cell(struct session *s, struct cell *cell, enum cell_status status,
+                        const char *reason)
 {
     if (!cell->reset_done) {
         tell_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
@@ -89,20 +89,20 @@ static void refuse(struct session *s, struct cell *cell, enum cell_status status
     free_cell(cell);
 }
 
-static void refuse_all(struct session *s, const struct err *why)
+static void refuse_all_cells(struct session *s, const struct err *why)
 {
     while (s->queue)
-        refuse(s, take_first(s), CELL_REFUSED, why->msg);
+        refuse_cell(s, take_first(s), CELL_REFUSED, why->msg);
 }
 
 /* --- kernel's events ------------------------------------------------------------------------ */
 
-static void on_ready(void *ctx)
+static void on_session_kernel_ready(void *ctx)
 {
     dispatch(ctx, READY);
 }
 
-static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
+static void on_session_message(void *ctx, const struct jupyter_msg *m, bool current)
 {
     struct session *s = ctx;
     bool in_cell = current && (s->state == RUNNING || s->state == INTERRUPTED);
@@ -128,14 +128,14 @@ static void on_message(void *ctx, const struct jupyter_msg *m, bool current)
         collect(&cell->output, m, cell->events->text, cell->ctx);
 }
 
-static void on_foreign(void *ctx, const struct jupyter_msg *m)
+static void on_session_foreign(void *ctx, const struct jupyter_msg *m)
 {
     struct session *s = ctx;
     if (s->config->gateway) /* else code in the kernel has made it up */
         foreign_message(&s->foreign, &s->place, m);
 }
 
-static void on_done(void *ctx, const struct json *reply)
+static void on_session_cell_done(void *ctx, const struct json *reply)
 {
     struct session *s = ctx;
     s->reply = reply;
@@ -143,7 +143,7 @@ static void on_done(void *ctx, const struct json *reply)
     s->reply = NULL;
 }
 
-static void on_heartbeat(void *ctx, bool alive)
+static void on_session_heartbeat(void *ctx, bool alive)
 {
     struct session *s = ctx;
     s->config->log(LOG_WARNING, alive ? "the kernel answers its heartbeat again"
@@ -153,14 +153,14 @@ static void on_heartbeat(void *ctx, bool alive)
 }
 
 /* Of the running cell as a rule; else the next one's answer says it. */
-static void on_limited(void *ctx, const char *text)
+static void on_session_limited(void *ctx, const char *text)
 {
     struct session *s = ctx;
     (void)snprintf(s->notice, sizeof s->notice, "A budget of this kernel is used up: %s.", text);
     s->config->log(LOG_WARNING, text);
 }
 
-static void on_ended(void *ctx, const struct err *why, const char *last_words)
+static void on_session_kernel_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
     s->kernel = NULL;
@@ -173,13 +173,13 @@ static void on_ended(void *ctx, const struct err *why, const char *last_words)
 }
 
 static const struct kernel_events kernel_events = {
-    .ready = on_ready,
-    .message = on_message,
-    .foreign = on_foreign,
-    .done = on_done,
-    .heartbeat = on_heartbeat,
-    .limited = on_limited,
-    .ended = on_ended,
+    .ready = on_session_kernel_ready,
+    .message = on_session_message,
+    .foreign = on_session_foreign,
+    .done = on_session_cell_done,
+    .heartbeat = on_session_heartbeat,
+    .limited = on_session_limited,
+    .ended = on_session_kernel_ended,
 };
 
 static void on_released(void *ctx)
@@ -190,7 +190,7 @@ static void on_released(void *ctx)
         dispatch(s, READY);
 }
 
-static void on_gone(void *ctx)
+static void on_session_client_gone(void *ctx)
 {
     struct session *s = ctx;
     s->retiring--;
@@ -199,7 +199,8 @@ static void on_gone(void *ctx)
 
 static void retire_kernel(struct session *s)
 {
-    static const struct kernel_leave leave = {.released = on_released, .gone = on_gone};
+    static const struct kernel_leave leave = {.released = on_released,
+                                              .gone = on_session_client_gone};
     if (!s->kernel)
         return;
     struct kernel *kernel = s->kernel;
@@ -232,12 +233,12 @@ static void start_kernel(struct session *s)
     if (!s->kernel && kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) < 0) {
         s->state = DOWN;
         s->config->log(LOG_ERROR, e.msg);
-        refuse_all(s, &e);
+        refuse_all_cells(s, &e);
         return;
     }
     own_kernel(s);
     if (ready)
-        loop_defer(s->loop, &s->spare_ready, on_ready, s);
+        loop_defer(s->loop, &s->spare_ready, on_session_kernel_ready, s);
 }
 
 static void step_start(struct session *s)
@@ -259,7 +260,7 @@ static void start_reset(struct session *s)
     start_kernel(s);
 }
 
-static void on_timeout(void *ctx)
+static void on_cell_timeout(void *ctx)
 {
     dispatch(ctx, TIMEOUT);
 }
@@ -287,7 +288,7 @@ static void start_cell(struct session *s)
     s->state = RUNNING;
     s->held_ms = cell->timeout_ms;
     if (!s->held)
-        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_timeout, s);
+        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_cell_timeout, s);
 }
 
 static void step_work(struct session *s)
@@ -347,7 +348,7 @@ static void step_start_failed(struct session *s)
     (void)err_set(&e, s->why->code, "no kernel could be started: %s%s%s", s->why->msg,
                   *s->last_words ? "; it wrote: " : "", s->last_words);
     s->config->log(LOG_ERROR, e.msg);
-    refuse_all(s, &e);
+    refuse_all_cells(s, &e);
     check_closed(s);
 }
 
@@ -588,7 +589,7 @@ void cell_cancel(struct cell *cell)
         at = &(*at)->next;
     *at = cell->next;
     s->queued--;
-    refuse(s, cell, CELL_CANCELLED, "cancelled before it ran");
+    refuse_cell(s, cell, CELL_CANCELLED, "cancelled before it ran");
     check_closed(s);
 }
 
@@ -613,7 +614,7 @@ void session_hold(struct session *s, bool hold)
         s->held_ms = s->timer.due - loop_now(s->loop);
         loop_timer_stop(s->loop, &s->timer);
     } else {
-        loop_timer_set(s->loop, &s->timer, s->held_ms, on_timeout, s);
+        loop_timer_set(s->loop, &s->timer, s->held_ms, on_cell_timeout, s);
     }
 }
 
@@ -676,7 +677,7 @@ static void on_close_deadline(void *ctx)
     s->kernel = kernel_kill(s->kernel);
     loop_defer_stop(s->loop, &s->spare_ready);
     s->state = DOWN;
-    refuse_all(s, &why);
+    refuse_all_cells(s, &why);
     check_closed(s);
 }
 
@@ -695,7 +696,7 @@ struct session *session_free(struct session *s)
         return NULL;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
-    refuse_all(s, &why);
+    refuse_all_cells(s, &why);
     foreign_lost(&s->foreign, &s->place);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);

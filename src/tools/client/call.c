@@ -55,12 +55,12 @@ struct tools_call {
     struct err why;
 };
 
-static void run_step(void *ctx);
+static void run_call_step(void *ctx);
 static void send_call(struct tools_call *call);
 
 static void wake(struct tools_call *call)
 {
-    loop_defer(call->config->loop, &call->step, run_step, call);
+    loop_defer(call->config->loop, &call->step, run_call_step, call);
 }
 
 /* --- life and end ---------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void stop_call(struct tools_call *call)
     loop_timer_stop(call->config->loop, &call->backoff);
 }
 
-static void free_call(struct tools_call *call)
+static void free_tool_call(struct tools_call *call)
 {
     drop_inputs(call);
     param_headers_done(&call->headers);
@@ -130,7 +130,7 @@ static void leave_list(struct tools_call *call)
 }
 
 /* Whoever gets the event may close everything but the call itself. */
-static void deliver(struct tools_call *call)
+static void deliver_call(struct tools_call *call)
 {
     stop_call(call);
     leave_list(call);
@@ -143,10 +143,10 @@ static void deliver(struct tools_call *call)
         result.content = NULL;
     bool failed = call->why.code != 0;
     call->events.done(call->ctx, failed ? NULL : &result, failed ? &call->why : NULL);
-    free_call(call);
+    free_tool_call(call);
 }
 
-static void fail(struct tools_call *call, const struct err *why)
+static void fail_call(struct tools_call *call, const struct err *why)
 {
     if (call->finished)
         return;
@@ -164,7 +164,7 @@ static void fail_with(struct tools_call *call, int code, const char *text)
 {
     struct err why = ERR_NONE;
     (void)err_set(&why, code, "%s", text);
-    fail(call, &why);
+    fail_call(call, &why);
 }
 
 /* --- results --------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ static void begin_round(struct tools_call *call, struct peer_answer *a)
             break;
     }
     if (why.code < 0)
-        fail(call, &why);
+        fail_call(call, &why);
     else if (!call->inputs && !call->state)
         fail_with(call, -EPROTO, "the server needs input, but does not say which");
     else if (call->rounds == TOOLS_INPUT_ROUNDS_MAX)
@@ -286,7 +286,7 @@ static void on_answer(void *ctx, struct peer_answer *a)
         call->peer = NULL;
         call->list->lost(call->list->ctx);
     } else if (a->outcome != PEER_RESULT) {
-        fail(call, a->why);
+        fail_call(call, a->why);
     } else if (modern && type && strcmp(type, "input_required") == 0) {
         begin_round(call, a);
     } else if (modern && type && strcmp(type, "complete") != 0) {
@@ -371,11 +371,12 @@ static void send_call(struct tools_call *call)
         call->sent_again = true; /* the program has ended, which will be told */
         call->peer = NULL;
     } else if (r < 0) {
-        fail(call, &why);
+        fail_call(call, &why);
     }
 }
 
-static void begin(struct tools_call *call, struct peer *peer, const struct tool_list *tools)
+static void begin_tool_call(struct tools_call *call, struct peer *peer,
+                            const struct tool_list *tools)
 {
     const struct tools_tool *tool = tool_list_find(tools, call->tool);
     call->peer = peer;
@@ -392,7 +393,7 @@ void calls_begin(struct call_list *list, struct peer *peer, const struct tool_li
         call = call->next;
     for (; call; call = call->prev) { /* the oldest first */
         if (!call->peer && !call->finished)
-            begin(call, peer, tools);
+            begin_tool_call(call, peer, tools);
     }
 }
 
@@ -420,14 +421,14 @@ static void take_answer(struct tools_call *call, struct input *input, const char
     wake(call);
 }
 
-static void run_step(void *ctx)
+static void run_call_step(void *ctx)
 {
     struct tools_call *call = ctx;
     struct input *input = call->inputs;
     while (input && input->answer)
         input = input->next;
     if (call->finished)
-        deliver(call);
+        deliver_call(call);
     else if (input && !call->events.input)
         take_answer(call, input, DECLINE);
     else if (input && !input->asked) {
@@ -540,14 +541,14 @@ int call_make(struct call_list *list, const struct tools_config *config, const c
 void calls_fail(struct call_list *list, const struct err *why)
 {
     for (struct tools_call *call = list->first; call; call = call->next)
-        fail(call, why);
+        fail_call(call, why);
 }
 
 void calls_fail_sent(struct call_list *list, const struct err *why)
 {
     for (struct tools_call *call = list->first; call; call = call->next) {
         if (call->peer)
-            fail(call, why);
+            fail_call(call, why);
     }
 }
 
@@ -577,7 +578,7 @@ void calls_free(struct call_list *list)
         struct tools_call *call = list->first;
         unlink_call(call);
         stop_call(call);
-        free_call(call);
+        free_tool_call(call);
     }
 }
 
@@ -588,5 +589,5 @@ void tools_call_cancel(struct tools_call *call)
     call->request = NULL;
     stop_call(call);
     leave_list(call);
-    free_call(call);
+    free_tool_call(call);
 }

@@ -27,7 +27,7 @@ struct client {
 
 /* --- ends ------------------------------------------------------------------------------------ */
 
-static void drop(struct client *client)
+static void drop_client(struct client *client)
 {
     loop_timer_stop(client->config.tools->loop, &client->timer);
     loop_timer_stop(client->config.tools->loop, &client->again);
@@ -39,7 +39,7 @@ static void drop(struct client *client)
     xfree(client);
 }
 
-static void end(struct client *client, const struct err *why)
+static void end_server_client(struct client *client, const struct err *why)
 {
     static const char nameless[] = "the server ";
     const struct client_events *events = client->events;
@@ -52,17 +52,17 @@ static void end(struct client *client, const struct err *why)
     else
         (void)err_set(&text, code, "the server %s %s: %s", client->config.name,
                       client->listed ? "ended" : "could not be started", why->msg);
-    drop(client);
+    drop_client(client);
     events->ended(ctx, &text);
 }
 
-static void on_timeout(void *ctx)
+static void on_client_timeout(void *ctx)
 {
     struct client *client = ctx;
     int64_t ms = client->config.tools->connect_timeout_ms;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ETIMEDOUT, "it did not list its tools within %.1f s", (double)ms / 1000);
-    end(client, &why);
+    end_server_client(client, &why);
 }
 
 /* --- the tools ------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static bool may_log(const struct client *client, enum log_level level, size_t n)
     return log_enabled(level) && (!gate || gate_pass(gate, n));
 }
 
-static void warn(struct client *client, const struct err *why)
+static void warn_of_client(struct client *client, const struct err *why)
 {
     if (!client->config.tools->log || !may_log(client, LOG_WARNING, strlen(why->msg)))
         return;
@@ -92,11 +92,11 @@ static void on_list(void *ctx, struct tool_list *list, const struct err *why)
     struct client *client = ctx;
     client->fetch = NULL;
     if (!list && !client->listed) {
-        end(client, why);
+        end_server_client(client, why);
         return;
     }
     if (!list)
-        warn(client, why);
+        warn_of_client(client, why);
     fetch_again(client);
     if (!list)
         return;
@@ -124,10 +124,10 @@ static void fetch_again(void *ctx)
     loop_timer_set(client->config.tools->loop, &client->again, CLIENT_LIST_AGAIN_MS, fetch_again,
                    client);
     if (fetch_tools(client, &why) < 0)
-        warn(client, &why);
+        warn_of_client(client, &why);
 }
 
-static void on_changed(struct client *client)
+static void on_client_changed(struct client *client)
 {
     client->changed = true;
     fetch_again(client);
@@ -157,12 +157,13 @@ static void listen_for_changes(struct client *client)
             client->peer,
             &(struct peer_question){.method = "subscriptions/listen", .params = buf_text(&params)},
             on_listen_ended, client, &request, &why) < 0)
-        warn(client, &why);
+        warn_of_client(client, &why);
 }
 
 /* --- what the server says -------------------------------------------------------------------- */
 
-static void on_request(void *ctx, const char *id, const char *method, const struct json *params)
+static void on_server_request(void *ctx, const char *id, const char *method,
+                              const struct json *params)
 {
     struct client *client = ctx;
     if (peer_is_modern(client->peer))
@@ -198,7 +199,7 @@ static void log_message(struct client *client, const struct json *params)
     client->config.tools->log(level, buf_text(&line));
 }
 
-static void on_notification(void *ctx, const char *method, const struct json *params)
+static void on_server_notification(void *ctx, const char *method, const struct json *params)
 {
     struct client *client = ctx;
     if (strcmp(method, "notifications/progress") == 0)
@@ -206,22 +207,23 @@ static void on_notification(void *ctx, const char *method, const struct json *pa
     else if (strcmp(method, "notifications/message") == 0)
         log_message(client, params);
     else if (strcmp(method, "notifications/tools/list_changed") == 0)
-        on_changed(client);
+        on_client_changed(client);
     else if (strcmp(method, "notifications/cancelled") == 0)
         calls_withdraw(client->config.calls, json_get(params, "requestId"));
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void on_client_closed(void *ctx, const struct err *why)
 {
-    end(ctx, why);
+    end_server_client(ctx, why);
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
 
 static void on_found(void *ctx, struct peer *peer, const struct era_found *found)
 {
-    static const struct peer_events events = {
-        .request = on_request, .notification = on_notification, .closed = on_closed};
+    static const struct peer_events events = {.request = on_server_request,
+                                              .notification = on_server_notification,
+                                              .closed = on_client_closed};
     struct client *client = ctx;
     struct err why = ERR_NONE;
     client->finder = NULL;
@@ -230,7 +232,7 @@ static void on_found(void *ctx, struct peer *peer, const struct era_found *found
     client->has_tools = found->has_tools;
     peer_set_events(peer, &events, client);
     if (fetch_tools(client, &why) < 0) {
-        end(client, &why);
+        end_server_client(client, &why);
         return;
     }
     if (found->era == ERA_MODERN && found->list_changed)
@@ -241,7 +243,7 @@ static void on_not_found(void *ctx, const struct err *why)
 {
     struct client *client = ctx;
     client->finder = NULL;
-    end(client, why);
+    end_server_client(client, why);
 }
 
 int client_open(const struct client_config *config, const struct json *params,
@@ -269,11 +271,12 @@ int client_open(const struct client_config *config, const struct json *params,
     if (r == 0)
         r = era_find(&peer, config->known, &era_events, client, &client->finder, e);
     if (r < 0) {
-        drop(client);
+        drop_client(client);
         return r;
     }
     if (tools->connect_timeout_ms > 0)
-        loop_timer_set(tools->loop, &client->timer, tools->connect_timeout_ms, on_timeout, client);
+        loop_timer_set(tools->loop, &client->timer, tools->connect_timeout_ms, on_client_timeout,
+                       client);
     *ret = client;
     return 0;
 }
@@ -281,7 +284,7 @@ int client_open(const struct client_config *config, const struct json *params,
 struct client *client_close(struct client *client)
 {
     if (client)
-        drop(client);
+        drop_client(client);
     return NULL;
 }
 

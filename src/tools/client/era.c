@@ -97,23 +97,23 @@ bool era_serve(const struct tools_config *config, struct peer *peer, const char 
 
 /* --- events while nothing is decided --------------------------------------------------------- */
 
-static void drop(struct era_finder *finder)
+static void drop_era(struct era_finder *finder)
 {
     loop_defer_stop(finder->config.tools->loop, &finder->again);
     (void)peer_close(finder->peer);
     xfree(finder);
 }
 
-static void fail(struct era_finder *finder, const struct err *why)
+static void fail_era(struct era_finder *finder, const struct err *why)
 {
     const struct era_events *events = finder->events;
     void *ctx = finder->ctx;
     struct err copy = *why;
-    drop(finder);
+    drop_era(finder);
     events->failed(ctx, &copy);
 }
 
-static void run_step(void *ctx)
+static void run_era_step(void *ctx)
 {
     struct era_finder *finder = ctx;
     finder->step(finder);
@@ -129,11 +129,11 @@ static void found(struct era_finder *finder, const struct json *result, enum era
     void *ctx = finder->ctx;
     struct peer *peer = finder->peer;
     finder->peer = NULL;
-    drop(finder);
+    drop_era(finder);
     events->found(ctx, peer, &what);
 }
 
-static void on_request(void *ctx, const char *id, const char *method, const struct json *params)
+static void on_era_request(void *ctx, const char *id, const char *method, const struct json *params)
 {
     struct era_finder *finder = ctx;
     (void)params;
@@ -141,14 +141,14 @@ static void on_request(void *ctx, const char *id, const char *method, const stru
         peer_refuse(finder->peer, id, RPC_METHOD_NOT_FOUND, "Method not found");
 }
 
-static void on_notification(void *ctx, const char *method, const struct json *params)
+static void on_era_notification(void *ctx, const char *method, const struct json *params)
 {
     (void)ctx;
     (void)method;
     (void)params;
 }
 
-static void initialize(struct era_finder *finder);
+static void initialize_server(struct era_finder *finder);
 
 static int open_peer(struct era_finder *finder, struct err *e);
 
@@ -158,12 +158,12 @@ static void reopen(struct era_finder *finder)
     finder->peer = peer_close(finder->peer);
     finder->probed_here = false;
     if (open_peer(finder, &why) < 0)
-        fail(finder, &why);
+        fail_era(finder, &why);
     else
-        initialize(finder);
+        initialize_server(finder);
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void on_era_closed(void *ctx, const struct err *why)
 {
     struct era_finder *finder = ctx;
     bool ended = finder->config.kind == PARAMS_STDIO && why->code == -EPIPE;
@@ -172,19 +172,19 @@ static void on_closed(void *ctx, const struct err *why)
         reopen(finder);
         return;
     }
-    fail(finder, finder->why.code ? &finder->why : why);
+    fail_era(finder, finder->why.code ? &finder->why : why);
 }
 
 static int open_peer(struct era_finder *finder, struct err *e)
 {
     static const struct peer_events events = {
-        .request = on_request, .notification = on_notification, .closed = on_closed};
+        .request = on_era_request, .notification = on_era_notification, .closed = on_era_closed};
     return peer_open(&finder->config, &events, finder, &finder->peer, e);
 }
 
 /* --- the handshake --------------------------------------------------------------------------- */
 
-static void probe(struct era_finder *finder);
+static void probe_era(struct era_finder *finder);
 
 static bool is_handshake_version(const char *version)
 {
@@ -202,12 +202,12 @@ static void accept_handshake(struct era_finder *finder, const struct json *resul
     if (!is_handshake_version(version)) {
         (void)err_set(&why, -EPROTO, "initialize: version \"%.40s\" is not spoken here",
                       version ? version : "");
-        fail(finder, &why);
+        fail_era(finder, &why);
         return;
     }
     peer_set_version(finder->peer, version, false);
     if (peer_tell(finder->peer, "notifications/initialized", NULL, &why) < 0)
-        fail(finder, &why);
+        fail_era(finder, &why);
     else
         found(finder, result, finder->config.kind == PARAMS_SSE ? ERA_SSE : ERA_HANDSHAKE);
 }
@@ -225,7 +225,7 @@ static void on_initialized(void *ctx, struct peer_answer *a)
         return;
     }
     if (a->outcome == PEER_ERROR && a->code == RPC_UNSUPPORTED_VERSION && finder->probes == 1) {
-        probe(finder); /* it was slow, and the first probe has decided */
+        probe_era(finder); /* it was slow, and the first probe has decided */
         return;
     }
     struct err why = *a->why;
@@ -236,20 +236,20 @@ static void on_initialized(void *ctx, struct peer_answer *a)
         reopen(finder);
         return;
     }
-    fail(finder, finder->why.code ? &finder->why : &why);
+    fail_era(finder, finder->why.code ? &finder->why : &why);
 }
 
-static void ask(struct era_finder *finder, const struct peer_question *question,
-                peer_answer_fn answered)
+static void ask_era(struct era_finder *finder, const struct peer_question *question,
+                    peer_answer_fn answered)
 {
     struct peer_request *request;
     struct err why = ERR_NONE;
     int r = peer_ask(finder->peer, question, answered, finder, &request, &why);
     if (r < 0 && !(r == -EPIPE && peer_is_program(finder->peer))) /* its end will say more */
-        fail(finder, &why);
+        fail_era(finder, &why);
 }
 
-static void initialize(struct era_finder *finder)
+static void initialize_server(struct era_finder *finder)
 {
     drop_buf struct buf params = BUF_INIT(PARAMS_MAX);
     struct jsonw w = JSONW(&params);
@@ -261,15 +261,15 @@ static void initialize(struct era_finder *finder)
     put_client_info(&w, finder->config.tools);
     jsonw_end(&w);
     peer_set_version(finder->peer, NULL, false);
-    ask(finder, &(struct peer_question){.method = "initialize", .params = buf_text(&params)},
-        on_initialized);
+    ask_era(finder, &(struct peer_question){.method = "initialize", .params = buf_text(&params)},
+            on_initialized);
 }
 
 /* --- the probe ------------------------------------------------------------------------------- */
 
 enum verdict { SAYS_MODERN, SAYS_HANDSHAKE, SAYS_NEITHER };
 
-static enum verdict judge(const struct json *versions)
+static enum verdict judge_era(const struct json *versions)
 {
     bool handshake = false, any = false;
     for (const struct json *v = json_first(versions); v; v = json_next(v)) {
@@ -284,15 +284,15 @@ static enum verdict judge(const struct json *versions)
 
 static void on_unsupported(struct era_finder *finder, const struct peer_answer *a)
 {
-    enum verdict says = judge(json_get(a->data, "supported"));
+    enum verdict says = judge_era(json_get(a->data, "supported"));
     if (says == SAYS_MODERN && finder->probes == 1) {
-        probe(finder);
+        probe_era(finder);
     } else if (says == SAYS_HANDSHAKE) {
-        initialize(finder);
+        initialize_server(finder);
     } else {
         struct err why = *a->why;
         (void)err_wrap(&why, "no common version of the protocol");
-        fail(finder, &why);
+        fail_era(finder, &why);
     }
 }
 
@@ -305,17 +305,18 @@ static bool is_no_evidence(const struct peer_answer *a)
 static void on_discovered(void *ctx, struct peer_answer *a)
 {
     struct era_finder *finder = ctx;
-    if (a->outcome == PEER_RESULT && judge(json_get(a->result, "supportedVersions")) == SAYS_MODERN)
+    if (a->outcome == PEER_RESULT &&
+        judge_era(json_get(a->result, "supportedVersions")) == SAYS_MODERN)
         found(finder, a->result, ERA_MODERN);
     else if (a->outcome == PEER_ERROR && a->code == RPC_UNSUPPORTED_VERSION)
         on_unsupported(finder, a);
     else if (is_no_evidence(a))
-        fail(finder, a->why);
+        fail_era(finder, a->why);
     else
-        initialize(finder);
+        initialize_server(finder);
 }
 
-static void probe(struct era_finder *finder)
+static void probe_era(struct era_finder *finder)
 {
     int64_t half = finder->config.tools->connect_timeout_ms / 2;
     drop_buf struct buf params = BUF_INIT(PARAMS_MAX);
@@ -329,12 +330,12 @@ static void probe(struct era_finder *finder)
     finder->probed_here = true;
     peer_set_version(finder->peer, ERA_MODERN_VERSION, true);
     /* Half of the time is left for a server that does not answer what it does not know. */
-    ask(finder,
-        &(struct peer_question){.method = "server/discover",
-                                .params = buf_text(&params),
-                                .timeout_ms =
-                                    half > 0 && half < ERA_PROBE_MS ? half : ERA_PROBE_MS},
-        on_discovered);
+    ask_era(finder,
+            &(struct peer_question){.method = "server/discover",
+                                    .params = buf_text(&params),
+                                    .timeout_ms =
+                                        half > 0 && half < ERA_PROBE_MS ? half : ERA_PROBE_MS},
+            on_discovered);
 }
 
 /* --- */
@@ -350,12 +351,12 @@ int era_find(const struct peer_config *config, enum era known, const struct era_
         finder->config.kind = PARAMS_SSE;
     int r = open_peer(finder, e);
     if (r < 0) {
-        drop(finder);
+        drop_era(finder);
         return r;
     }
     bool handshake = finder->config.kind == PARAMS_SSE || known == ERA_HANDSHAKE;
-    finder->step = handshake ? initialize : probe;
-    loop_defer(config->tools->loop, &finder->again, run_step, finder);
+    finder->step = handshake ? initialize_server : probe_era;
+    loop_defer(config->tools->loop, &finder->again, run_era_step, finder);
     *ret = finder;
     return 0;
 }
@@ -363,6 +364,6 @@ int era_find(const struct peer_config *config, enum era known, const struct era_
 struct era_finder *era_stop(struct era_finder *finder)
 {
     if (finder)
-        drop(finder);
+        drop_era(finder);
     return NULL;
 }

@@ -146,7 +146,7 @@ static int rename_as(int root, const char *from, const char *to, unsigned flags)
 
 /* The new one under its name, and what was there before under the temporary one. Where the file
  * system cannot exchange, there is a moment with neither. */
-static int put_in_place(int root, const char *temporary, const char *name)
+static int put_package_in_place(int root, const char *temporary, const char *name)
 {
     if (rename_as(root, temporary, name, RENAME_NOREPLACE) == 0 ||
         rename_as(root, temporary, name, RENAME_EXCHANGE) == 0)
@@ -171,13 +171,13 @@ struct package {
     int root, dir;
 };
 
-static int fail(const struct package *package, int code, struct err *e)
+static int fail_package(const struct package *package, int code, struct err *e)
 {
     return err_set(e, code, "write the package %s/%s: %s", package->root_dir, package->name,
                    strerror(-code));
 }
 
-static int make_directory(struct package *package)
+static int make_package_directory(struct package *package)
 {
     if (mkdirat(package->root, package->temporary, 0777) < 0)
         return -errno;
@@ -198,9 +198,9 @@ int package_open(const char *root_dir, const char *server_name, struct package *
                                 .temporary = xasprintf("%s%s", unfinished, suffix),
                                 .root = root,
                                 .dir = -1};
-    int r = make_directory(package);
+    int r = make_package_directory(package);
     if (r < 0) {
-        r = fail(package, r, e);
+        r = fail_package(package, r, e);
         (void)package_close(package);
         return r;
     }
@@ -211,13 +211,13 @@ int package_open(const char *root_dir, const char *server_name, struct package *
 int package_add(struct package *package, const struct apigen_file *file, struct err *e)
 {
     int r = write_file(package->dir, file);
-    return r < 0 ? fail(package, r, e) : 0;
+    return r < 0 ? fail_package(package, r, e) : 0;
 }
 
 int package_place(struct package *package, struct err *e)
 {
-    int r = put_in_place(package->root, package->temporary, package->name);
-    return r < 0 ? fail(package, r, e) : 0;
+    int r = put_package_in_place(package->root, package->temporary, package->name);
+    return r < 0 ? fail_package(package, r, e) : 0;
 }
 
 struct package *package_close(struct package *package)

@@ -34,7 +34,8 @@ struct peer {
     bool *gone; /* set when the peer is closed inside an event */
 };
 
-static void log_line(struct peer *peer, enum log_level level, const char *what, const char *text)
+static void log_peer_line(struct peer *peer, enum log_level level, const char *what,
+                          const char *text)
 {
     size_t n = strnlen(text, (size_t)LOGGED_MAX * 4);
     if (!peer->config.tools->log || !log_enabled(level))
@@ -47,9 +48,9 @@ static void log_line(struct peer *peer, enum log_level level, const char *what, 
     peer->config.tools->log(level, buf_text(&line));
 }
 
-static void on_stderr(void *ctx, const char *line)
+static void on_peer_stderr(void *ctx, const char *line)
 {
-    log_line(ctx, LOG_INFO, "", line);
+    log_peer_line(ctx, LOG_INFO, "", line);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static void drop_request(struct peer_request *request)
 }
 
 /* The request is gone before its owner hears of it, who may close the peer. */
-static void answer(struct peer_request *request, struct peer_answer *a)
+static void answer_peer(struct peer_request *request, struct peer_answer *a)
 {
     peer_answer_fn answered = request->answered;
     void *ctx = request->ctx;
@@ -76,7 +77,7 @@ static void answer(struct peer_request *request, struct peer_answer *a)
     answered(ctx, a);
 }
 
-static void on_timeout(void *ctx)
+static void on_peer_timeout(void *ctx)
 {
     struct peer_request *request = ctx;
     struct peer *peer = request->peer;
@@ -84,10 +85,10 @@ static void on_timeout(void *ctx)
     (void)err_set(&why, -ETIMEDOUT, "no answer within %lld ms", (long long)request->timeout_ms);
     if (peer->transport)
         peer->transport->ops->forget(peer->transport, request->id);
-    answer(request, &(struct peer_answer){.outcome = PEER_SILENT, .why = &why});
+    answer_peer(request, &(struct peer_answer){.outcome = PEER_SILENT, .why = &why});
 }
 
-static struct peer_request *find(struct peer *peer, const char *id)
+static struct peer_request *find_pending(struct peer *peer, const char *id)
 {
     for (struct peer_request *r = peer->requests; r; r = r->next) {
         size_t n = strlen(r->id);
@@ -112,7 +113,7 @@ static int send_text(struct peer *peer, struct buf *text, struct transport_messa
     return peer->transport->ops->send(peer->transport, m, e);
 }
 
-static void put_call(struct buf *out, const char *id, const char *method, const char *params)
+static void put_peer_call(struct buf *out, const char *id, const char *method, const char *params)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
@@ -140,7 +141,7 @@ int peer_ask(struct peer *peer, const struct peer_question *question, peer_answe
         request->next->prev = request;
     peer->requests = request;
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
-    put_call(&text, request->id, question->method, question->params);
+    put_peer_call(&text, request->id, question->method, question->params);
     struct transport_message m = {.id = request->id,
                                   .method = question->method,
                                   .name = question->name,
@@ -154,8 +155,8 @@ int peer_ask(struct peer *peer, const struct peer_question *question, peer_answe
         return r;
     }
     if (question->timeout_ms > 0)
-        loop_timer_set(peer->config.tools->loop, &request->timer, question->timeout_ms, on_timeout,
-                       request);
+        loop_timer_set(peer->config.tools->loop, &request->timer, question->timeout_ms,
+                       on_peer_timeout, request);
     *ret = request;
     return 0;
 }
@@ -180,7 +181,7 @@ void peer_forget(struct peer *peer, struct peer_request *request, bool tell)
         (void)snprintf(params, sizeof params, "{\"requestId\":%s,\"reason\":\"cancelled\"}",
                        request->id);
         if (peer_tell(peer, "notifications/cancelled", params, NULL) < 0)
-            log_line(peer, LOG_DEBUG, "", "a call was cancelled, but that could not be said");
+            log_peer_line(peer, LOG_DEBUG, "", "a call was cancelled, but that could not be said");
     }
     if (peer->transport)
         peer->transport->ops->forget(peer->transport, request->id);
@@ -190,7 +191,7 @@ void peer_forget(struct peer *peer, struct peer_request *request, bool tell)
 int peer_tell(struct peer *peer, const char *method, const char *params, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
-    put_call(&text, NULL, method, params);
+    put_peer_call(&text, NULL, method, params);
     return send_text(peer, &text, &(struct transport_message){.method = method}, e);
 }
 
@@ -227,7 +228,7 @@ static void set_error(struct peer *peer, const struct json *error, int code, str
 /* An error without an id is one of a request that the server could not read: the only open one. */
 static struct peer_request *meant(struct peer *peer, const char *id, const struct json *error)
 {
-    struct peer_request *request = find(peer, id);
+    struct peer_request *request = find_pending(peer, id);
     bool unnamed = strcmp(id, "null") == 0 || *id == '\0';
     if (!request && unnamed && error && peer->requests && !peer->requests->next)
         request = peer->requests;
@@ -251,8 +252,8 @@ static void scrub_failure(struct peer *peer, struct jsonspan *text, struct buf *
     *text = JSONSPAN(clean->data, clean->len);
 }
 
-static void on_response(struct peer *peer, const char *id, struct json **tree,
-                        struct jsonspan whole)
+static void on_peer_response(struct peer *peer, const char *id, struct json **tree,
+                             struct jsonspan whole)
 {
     const struct json *error = json_get(*tree, "error");
     struct peer_request *request = meant(peer, id, error);
@@ -275,22 +276,22 @@ static void on_response(struct peer *peer, const char *id, struct json **tree,
         if (json_true(json_get(a.result, "isError")) && peer->config.params->n_secrets > 0)
             scrub_failure(peer, &a.text, &clean, tree, &a.result);
     }
-    answer(request, &a);
+    answer_peer(request, &a);
 }
 
 /* Somebody may wait for this: an answer with too many values, say. */
 static void on_unreadable(struct peer *peer, struct jsonspan whole, const char *id,
                           const struct err *e)
 {
-    struct peer_request *request = *whole.at == '{' ? find(peer, id) : NULL;
+    struct peer_request *request = *whole.at == '{' ? find_pending(peer, id) : NULL;
     struct err why = ERR_NONE;
     (void)err_set(&why, -EBADMSG, "an answer that cannot be read: %s", e->msg);
     if (request) {
-        answer(request, &(struct peer_answer){.outcome = PEER_ERROR, .why = &why});
+        answer_peer(request, &(struct peer_answer){.outcome = PEER_ERROR, .why = &why});
         return;
     }
     drop_str char *start = xstrndup(whole.at, whole.n < LOGGED_MAX ? whole.n : LOGGED_MAX);
-    log_line(peer, LOG_DEBUG, "not JSON-RPC: ", start);
+    log_peer_line(peer, LOG_DEBUG, "not JSON-RPC: ", start);
 }
 
 static void on_one(struct peer *peer, struct jsonspan whole)
@@ -308,14 +309,14 @@ static void on_one(struct peer *peer, struct jsonspan whole)
     const struct json *params = json_get(tree, "params");
     params = json_is_object(params) ? params : NULL;
     if (!method)
-        on_response(peer, id, &tree, whole);
+        on_peer_response(peer, id, &tree, whole);
     else if (*id == '\0')
         peer->events->notification(peer->ctx, method, params);
     else
         peer->events->request(peer->ctx, id, method, params);
 }
 
-static void on_message(void *ctx, char *text, size_t n)
+static void on_peer_message(void *ctx, char *text, size_t n)
 {
     struct peer *peer = ctx;
     struct jsonspan whole = JSONSPAN(text, n), one;
@@ -338,16 +339,16 @@ static void on_message(void *ctx, char *text, size_t n)
         peer->gone = NULL;
 }
 
-static void on_refused(void *ctx, const char *id, int status, const struct err *why)
+static void on_peer_refused(void *ctx, const char *id, int status, const struct err *why)
 {
     struct peer *peer = ctx;
-    struct peer_request *request = find(peer, id);
+    struct peer_request *request = find_pending(peer, id);
     if (!request)
         return;
     struct err clean = *why;
     params_scrub_err(peer->config.params, &clean);
-    answer(request,
-           &(struct peer_answer){.outcome = PEER_REFUSED, .status = status, .why = &clean});
+    answer_peer(request,
+                &(struct peer_answer){.outcome = PEER_REFUSED, .status = status, .why = &clean});
 }
 
 static void drop_requests(struct peer *peer)
@@ -356,7 +357,7 @@ static void drop_requests(struct peer *peer)
         drop_request(peer->requests);
 }
 
-static void on_closed(void *ctx, const struct err *why)
+static void on_peer_closed(void *ctx, const struct err *why)
 {
     struct peer *peer = ctx;
     struct err clean = *why;
@@ -372,7 +373,7 @@ static void on_closed(void *ctx, const struct err *why)
 static int open_transport(struct peer *peer, struct err *e)
 {
     static const struct transport_events events = {
-        .message = on_message, .refused = on_refused, .closed = on_closed};
+        .message = on_peer_message, .refused = on_peer_refused, .closed = on_peer_closed};
     const struct params *params = peer->config.params;
     const struct tools_config *tools = peer->config.tools;
     if (peer->config.kind == PARAMS_STDIO) {
@@ -384,7 +385,7 @@ static int open_transport(struct peer *peer, struct err *e)
             .cwd = params->cwd,
             .sandbox = peer->config.sandbox,
             .close_grace_ms = CLOSE_GRACE_MS,
-            .log = on_stderr,
+            .log = on_peer_stderr,
             .log_ctx = peer,
         };
         return transport_stdio_open(&stdio, &events, peer, &peer->transport, e);

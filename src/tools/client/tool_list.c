@@ -51,7 +51,7 @@ void tool_list_hold(struct tool_list *list)
     list->holders++;
 }
 
-static uint64_t hash_of(const char *name)
+static uint64_t tool_hash_of(const char *name)
 {
     uint64_t hash = 14695981039346656037U; /* FNV-1a */
     for (; *name; name++)
@@ -61,7 +61,7 @@ static uint64_t hash_of(const char *name)
 
 const struct tools_tool *tool_list_find(const struct tool_list *list, const char *name)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = tool_hash_of(name);
     for (size_t i = 0; list && i < list->n; i++) {
         if (list->hashes[i] == hash && strcmp(list->tools[i].name, name) == 0)
             return &list->tools[i];
@@ -69,7 +69,7 @@ const struct tools_tool *tool_list_find(const struct tool_list *list, const char
     return NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_tool_name(const void *a, const void *b)
 {
     const struct json *const *ja = a, *const *jb = b;
     return strcmp(json_name(*ja), json_name(*jb));
@@ -83,7 +83,7 @@ static void put_sorted(struct jsonw *w, const struct json *object)
     const struct json **members = xcalloc(n + 1, sizeof *members);
     for (const struct json *v = json_first(object); v; v = json_next(v))
         members[i++] = v;
-    qsort(members, n, sizeof(const struct json *), by_name);
+    qsort(members, n, sizeof(const struct json *), by_tool_name);
     jsonw_object(w);
     for (i = 0; i < n; i++) {
         jsonw_name(w, json_name(members[i]));
@@ -134,7 +134,7 @@ static char *digest(const struct tools_tool *tool)
 
 /* --- a page ---------------------------------------------------------------------------------- */
 
-static void warn(struct tool_fetch *fetch, const char *name, const char *what)
+static void warn_of_tool(struct tool_fetch *fetch, const char *name, const char *what)
 {
     if (!fetch->config->log || (fetch->gate && !gate_pass(fetch->gate, LOGGED_MAX)))
         return;
@@ -159,11 +159,11 @@ static void add_tool(struct tool_fetch *fetch, const struct json *j)
     struct err why = ERR_NONE;
     bool headers = peer_is_modern(fetch->peer) && !peer_is_program(fetch->peer);
     if (!name || *name == '\0') {
-        warn(fetch, name, "it has no name");
+        warn_of_tool(fetch, name, "it has no name");
     } else if (tool_list_find(list, name)) {
-        warn(fetch, name, "another one has its name");
+        warn_of_tool(fetch, name, "another one has its name");
     } else if (headers && param_headers_check(tool.input, &why) < 0) {
-        warn(fetch, name, why.msg);
+        warn_of_tool(fetch, name, why.msg);
     } else {
         if (list->n == list->size) {
             list->size = list->size ? 2 * list->size : 16;
@@ -171,7 +171,7 @@ static void add_tool(struct tool_fetch *fetch, const struct json *j)
             list->hashes = xrealloc(list->hashes, list->size * sizeof *list->hashes);
         }
         tool.digest = digest(&tool);
-        list->hashes[list->n] = hash_of(name);
+        list->hashes[list->n] = tool_hash_of(name);
         list->tools[list->n++] = tool;
     }
 }
@@ -197,9 +197,9 @@ static int keep_page(struct tool_fetch *fetch, struct peer_answer *a, struct err
 
 /* --- fetching -------------------------------------------------------------------------------- */
 
-static int ask(struct tool_fetch *fetch, struct err *e);
+static int ask_for_tools(struct tool_fetch *fetch, struct err *e);
 
-static void finish(struct tool_fetch *fetch, const struct err *why)
+static void finish_tool_list(struct tool_fetch *fetch, const struct err *why)
 {
     struct tool_list *list = why ? NULL : fetch->list;
     const struct tool_fetch_events *events = fetch->events;
@@ -228,7 +228,7 @@ static bool next_page(struct tool_fetch *fetch, const struct json *result)
 }
 
 /* A page may have thousands of tools. */
-static void read_some(void *ctx)
+static void read_some_tools(void *ctx)
 {
     struct tool_fetch *fetch = ctx;
     struct err why = ERR_NONE;
@@ -236,11 +236,11 @@ static void read_some(void *ctx)
     for (; fetch->rest && clock_ns() < end_ns; fetch->rest = json_next(fetch->rest))
         add_tool(fetch, fetch->rest);
     if (fetch->rest)
-        loop_defer(fetch->config->loop, &fetch->slice, read_some, fetch);
+        loop_defer(fetch->config->loop, &fetch->slice, read_some_tools, fetch);
     else if (!next_page(fetch, fetch->result))
-        finish(fetch, NULL);
-    else if (ask(fetch, &why) < 0)
-        finish(fetch, &why);
+        finish_tool_list(fetch, NULL);
+    else if (ask_for_tools(fetch, &why) < 0)
+        finish_tool_list(fetch, &why);
 }
 
 static void on_page(void *ctx, struct peer_answer *a)
@@ -256,12 +256,12 @@ static void on_page(void *ctx, struct peer_answer *a)
     else
         r = err_set(&why, a->why->code, "tools/list: %s", a->why->msg);
     if (r < 0)
-        finish(fetch, &why);
+        finish_tool_list(fetch, &why);
     else
-        read_some(fetch);
+        read_some_tools(fetch);
 }
 
-static int ask(struct tool_fetch *fetch, struct err *e)
+static int ask_for_tools(struct tool_fetch *fetch, struct err *e)
 {
     drop_buf struct buf params = BUF_INIT(PEER_TEXT_MAX);
     struct jsonw w = JSONW(&params);
@@ -294,7 +294,7 @@ int tool_fetch_start(struct peer *peer, const struct tools_config *config, const
     fetch->events = events;
     fetch->ctx = ctx;
     fetch->list = NEW(struct tool_list);
-    int r = ask(fetch, e);
+    int r = ask_for_tools(fetch, e);
     if (r < 0) {
         (void)tool_fetch_drop(fetch);
         return r;

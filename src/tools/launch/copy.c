@@ -24,7 +24,7 @@ static void free_copy(struct copy *copy)
     xfree(copy);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_copy_output(void *ctx, const char *bytes, size_t n)
 {
     struct copy *copy = ctx;
     size_t take = n < LAST_WORDS ? n : LAST_WORDS;
@@ -37,7 +37,7 @@ static void on_output(void *ctx, const char *bytes, size_t n)
         copy->events->text(copy->ctx, bytes, n);
 }
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_copy_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct copy *copy = ctx;
     struct err e = ERR_NONE;
@@ -61,7 +61,8 @@ static void on_ended(void *ctx, const struct child_exit *how, const struct err *
 int copy_start(const struct tools_config *tools, const struct launch *launch,
                const struct copy_events *events, void *ctx, struct copy **ret, struct err *e)
 {
-    static const struct child_events child_events = {.output = on_output, .ended = on_ended};
+    static const struct child_events child_events = {.output = on_copy_output,
+                                                     .ended = on_copy_ended};
     const char *argv[] = {tools->place->python,
                           "-m",
                           "pip",

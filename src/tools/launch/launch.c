@@ -21,7 +21,7 @@ static bool has_variable(const struct json *value)
 }
 
 /* Variables that say how a program runs; what they hold is no secret. */
-static bool is_plain(const char *name)
+static bool is_plain_word(const char *name)
 {
     static const char *const plain[] = {
         "DEBUG",    "FORCE_COLOR", "LANG",     "LANGUAGE",   "LC_ALL",           "LOG_LEVEL",
@@ -36,7 +36,7 @@ static bool is_plain(const char *name)
 static bool has_other_variables(const struct json *env)
 {
     for (const struct json *v = json_first(env); v; v = json_next(v))
-        if (!is_plain(json_name(v)))
+        if (!is_plain_word(json_name(v)))
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ static int find_module(struct making *m, const char *module, struct err *e)
     return need_copy(m, module, true, in_copy, cells && place_has_module(cells, module), e);
 }
 
-static int find_command(struct making *m, const char *command, struct err *e)
+static int find_server_command(struct making *m, const char *command, struct err *e)
 {
     drop_str char *own = m->launch->folder ? place_packages(m->launch->folder) : NULL;
     drop_str char *copy = own ? place_command(own, command) : NULL;
@@ -170,10 +170,10 @@ static int find_program(struct making *m, bool own_path, struct err *e)
     launch->program = program_find(path, command);
     if (launch->program || own_path)
         return launch->program ? 0 : err_set(e, -ENOENT, "%s: no such program in PATH", command);
-    return find_command(m, command, e);
+    return find_server_command(m, command, e);
 }
 
-static int check_words(struct making *m, struct err *e)
+static int check_command_words(struct making *m, struct err *e)
 {
     char **argv = m->params->argv;
     int script = program_script(argv), local = program_local_package(argv);
@@ -282,7 +282,7 @@ static int read_params(struct making *m, const struct json *json, struct err *e)
     return 0;
 }
 
-static int make_program(struct making *m, const struct json *json, struct err *e)
+static int make_server_program(struct making *m, const struct json *json, struct err *e)
 {
     m->launch->folder = place_folder(m->place, m->name, m->why_secret != NULL);
     int r = read_params(m, json, e);
@@ -291,7 +291,7 @@ static int make_program(struct making *m, const struct json *json, struct err *e
     bool own_path = json_get(json_get(json, "env"), "PATH") != NULL;
     r = find_program(m, own_path, e);
     if (r == 0)
-        r = check_words(m, e);
+        r = check_command_words(m, e);
     if (r == 0)
         r = turn_npx(m, e);
     if (r == 0) {
@@ -323,7 +323,7 @@ int launch_make(const struct tools_config *tools, const struct place_specs *spec
     struct params_source source = {
         .lookup = tools->lookup, .envp = tools->envp, .cwd = tools->workspace};
     bool program = json_get_text(params, "command") && tools->place;
-    int r = program ? make_program(&m, params, e) : params_read(params, &source, &made, e);
+    int r = program ? make_server_program(&m, params, e) : params_read(params, &source, &made, e);
     if (r < 0) {
         params_scrub_err(&made, e);
         launch_done(&launch);

@@ -43,7 +43,7 @@ char *place_packages(const char *folder)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* What is no plain file, or too large, is as good as not there. */
-static bool read_text(const char *path, struct buf *text)
+static bool read_place_text(const char *path, struct buf *text)
 {
     struct stat st;
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -81,7 +81,7 @@ bool place_has_copy(const char *folder, const char *spec)
 {
     drop_str char *path = xasprintf("%s/%s", folder, copy_file);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX);
-    return read_text(path, &text) && strcmp(buf_text(&text), spec) == 0;
+    return read_place_text(path, &text) && strcmp(buf_text(&text), spec) == 0;
 }
 
 /* --- what install_package was asked for ------------------------------------------------------- */
@@ -92,7 +92,7 @@ void place_specs_load(const struct tools_place *place, struct place_specs *ret)
         return; /* a cell may have written it */
     drop_str char *path = xasprintf("%s/%s", place->dir, specs_file);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX);
-    if (!read_text(path, &text))
+    if (!read_place_text(path, &text))
         return;
     drop_json struct json *list = json_parse(text.data, text.len, JSON_STRICT, NULL);
     if (!json_is_array(list) || json_count(list) == 0)
@@ -104,7 +104,7 @@ void place_specs_load(const struct tools_place *place, struct place_specs *ret)
     }
 }
 
-static void save(const struct tools_place *place, const struct place_specs *specs)
+static void save_place(const struct tools_place *place, const struct place_specs *specs)
 {
     drop_str char *path = xasprintf("%s/%s", place->dir, specs_file);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX);
@@ -133,7 +133,7 @@ void place_specs_add(const struct tools_place *place, struct place_specs *specs,
     memmove(specs->items + 1, specs->items, at * sizeof *specs->items);
     specs->items[0] = xstrdup(spec);
     if (place && place->dir)
-        save(place, specs);
+        save_place(place, specs);
 }
 
 void place_specs_done(struct place_specs *specs)
@@ -263,7 +263,7 @@ static const char *spec_of_url(const struct search *search, const char *info)
 {
     drop_str char *path = xasprintf("%s/direct_url.json", info);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX);
-    if (!read_text(path, &text))
+    if (!read_place_text(path, &text))
         return NULL;
     drop_json struct json *j = json_parse(text.data, text.len, JSON_STRICT, NULL);
     const char *url = json_get_text(j, "url");
@@ -281,7 +281,7 @@ static bool look_at_dist(struct search *search, const char *site, const char *na
     drop_str char *path = xasprintf("%s/RECORD", info);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX + 2);
     (void)buf_addc(&text, '\n');
-    if (!read_text(path, &text) || !brings(search, buf_text(&text)))
+    if (!read_place_text(path, &text) || !brings(search, buf_text(&text)))
         return false;
     search->found = spec_named(search->specs, name, strcspn(name, "-"));
     if (!search->found)

@@ -30,22 +30,22 @@ char *program_find(const char *path, const char *name)
 
 /* --- who could change it ---------------------------------------------------------------------- */
 
-static bool is_below(const char *path, const char *folder)
+static bool is_below_folder(const char *path, const char *folder)
 {
     size_t n = strlen(folder);
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-static bool is_closed(const char *path, const char *kept)
+static bool is_closed_folder(const char *path, const char *kept)
 {
     static const char *const image[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/ipybox"};
     for (size_t i = 0; i < sizeof image / sizeof *image; i++)
-        if (is_below(path, image[i]))
+        if (is_below_folder(path, image[i]))
             return true;
-    return kept && is_below(path, kept);
+    return kept && is_below_folder(path, kept);
 }
 
-static bool may_change(const char *path, const struct stat *st)
+static bool may_cells_change(const char *path, const struct stat *st)
 {
     struct statvfs fs;
     if (may_access(path, W_OK))
@@ -60,7 +60,7 @@ static bool may_change(const char *path, const struct stat *st)
 static bool may_replace(const char *folder, const struct stat *entry)
 {
     struct stat st;
-    if (stat(folder, &st) < 0 || !may_change(folder, &st))
+    if (stat(folder, &st) < 0 || !may_cells_change(folder, &st))
         return false;
     if (entry && entry->st_dev != st.st_dev) /* a mount: it is neither moved nor removed */
         return false;
@@ -74,7 +74,7 @@ struct walk {
     int links;
 };
 
-static bool enter(struct walk *w, const char *name, size_t n)
+static bool enter_folder(struct walk *w, const char *name, size_t n)
 {
     size_t length = strcmp(w->at, "/") == 0 ? 0 : strlen(w->at);
     if (n == 1 && *name == '.')
@@ -90,7 +90,7 @@ static bool enter(struct walk *w, const char *name, size_t n)
     return true;
 }
 
-static bool follow(struct walk *w, const char *folder)
+static bool follow_program_link(struct walk *w, const char *folder)
 {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlink(w->at, target, sizeof target - 1);
@@ -117,18 +117,19 @@ bool program_is_loose(const char *path, const char *kept)
         char folder[PATH_MAX], name[PATH_MAX];
         size_t skip = strspn(w.rest, "/"), n = strcspn(w.rest + skip, "/");
         if (n == 0)
-            return !is_closed(w.at, kept) && (stat(w.at, &st) < 0 || may_change(w.at, &st));
+            return !is_closed_folder(w.at, kept) &&
+                   (stat(w.at, &st) < 0 || may_cells_change(w.at, &st));
         (void)snprintf(folder, sizeof folder, "%s", w.at);
         (void)snprintf(name, sizeof name, "%.*s", (int)n, w.rest + skip);
         memmove(w.rest, w.rest + skip + n, strlen(w.rest + skip + n) + 1);
-        if (!enter(&w, name, n))
+        if (!enter_folder(&w, name, n))
             return true;
         bool there = lstat(w.at, &st) == 0;
-        if (!is_closed(w.at, kept) && may_replace(folder, there ? &st : NULL))
+        if (!is_closed_folder(w.at, kept) && may_replace(folder, there ? &st : NULL))
             return true;
         if (!there)
             return false;
-        if (S_ISLNK(st.st_mode) && !follow(&w, folder))
+        if (S_ISLNK(st.st_mode) && !follow_program_link(&w, folder))
             return true;
     }
 }
@@ -153,7 +154,7 @@ bool program_is_python(const char *program)
     return strncmp(name, "python", n) == 0 && strspn(name + n, "0123456789.") == strlen(name + n);
 }
 
-static bool is_one_of(const char *word, const char *const *words, size_t n)
+static bool is_one_of_words(const char *word, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(word, words[i]) == 0)
@@ -161,7 +162,7 @@ static bool is_one_of(const char *word, const char *const *words, size_t n)
     return false;
 }
 
-#define IS_ONE_OF(word, words) is_one_of((word), (words), sizeof(words) / sizeof *(words))
+#define IS_ONE_OF(word, words) is_one_of_words((word), (words), sizeof(words) / sizeof *(words))
 
 static bool ends_with(const char *text, const char *end)
 {

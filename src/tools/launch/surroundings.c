@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-static size_t count(char *const *envp)
+static size_t count_variables(char *const *envp)
 {
     size_t n = 0;
     while (envp && envp[n])
@@ -14,7 +14,7 @@ static size_t count(char *const *envp)
     return n;
 }
 
-static char **find(char **envp, const char *name)
+static char **find_variable(char **envp, const char *name)
 {
     size_t n = strlen(name);
     for (; envp && *envp; envp++)
@@ -25,20 +25,20 @@ static char **find(char **envp, const char *name)
 
 const char *surroundings_get(char *const *envp, const char *name)
 {
-    char **at = find((char **)(uintptr_t)envp, name);
+    char **at = find_variable((char **)(uintptr_t)envp, name);
     return at ? *at + strlen(name) + 1 : NULL;
 }
 
 void surroundings_put(char ***envp, const char *name, const char *value)
 {
     char *entry = xasprintf("%s=%s", name, value);
-    char **at = find(*envp, name);
+    char **at = find_variable(*envp, name);
     if (at) {
         xfree(*at);
         *at = entry;
         return;
     }
-    size_t n = count(*envp);
+    size_t n = count_variables(*envp);
     *envp = xrealloc(*envp, (n + 2) * sizeof **envp);
     (*envp)[n] = entry;
     (*envp)[n + 1] = NULL;
@@ -46,7 +46,7 @@ void surroundings_put(char ***envp, const char *name, const char *value)
 
 static void put_new(char ***envp, const char *name, const char *value)
 {
-    if (!find(*envp, name))
+    if (!find_variable(*envp, name))
         surroundings_put(envp, name, value);
 }
 
@@ -56,13 +56,13 @@ static void put_setting(char ***envp, const char *name, const char *value)
     drop_str char *other = xstrdup(name);
     for (char *c = other; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    if (!find(*envp, other))
+    if (!find_variable(*envp, other))
         put_new(envp, name, value);
 }
 
-static void drop(char **envp, const char *name)
+static void drop_variable(char **envp, const char *name)
 {
-    char **at = find(envp, name);
+    char **at = find_variable(envp, name);
     if (!at)
         return;
     xfree(*at);
@@ -73,7 +73,7 @@ static void drop(char **envp, const char *name)
 
 /* --- programs and packages -------------------------------------------------------------------- */
 
-static void put_path(char ***envp, const char *folder, const char *user_base)
+static void put_server_path(char ***envp, const char *folder, const char *user_base)
 {
     const char *system = surroundings_get(*envp, "PATH");
     drop_str char *own = folder ? xasprintf(":%s/home/.local/bin", folder) : xstrdup("");
@@ -86,7 +86,7 @@ static void put_python(char ***envp, const char *folder, const char *user_base)
 {
     drop_str char *own = folder ? xasprintf("%s/home/.local", folder) : NULL;
     const char *base = user_base ? user_base : own;
-    drop(*envp, "PYTHONNOUSERSITE");
+    drop_variable(*envp, "PYTHONNOUSERSITE");
     if (base)
         surroundings_put(envp, "PYTHONUSERBASE", base);
     else
@@ -107,7 +107,7 @@ static void put_folder(char ***envp, const char *folder)
     for (size_t i = 0; i < sizeof nobodys / sizeof *nobodys; i++) {
         const char *value = surroundings_get(*envp, nobodys[i]);
         if (value && strcmp(value, "/dev/null") == 0)
-            drop(*envp, nobodys[i]);
+            drop_variable(*envp, nobodys[i]);
     }
 }
 
@@ -135,7 +135,7 @@ static const char *const git_settings[][2] = {
 static void put_git(char ***envp, const char *folder, bool secret)
 {
     size_t n = sizeof git_settings / sizeof *git_settings;
-    if (find(*envp, "GIT_CONFIG_COUNT"))
+    if (find_variable(*envp, "GIT_CONFIG_COUNT"))
         return;
     for (size_t i = 0; i <= n; i++) {
         drop_str char *key = xasprintf("GIT_CONFIG_KEY_%zu", i);
@@ -175,7 +175,7 @@ char **surroundings_new(const char *const *base, const struct tools_place *place
         drop_str char *name = xstrndup(base[i], strcspn(base[i], "="));
         surroundings_put(&envp, name, base[i] + strlen(name) + (base[i][strlen(name)] == '='));
     }
-    put_path(&envp, folder, user_base);
+    put_server_path(&envp, folder, user_base);
     put_python(&envp, folder, user_base);
     if (folder)
         put_folder(&envp, folder);

@@ -65,7 +65,7 @@ struct watch { /* of one descriptor */
 static void tell_later(struct http_request *r);
 
 /* Hands out what has ended. */
-static void collect(struct http_client *client)
+static void collect_finished(struct http_client *client)
 {
     CURLMsg *message;
     int left;
@@ -80,28 +80,28 @@ static void collect(struct http_client *client)
     }
 }
 
-static void act(struct http_client *client, curl_socket_t fd, int what)
+static void act_on_curl(struct http_client *client, curl_socket_t fd, int what)
 {
     int running;
     (void)curl_multi_socket_action(client->multi, fd, what, &running);
-    collect(client);
+    collect_finished(client);
 }
 
-static void on_ready(void *ctx, unsigned events)
+static void on_client_ready(void *ctx, unsigned events)
 {
     struct watch *w = ctx; /* may be gone when libcurl returns */
     int what = (events & LOOP_IN ? CURL_CSELECT_IN : 0) |
                (events & LOOP_OUT ? CURL_CSELECT_OUT : 0) |
                (events & LOOP_HUP ? CURL_CSELECT_ERR : 0);
-    act(w->client, w->fd, what);
+    act_on_curl(w->client, w->fd, what);
 }
 
-static void on_timer(void *ctx)
+static void on_curl_timer(void *ctx)
 {
-    act(ctx, CURL_SOCKET_TIMEOUT, 0);
+    act_on_curl(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *mine)
+static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *mine)
 {
     (void)easy;
     struct http_client *client = user;
@@ -120,7 +120,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *m
     }
     w = NEW(struct watch);
     *w = (struct watch){.client = client, .fd = fd};
-    if (loop_io_add(client->loop, fd, events, on_ready, w, &w->io, NULL) < 0) {
+    if (loop_io_add(client->loop, fd, events, on_client_ready, w, &w->io, NULL) < 0) {
         xfree(w);
         return -1;
     }
@@ -135,15 +135,15 @@ static int on_set_timer(CURLM *multi, long delay_ms, void *user)
     if (delay_ms < 0)
         loop_timer_stop(client->loop, &client->timer);
     else if (delay_ms == 0)
-        loop_defer(client->loop, &client->act, on_timer, client);
+        loop_defer(client->loop, &client->act, on_curl_timer, client);
     else
-        loop_timer_set(client->loop, &client->timer, delay_ms, on_timer, client);
+        loop_timer_set(client->loop, &client->timer, delay_ms, on_curl_timer, client);
     return 0;
 }
 
 /* --- a request's end ------------------------------------------------------------------------- */
 
-static void free_request(struct http_request *r)
+static void free_client_request(struct http_request *r)
 {
     struct http_client *client = r->client;
     if (r->added)
@@ -170,7 +170,7 @@ struct http_request *http_request_end(struct http_request *request)
     if (request->inside)
         request->dead = true;
     else
-        free_request(request);
+        free_client_request(request);
     return NULL;
 }
 
@@ -199,7 +199,7 @@ static const struct failure failures[] = {
     {CURLE_OUT_OF_MEMORY, -ENOMEM, "no memory for a request to", false},
 };
 
-static void explain(const struct http_request *r, struct err *ret)
+static void explain_curl(const struct http_request *r, struct err *ret)
 {
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         const struct failure *f = &failures[i];
@@ -234,12 +234,12 @@ static void tell_done(struct http_request *r)
     const struct http_events *events = r->events;
     struct err why = ERR_NONE;
     if (r->result != CURLE_OK)
-        explain(r, &why);
+        explain_curl(r, &why);
     r->events = NULL;
     events->done(r->ctx, r->result == CURLE_OK ? NULL : &why);
 }
 
-static void tell(struct http_request *r)
+static void notify_request(struct http_request *r)
 {
     bool whole = r->over && r->result == CURLE_OK;
     if (!r->told_head && (r->in.len > 0 || whole))
@@ -250,18 +250,18 @@ static void tell(struct http_request *r)
         tell_done(r);
 }
 
-static void on_tell(void *ctx)
+static void on_client_tell(void *ctx)
 {
     struct http_request *r = ctx;
     if (r->events) {
         r->inside = true;
-        tell(r);
+        notify_request(r);
         r->inside = false;
     } else if (r->over) {
         r->dead = true; /* nobody wanted the answer */
     }
     if (r->dead) {
-        free_request(r);
+        free_client_request(r);
         return;
     }
     if (r->paused && !r->over) {
@@ -272,10 +272,10 @@ static void on_tell(void *ctx)
 
 static void tell_later(struct http_request *r)
 {
-    loop_defer(r->client->loop, &r->tell, on_tell, r);
+    loop_defer(r->client->loop, &r->tell, on_client_tell, r);
 }
 
-static size_t on_body(char *bytes, size_t one, size_t n, void *user)
+static size_t on_client_body(char *bytes, size_t one, size_t n, void *user)
 {
     struct http_request *r = user;
     n *= one;
@@ -299,7 +299,7 @@ const char *http_request_header(struct http_request *request, const char *name)
 
 /* --- authorities ----------------------------------------------------------------------------- */
 
-static int read_file(struct buf *out, const char *path, struct err *e)
+static int read_authorities(struct buf *out, const char *path, struct err *e)
 {
     drop_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : 1;
@@ -327,9 +327,9 @@ static int use_authorities(struct http_client *client, CURL *easy, struct err *e
     }
     if (client->authorities.len == 0) {
         drop_buf struct buf all = BUF_INIT(HTTP_CA_MAX);
-        int r = may_access(from, F_OK) ? read_file(&all, from, e) : 0;
+        int r = may_access(from, F_OK) ? read_authorities(&all, from, e) : 0;
         if (r == 0)
-            r = read_file(&all, client->ca_file, e);
+            r = read_authorities(&all, client->ca_file, e);
         if (r < 0)
             return r;
         client->authorities = all;
@@ -453,11 +453,11 @@ static int set_method(struct http_request *r, const struct http_request_spec *sp
     return 0;
 }
 
-static void set_options(struct http_request *r, const struct http_request_spec *spec)
+static void set_curl_options(struct http_request *r, const struct http_request_spec *spec)
 {
     CURL *easy = r->easy;
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)r);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_client_body);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, r->detail);
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -484,19 +484,20 @@ static int set_url(struct http_request *r, const char *url, struct err *e)
     return strncasecmp(url, "https", 5) == 0 ? use_authorities(r->client, r->easy, e) : 0;
 }
 
-static int go(struct http_request *r, struct err *e)
+static int go_request(struct http_request *r, struct err *e)
 {
     CURLMcode code = curl_multi_add_handle(r->client->multi, r->easy);
     r->added = code == CURLM_OK;
     return r->added ? 0 : err_set(e, -ENOMEM, "%s: %s", r->host, curl_multi_strerror(code));
 }
 
-static int prepare(struct http_request *r, const struct http_request_spec *spec, struct err *e)
+static int prepare_request(struct http_request *r, const struct http_request_spec *spec,
+                           struct err *e)
 {
     r->easy = curl_easy_init();
     if (!r->easy)
         return err_set(e, -ENOMEM, "no memory for a request");
-    set_options(r, spec);
+    set_curl_options(r, spec);
     int code = 0;
     for (size_t i = 0; i < spec->n_headers && code == 0; i++)
         code = add_header(r, &spec->headers[i], e);
@@ -506,7 +507,7 @@ static int prepare(struct http_request *r, const struct http_request_spec *spec,
         (void)curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
     if (code == 0 && spec->url)
         code = set_url(r, spec->url, e);
-    return code == 0 && !spec->held ? go(r, e) : code;
+    return code == 0 && !spec->held ? go_request(r, e) : code;
 }
 
 int http_request_start(struct http_client *client, const struct http_request_spec *spec,
@@ -525,9 +526,9 @@ int http_request_start(struct http_client *client, const struct http_request_spe
         r->next->prev = r;
     client->first = r;
     client->count++;
-    int code = prepare(r, spec, e);
+    int code = prepare_request(r, spec, e);
     if (code < 0)
-        free_request(r);
+        free_client_request(r);
     else
         *ret = events ? r : NULL;
     return code;
@@ -536,7 +537,7 @@ int http_request_start(struct http_client *client, const struct http_request_spe
 int http_request_go(struct http_request *request, const char *url, struct err *e)
 {
     int r = url ? set_url(request, url, e) : 0;
-    return r < 0 ? r : go(request, e);
+    return r < 0 ? r : go_request(request, e);
 }
 
 /* --- the client ------------------------------------------------------------------------------ */
@@ -554,7 +555,7 @@ int http_client_open(struct loop *loop, const char *ca_file, struct http_client 
     struct http_client *client = NEW(struct http_client);
     *client = (struct http_client){
         .loop = loop, .ca_file = ca_file, .multi = multi, .authorities = BUF_INIT(HTTP_CA_MAX)};
-    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
     (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, client);
     (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_set_timer);
     (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, client);
@@ -568,7 +569,7 @@ struct http_client *http_client_close(struct http_client *client)
     if (!client)
         return NULL;
     while (client->first)
-        free_request(client->first);
+        free_client_request(client->first);
     (void)curl_multi_cleanup(client->multi);
     loop_timer_stop(client->loop, &client->timer);
     loop_defer_stop(client->loop, &client->act);

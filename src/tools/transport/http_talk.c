@@ -47,7 +47,7 @@ void http_headers_add(struct http_headers *h, const char *name, const char *valu
     h->list[h->n++] = (struct http_header){.name = xstrdup(name), .value = xstrdup(value)};
 }
 
-static bool is_plain(const char *value)
+static bool is_plain_header(const char *value)
 {
     static const char mark[] = "=?base64?";
     size_t n = strlen(value);
@@ -61,7 +61,7 @@ static bool is_plain(const char *value)
 
 void http_headers_add_encoded(struct http_headers *h, const char *name, const char *value)
 {
-    if (is_plain(value)) {
+    if (is_plain_header(value)) {
         http_headers_add(h, name, value);
         return;
     }
@@ -72,7 +72,7 @@ void http_headers_add_encoded(struct http_headers *h, const char *name, const ch
         http_headers_add(h, name, text.data);
 }
 
-static bool has(const struct http_headers *h, const char *name)
+static bool has_header(const struct http_headers *h, const char *name)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (strcasecmp(h->list[i].name, name) == 0)
@@ -95,7 +95,7 @@ void http_headers_add_peer(struct http_headers *h, const struct http_peer *peer)
     static const char *const not_theirs[] = {"content-length", "transfer-encoding", "connection",
                                              "expect", "upgrade"};
     for (size_t i = 0; i < peer->n_headers; i++) {
-        bool skip = has(h, peer->headers[i].name);
+        bool skip = has_header(h, peer->headers[i].name);
         for (size_t k = 0; k < sizeof not_theirs / sizeof *not_theirs; k++)
             skip |= strcasecmp(peer->headers[i].name, not_theirs[k]) == 0;
         if (!skip)

@@ -48,19 +48,21 @@ static int note(struct names *names, const struct json *schema, struct err *e)
     return 0;
 }
 
-static int check(struct names *names, const struct json *schema, bool reachable, struct err *e);
+static int check_header_name(struct names *names, const struct json *schema, bool reachable,
+                             struct err *e);
 
 static int check_all(struct names *names, const struct json *members, bool reachable, struct err *e)
 {
     int r = 0;
     for (const struct json *v = json_first(members); v && r == 0; v = json_next(v))
-        r = check(names, v, reachable, e);
+        r = check_header_name(names, v, reachable, e);
     return r;
 }
 
 /* Walks everything, so that an annotation out of reach is found, too; a schema's depth is bounded
  * by JSON_DEPTH_MAX. */
-static int check(struct names *names, const struct json *schema, bool reachable, struct err *e)
+static int check_header_name(struct names *names, const struct json *schema, bool reachable,
+                             struct err *e)
 {
     int r = 0;
     if (json_is_array(schema))
@@ -74,7 +76,7 @@ static int check(struct names *names, const struct json *schema, bool reachable,
             r = check_all(names, v, reachable, e);
         else if (strcmp(key, "default") != 0 && strcmp(key, "examples") != 0 &&
                  strcmp(key, "enum") != 0 && strcmp(key, "const") != 0)
-            r = check(names, v, false, e);
+            r = check_header_name(names, v, false, e);
     }
     return r;
 }
@@ -82,10 +84,10 @@ static int check(struct names *names, const struct json *schema, bool reachable,
 int param_headers_check(const struct json *schema, struct err *e)
 {
     struct names names = {.n = 0};
-    return check(&names, schema, true, e);
+    return check_header_name(&names, schema, true, e);
 }
 
-static void put(struct param_headers *ret, const char *name, struct jsonspan value)
+static void put_param_header(struct param_headers *ret, const char *name, struct jsonspan value)
 {
     drop_json struct json *j = json_parse_copy(value.at, value.n, JSON_REPAIR, NULL);
     if (!j || json_is_null(j) || json_is_object(j) || json_is_array(j) ||
@@ -97,7 +99,8 @@ static void put(struct param_headers *ret, const char *name, struct jsonspan val
                                   .value = text ? xstrdup(text) : xstrndup(value.at, value.n)};
 }
 
-static void collect(struct param_headers *ret, const struct json *schema, struct jsonspan object)
+static void collect_headers(struct param_headers *ret, const struct json *schema,
+                            struct jsonspan object)
 {
     const struct json *properties = json_get(schema, "properties");
     for (const struct json *p = json_first(properties); p; p = json_next(p)) {
@@ -106,16 +109,16 @@ static void collect(struct param_headers *ret, const struct json *schema, struct
         if (!json_name(p) || !jsonspan_get(object, json_name(p), &value))
             continue;
         if (name)
-            put(ret, name, value);
+            put_param_header(ret, name, value);
         else if (json_is_object(json_get(p, "properties")))
-            collect(ret, p, value);
+            collect_headers(ret, p, value);
     }
 }
 
 void param_headers_read(const struct json *schema, const char *arguments, struct param_headers *ret)
 {
     ret->n = 0;
-    collect(ret, schema, JSONSPAN(arguments, strlen(arguments)));
+    collect_headers(ret, schema, JSONSPAN(arguments, strlen(arguments)));
 }
 
 void param_headers_done(struct param_headers *headers)

@@ -57,7 +57,7 @@ static const struct {
 
 enum { MEMBERS = sizeof members / sizeof *members };
 
-static int check_kind(const struct json *value, enum member_kind kind, struct err *e)
+static int check_param_kind(const struct json *value, enum member_kind kind, struct err *e)
 {
     const char *name = json_name(value);
     if (json_is_null(value))
@@ -87,7 +87,7 @@ static int check_member(const struct json *value, bool stdio, struct err *e)
     const char *name = json_name(value);
     for (size_t i = 0; i < MEMBERS; i++) {
         if (strcmp(members[i].name, name) == 0 && (stdio ? members[i].stdio : members[i].http))
-            return check_kind(value, members[i].kind, e);
+            return check_param_kind(value, members[i].kind, e);
     }
     return err_set(e, -EINVAL, "server_params.%s: not known here; %s", name,
                    stdio ? "with \"command\" there may be \"args\", \"env\" and \"cwd\""
@@ -215,7 +215,7 @@ bool params_has_variable(const char *text)
 }
 
 /* The caller frees it; never NULL. What is put in is not looked at again. */
-static char *expand(struct reading *r, const char *text)
+static char *expand_param(struct reading *r, const char *text)
 {
     drop_buf struct buf out = BUF_INIT(PARAMS_TEXT_MAX);
     (void)buf_reserve(&out, 1);
@@ -249,9 +249,9 @@ static void read_argv(struct reading *r, const struct json *params)
     const struct json *args = json_get(params, "args");
     char **argv = xcalloc(json_count(args) + 2, sizeof *argv);
     size_t n = 0;
-    argv[n++] = expand(r, json_get_text(params, "command"));
+    argv[n++] = expand_param(r, json_get_text(params, "command"));
     for (const struct json *v = json_first(args); v; v = json_next(v))
-        argv[n++] = expand(r, json_text(v));
+        argv[n++] = expand_param(r, json_text(v));
     r->into->argv = argv;
 }
 
@@ -275,7 +275,7 @@ static void read_env(struct reading *r, const struct json *env)
             envp[n++] = xstrdup(r->source->envp[i]);
     }
     for (const struct json *v = json_first(env); v; v = json_next(v)) {
-        drop_str char *value = expand(r, json_text(v));
+        drop_str char *value = expand_param(r, json_text(v));
         envp[n++] = xasprintf("%s=%s", json_name(v), value);
     }
     r->into->envp = envp;
@@ -288,7 +288,7 @@ static void read_cwd(struct reading *r, const char *cwd)
         r->into->cwd = xstrdup(r->source->usual_cwd ? r->source->usual_cwd : home);
         return;
     }
-    drop_str char *given = expand(r, cwd);
+    drop_str char *given = expand_param(r, cwd);
     r->into->cwd = *given == '/' || !home ? str_take(&given) : xasprintf("%s/%s", home, given);
 }
 
@@ -299,16 +299,16 @@ static void read_headers(struct reading *r, const struct json *headers)
     r->into->headers = xcalloc(json_count(headers) + 1, sizeof *r->into->headers);
     for (const struct json *v = json_first(headers); v; v = json_next(v)) {
         r->into->headers[r->into->n_headers++] = (struct transport_header){
-            .name = xstrdup(json_name(v)), .value = expand(r, json_text(v))};
+            .name = xstrdup(json_name(v)), .value = expand_param(r, json_text(v))};
     }
 }
 
-static int read_http(struct reading *r, const struct json *params, struct err *e)
+static int read_http_params(struct reading *r, const struct json *params, struct err *e)
 {
     const char *url = json_get_text(params, "url"), *type = json_get_text(params, "type");
-    r->into->url = expand(r, url);
+    r->into->url = expand_param(r, url);
     read_headers(r, json_get(params, "headers"));
-    drop_str char *given = type ? expand(r, type) : NULL;
+    drop_str char *given = type ? expand_param(r, type) : NULL;
     if (r->n_missing > 0)
         return 0; /* that is the better complaint */
     return given ? kind_of_type(given, &r->into->kind, e)
@@ -326,7 +326,7 @@ int params_read(const struct json *params, const struct params_source *source, s
         read_env(&r, json_get(params, "env"));
         read_cwd(&r, json_get_text(params, "cwd"));
     } else {
-        status = read_http(&r, params, e);
+        status = read_http_params(&r, params, e);
     }
     if (status == 0 && r.failed)
         status = err_set(e, r.failed, "server_params: a string over %zu bytes", PARAMS_TEXT_MAX);

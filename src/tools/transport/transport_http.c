@@ -70,12 +70,12 @@ static void free_exchange(struct exchange *x)
     xfree(x);
 }
 
-static void on_gate_open(void *ctx);
+static void on_http_gate_open(void *ctx);
 
 static void open_gate(struct http *t)
 {
     t->gate = NULL;
-    loop_defer(t->loop, &t->open_gate, on_gate_open, t);
+    loop_defer(t->loop, &t->open_gate, on_http_gate_open, t);
 }
 
 /* Takes it out of the transport. Inside its own event it is freed by who tells that. */
@@ -101,7 +101,7 @@ static void end_exchange(struct exchange *x)
 }
 
 /* The last thing that is done with x; the transport may be gone afterwards. */
-static void refuse(struct exchange *x, int status, const struct err *why)
+static void refuse_http_message(struct exchange *x, int status, const struct err *why)
 {
     const struct transport_events *events = x->t->events;
     void *ctx = x->t->ctx;
@@ -116,20 +116,20 @@ static void refuse_early_end(struct exchange *x)
 {
     struct err why = ERR_NONE;
     (void)err_set(&why, -EPIPE, "%s ended its answer before it was complete", x->t->peer.host);
-    refuse(x, x->status, &why);
+    refuse_http_message(x, x->status, &why);
 }
 
-static void on_answered(void *ctx)
+static void on_http_answered(void *ctx)
 {
     end_exchange(ctx);
 }
 
 /* False: an event has ended the exchange, which is gone. */
-static bool deliver(struct exchange *x, char *text, size_t n)
+static bool deliver_http_message(struct exchange *x, char *text, size_t n)
 {
     if (x->id && !x->answered && rpc_looks_like_answer(text, n, x->id)) {
         x->answered = true;
-        loop_timer_set(x->t->loop, &x->timer, AFTER_ANSWER_MS, on_answered, x);
+        loop_timer_set(x->t->loop, &x->timer, AFTER_ANSWER_MS, on_http_answered, x);
     }
     text[n] = '\0';
     x->inside = true;
@@ -205,7 +205,7 @@ static void on_retry(void *ctx)
     struct exchange *x = ctx;
     struct err why = ERR_NONE;
     if (start_get(x, &why) < 0)
-        refuse(x, 0, &why);
+        refuse_http_message(x, 0, &why);
 }
 
 static void retry(struct exchange *x)
@@ -234,15 +234,15 @@ static struct exchange *new_exchange(struct http *t)
     return x;
 }
 
-static void on_not_sent(void *ctx)
+static void on_http_not_sent(void *ctx)
 {
     struct exchange *x = ctx;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ENOMEM, "no memory for a request to %s", x->t->peer.host);
-    refuse(x, 0, &why);
+    refuse_http_message(x, 0, &why);
 }
 
-static void on_gate_open(void *ctx)
+static void on_http_gate_open(void *ctx)
 {
     struct http *t = ctx;
     struct exchange *x = t->first;
@@ -250,7 +250,7 @@ static void on_gate_open(void *ctx)
         x = x->next;
     for (; x; x = x->prev) { /* the oldest first */
         if (x->held && http_request_go(x->request, NULL, NULL) < 0)
-            loop_timer_set(t->loop, &x->timer, 0, on_not_sent, x);
+            loop_timer_set(t->loop, &x->timer, 0, on_http_not_sent, x);
         x->held = false;
     }
     if (!t->listen)
@@ -274,7 +274,7 @@ static void keep_session(struct http *t, const char *id)
     t->session = n > 0 && n <= SESSION_ID_MAX ? xstrdup(id) : NULL;
 }
 
-static void on_head(void *ctx, int status)
+static void on_http_head(void *ctx, int status)
 {
     struct exchange *x = ctx;
     x->status = status;
@@ -290,7 +290,7 @@ static void on_head(void *ctx, int status)
         x->kind = HTTP_KIND_OTHER;
 }
 
-static void too_long(struct exchange *x, int code)
+static void http_message_too_long(struct exchange *x, int code)
 {
     struct err why = ERR_NONE;
     if (code == -EMSGSIZE)
@@ -298,10 +298,10 @@ static void too_long(struct exchange *x, int code)
                       x->t->peer.host, TRANSPORT_MESSAGE_MAX >> 20);
     else
         (void)err_set(&why, code, "no memory for a message of %s", x->t->peer.host);
-    refuse(x, x->status, &why);
+    refuse_http_message(x, x->status, &why);
 }
 
-static void on_events(struct exchange *x, const char *bytes, size_t n)
+static void on_http_events(struct exchange *x, const char *bytes, size_t n)
 {
     struct sse_event event;
     int r;
@@ -311,30 +311,30 @@ static void on_events(struct exchange *x, const char *bytes, size_t n)
         size_t len = event.n;
         rpc_trim(&text, &len);
         if (strcmp(event.type, "message") == 0 && rpc_looks_like_message(text, len) &&
-            !deliver(x, text, len))
+            !deliver_http_message(x, text, len))
             return;
     }
     if (r < 0)
-        too_long(x, r);
+        http_message_too_long(x, r);
 }
 
-static void on_body(void *ctx, const char *bytes, size_t n)
+static void on_http_body(void *ctx, const char *bytes, size_t n)
 {
     struct exchange *x = ctx;
     if (x->kind == HTTP_KIND_EVENTS) {
-        on_events(x, bytes, n);
+        on_http_events(x, bytes, n);
         return;
     }
     bool wanted = x->kind == HTTP_KIND_JSON;
     if (wanted || x->body.len + n <= HTTP_ERROR_BODY_MAX) {
         int r = buf_add(&x->body, bytes, n);
         if (r < 0)
-            too_long(x, r);
+            http_message_too_long(x, r);
         return;
     }
     struct err why = ERR_NONE; /* an error without an end */
     http_explain_status(&x->t->peer, x->status, &(struct buf){0}, &why);
-    refuse(x, x->status, &why);
+    refuse_http_message(x, x->status, &why);
 }
 
 /* --- how it ends ----------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ static bool deliver_error(struct exchange *x)
     drop_buf struct buf text = BUF_INIT(2 * HTTP_ERROR_BODY_MAX);
     if (!x->id || !http_error_as_answer(buf_text(&x->body), x->body.len, x->id, &text))
         return false;
-    if (deliver(x, text.data, text.len))
+    if (deliver_http_message(x, text.data, text.len))
         end_exchange(x);
     return true;
 }
@@ -358,11 +358,11 @@ static void end_of_json(struct exchange *x)
     bool message = rpc_looks_like_message(text, n);
     if (message && x->id && !rpc_looks_like_answer(text, n, x->id) && deliver_error(x))
         return;
-    if (message && !deliver(x, text, n))
+    if (message && !deliver_http_message(x, text, n))
         return;
     struct err why = ERR_NONE;
     (void)err_set(&why, -EPROTO, "%s answered with something that is no answer", x->t->peer.host);
-    refuse(x, x->status, &why);
+    refuse_http_message(x, x->status, &why);
 }
 
 static void end_of_other(struct exchange *x)
@@ -380,10 +380,10 @@ static void end_of_other(struct exchange *x)
         (void)err_set(&why, -ENOENT, "%s has ended the session", x->t->peer.host);
     else
         http_explain_status(&x->t->peer, x->status, &x->body, &why);
-    refuse(x, x->get ? 0 : x->status, &why); /* the request itself was taken, once */
+    refuse_http_message(x, x->get ? 0 : x->status, &why); /* the request itself was taken, once */
 }
 
-static void on_done(void *ctx, const struct err *why)
+static void on_http_done(void *ctx, const struct err *why)
 {
     struct exchange *x = ctx;
     bool stream = x->status != 0 && x->kind == HTTP_KIND_EVENTS;
@@ -393,7 +393,7 @@ static void on_done(void *ctx, const struct err *why)
     else if ((stream || lost) && (x->get || (x->id && !x->modern && x->sse.id[0])))
         retry(x);
     else if (why)
-        refuse(x, x->status, why);
+        refuse_http_message(x, x->status, why);
     else if (stream)
         refuse_early_end(x);
     else if (x->kind == HTTP_KIND_JSON && x->body.len > 0)
@@ -403,7 +403,7 @@ static void on_done(void *ctx, const struct err *why)
 }
 
 static const struct http_events exchange_events = {
-    .head = on_head, .body = on_body, .done = on_done};
+    .head = on_http_head, .body = on_http_body, .done = on_http_done};
 
 /* --- sending --------------------------------------------------------------------------------- */
 
@@ -430,7 +430,7 @@ static void begin_handshake(struct http *t)
     }
 }
 
-static int post(struct exchange *x, const struct transport_message *m, struct err *e)
+static int post_message(struct exchange *x, const struct transport_message *m, struct err *e)
 {
     struct http *t = x->t;
     struct http_headers h = {0};
@@ -466,7 +466,7 @@ static int http_send(struct transport *transport, const struct transport_message
     x->modern = m->modern;
     x->in_session = t->session && !m->modern;
     x->held = t->gate || t->open_gate.armed;
-    int r = post(x, m, e);
+    int r = post_message(x, m, e);
     if (r < 0) {
         end_exchange(x);
         return r;

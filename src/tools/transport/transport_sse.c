@@ -49,7 +49,7 @@ struct post {
 
 /* --- messages that are posted ---------------------------------------------------------------- */
 
-static void on_gate_open(void *ctx);
+static void on_sse_gate_open(void *ctx);
 
 static void end_post(struct post *p)
 {
@@ -64,7 +64,7 @@ static void end_post(struct post *p)
     t->bytes -= p->bytes;
     if (t->gate == p) {
         t->gate = NULL;
-        loop_defer(t->loop, &t->open_gate, on_gate_open, t);
+        loop_defer(t->loop, &t->open_gate, on_sse_gate_open, t);
     }
     loop_timer_stop(t->loop, &p->timer);
     (void)http_request_end(p->request);
@@ -74,7 +74,7 @@ static void end_post(struct post *p)
 }
 
 /* The last thing that is done with p; the transport may be gone afterwards. */
-static void refuse(struct post *p, int status, const struct err *why)
+static void refuse_sse_message(struct post *p, int status, const struct err *why)
 {
     const struct transport_events *events = p->t->events;
     void *ctx = p->t->ctx;
@@ -84,16 +84,16 @@ static void refuse(struct post *p, int status, const struct err *why)
         events->refused(ctx, id, status, why);
 }
 
-static void on_not_sent(void *ctx)
+static void on_sse_not_sent(void *ctx)
 {
     struct post *p = ctx;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ENOMEM, "a request to %s cannot be sent", p->t->peer.host);
-    refuse(p, 0, &why);
+    refuse_sse_message(p, 0, &why);
 }
 
 /* Sends what was held, the oldest first, up to a message that the next ones have to wait for. */
-static void on_gate_open(void *ctx)
+static void on_sse_gate_open(void *ctx)
 {
     struct sse_transport *t = ctx;
     struct post *p = t->first;
@@ -104,7 +104,7 @@ static void on_gate_open(void *ctx)
             continue;
         p->held = false;
         if (http_request_go(p->request, t->endpoint, NULL) < 0)
-            loop_timer_set(t->loop, &p->timer, 0, on_not_sent, p);
+            loop_timer_set(t->loop, &p->timer, 0, on_sse_not_sent, p);
         else if (p->last)
             t->gate = p;
     }
@@ -125,7 +125,7 @@ static void on_post_body(void *ctx, const char *bytes, size_t n)
     }
     struct err why = ERR_NONE;
     http_explain_status(&p->t->peer, p->status, &(struct buf){0}, &why);
-    refuse(p, p->status, &why);
+    refuse_sse_message(p, p->status, &why);
 }
 
 static void on_post_done(void *ctx, const struct err *why)
@@ -140,12 +140,12 @@ static void on_post_done(void *ctx, const struct err *why)
         told = *why;
     else
         http_explain_status(&p->t->peer, p->status, &p->error, &told);
-    refuse(p, p->status, &told);
+    refuse_sse_message(p, p->status, &told);
 }
 
 /* --- the stream ------------------------------------------------------------------------------ */
 
-static void free_it(struct sse_transport *t)
+static void free_sse_transport(struct sse_transport *t)
 {
     http_peer_done(&t->peer);
     sse_done(&t->sse);
@@ -165,13 +165,13 @@ static void end_everything(struct sse_transport *t)
 }
 
 /* The last thing that is done with t. */
-static void tell_closed(struct sse_transport *t, const struct err *why)
+static void notify_sse_closed(struct sse_transport *t, const struct err *why)
 {
     end_everything(t);
     t->events->closed(t->ctx, why);
 }
 
-static bool deliver(struct sse_transport *t, char *text, size_t n)
+static bool deliver_sse_message(struct sse_transport *t, char *text, size_t n)
 {
     text[n] = '\0';
     t->inside = true;
@@ -179,7 +179,7 @@ static bool deliver(struct sse_transport *t, char *text, size_t n)
     t->inside = false;
     if (!t->dead)
         return true;
-    free_it(t);
+    free_sse_transport(t);
     return false;
 }
 
@@ -190,11 +190,11 @@ static int on_endpoint(struct sse_transport *t, const char *to, struct err *e)
     int r = http_url_resolve(t->peer.url, to, &t->endpoint, e);
     if (r < 0)
         return err_wrap(e, "%s names an endpoint that cannot be used", t->peer.host);
-    loop_defer(t->loop, &t->open_gate, on_gate_open, t);
+    loop_defer(t->loop, &t->open_gate, on_sse_gate_open, t);
     return 0;
 }
 
-static void on_events(struct sse_transport *t, const char *bytes, size_t n)
+static void on_sse_events(struct sse_transport *t, const char *bytes, size_t n)
 {
     struct sse_event event;
     struct err why = ERR_NONE;
@@ -206,11 +206,11 @@ static void on_events(struct sse_transport *t, const char *bytes, size_t n)
         if (strcmp(event.type, "endpoint") == 0) {
             text[len] = '\0';
             if (on_endpoint(t, text, &why) < 0) {
-                tell_closed(t, &why);
+                notify_sse_closed(t, &why);
                 return;
             }
         } else if (strcmp(event.type, "message") == 0 && rpc_looks_like_message(text, len) &&
-                   !deliver(t, text, len)) {
+                   !deliver_sse_message(t, text, len)) {
             return;
         }
     }
@@ -221,17 +221,17 @@ static void on_events(struct sse_transport *t, const char *bytes, size_t n)
                       t->peer.host, TRANSPORT_MESSAGE_MAX >> 20);
     else
         (void)err_set(&why, r, "no memory for a message of %s", t->peer.host);
-    tell_closed(t, &why);
+    notify_sse_closed(t, &why);
 }
 
-static void on_head(void *ctx, int status)
+static void on_sse_head(void *ctx, int status)
 {
     struct sse_transport *t = ctx;
     t->status = status;
     t->kind = status == 200 ? http_kind_of(t->stream) : HTTP_KIND_OTHER;
 }
 
-static void on_done(void *ctx, const struct err *why)
+static void on_sse_done(void *ctx, const struct err *why)
 {
     struct sse_transport *t = ctx;
     struct err told = ERR_NONE;
@@ -243,23 +243,24 @@ static void on_done(void *ctx, const struct err *why)
         told = *why;
     else
         http_explain_status(&t->peer, t->status, &t->error, &told);
-    tell_closed(t, &told);
+    notify_sse_closed(t, &told);
 }
 
-static void on_body(void *ctx, const char *bytes, size_t n)
+static void on_sse_body(void *ctx, const char *bytes, size_t n)
 {
     struct sse_transport *t = ctx;
     if (t->kind == HTTP_KIND_EVENTS)
-        on_events(t, bytes, n);
+        on_sse_events(t, bytes, n);
     else if (t->error.len + n > HTTP_ERROR_BODY_MAX)
-        on_done(t, NULL);
+        on_sse_done(t, NULL);
     else
         (void)buf_add(&t->error, bytes, n);
 }
 
 static int open_stream(struct sse_transport *t, struct err *e)
 {
-    static const struct http_events events = {.head = on_head, .body = on_body, .done = on_done};
+    static const struct http_events events = {
+        .head = on_sse_head, .body = on_sse_body, .done = on_sse_done};
     struct http_headers h = {0};
     http_headers_add(&h, "Accept", "text/event-stream");
     http_headers_add_peer(&h, &t->peer);
@@ -348,7 +349,7 @@ static void sse_close(struct transport *transport)
     if (t->inside)
         t->dead = true;
     else
-        free_it(t);
+        free_sse_transport(t);
 }
 
 int transport_sse_open(const struct transport_http_config *config,
@@ -371,7 +372,7 @@ int transport_sse_open(const struct transport_http_config *config,
                                 .error = BUF_INIT(HTTP_ERROR_BODY_MAX)};
     r = open_stream(t, e);
     if (r < 0) {
-        free_it(t);
+        free_sse_transport(t);
         return r;
     }
     *ret = &t->transport;

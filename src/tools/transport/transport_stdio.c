@@ -44,7 +44,7 @@ static void keep_words(struct stdio *s, const char *line, size_t n)
     (void)buf_addc(&s->words, '\n');
 }
 
-static void log_line(struct stdio *s, char *line, size_t n)
+static void log_server_line(struct stdio *s, char *line, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (line[i] == '\0')
@@ -61,12 +61,12 @@ static void end_err_line(struct stdio *s)
         line->data[--line->len] = '\0';
     if (line->len > 0) {
         keep_words(s, line->data, line->len);
-        log_line(s, line->data, line->len);
+        log_server_line(s, line->data, line->len);
     }
     buf_clear(line);
 }
 
-static void on_errors(void *ctx, const char *bytes, size_t n)
+static void on_server_errors(void *ctx, const char *bytes, size_t n)
 {
     struct stdio *s = ctx;
     while (n > 0) {
@@ -111,7 +111,7 @@ static void pick_words(struct stdio *s, struct buf *out)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static void free_it(struct stdio *s)
+static void free_stdio_transport(struct stdio *s)
 {
     loop_timer_stop(s->config.loop, &s->no_ears);
     loop_defer_stop(s->config.loop, &s->more);
@@ -124,20 +124,20 @@ static void free_it(struct stdio *s)
 }
 
 /* Around whatever calls events: one of them may close the transport. */
-static void enter(struct stdio *s)
+static void enter_server_folder(struct stdio *s)
 {
     s->inside = true;
 }
 
-static void leave(struct stdio *s)
+static void leave_stdio(struct stdio *s)
 {
     s->inside = false;
     if (s->dead)
-        free_it(s);
+        free_stdio_transport(s);
 }
 
 /* Says that it is over; the child has ended or is given up here. */
-static void tell_closed(struct stdio *s, const struct err *why)
+static void notify_stdio_closed(struct stdio *s, const struct err *why)
 {
     loop_timer_stop(s->config.loop, &s->no_ears);
     loop_defer_stop(s->config.loop, &s->more);
@@ -185,11 +185,11 @@ static void on_line(struct stdio *s, char *text, size_t n)
     }
     if (n > LOG_LINE_MAX)
         text[n = LOG_LINE_MAX] = '\0';
-    log_line(s, text, n);
+    log_server_line(s, text, n);
 }
 
 /* The line is complete but for its end. */
-static void end_line(struct stdio *s)
+static void end_server_line(struct stdio *s)
 {
     on_line(s, s->line.data, s->line.len);
     if (s->line.size > LINE_KEPT)
@@ -198,7 +198,7 @@ static void end_line(struct stdio *s)
         buf_clear(&s->line);
 }
 
-static void too_long(struct stdio *s)
+static void stdio_message_too_long(struct stdio *s)
 {
     struct err why = ERR_NONE;
     if (s->line.failed == -EMSGSIZE)
@@ -207,51 +207,51 @@ static void too_long(struct stdio *s)
                       TRANSPORT_MESSAGE_MAX >> 20);
     else
         (void)err_set(&why, s->line.failed, "no memory for a message of the server");
-    tell_closed(s, &why);
+    notify_stdio_closed(s, &why);
 }
 
-static void on_output(void *ctx, const char *bytes, size_t n)
+static void on_server_output(void *ctx, const char *bytes, size_t n)
 {
     struct stdio *s = ctx;
-    enter(s);
+    enter_server_folder(s);
     while (n > 0 && s->child && !s->dead) {
         const char *end = memchr(bytes, '\n', n);
         size_t take = end ? (size_t)(end - bytes) : n;
         if (buf_add(&s->line, bytes, take) < 0) {
-            too_long(s);
+            stdio_message_too_long(s);
             break;
         }
         if (end)
-            end_line(s);
+            end_server_line(s);
         take += end != NULL;
         bytes += take;
         n -= take;
     }
-    leave(s);
+    leave_stdio(s);
 }
 
 /* It goes on. */
-static void on_limited(void *ctx, const char *text)
+static void on_server_limited(void *ctx, const char *text)
 {
     struct stdio *s = ctx;
     drop_str char *line = xstrdup(text);
-    log_line(s, line, strlen(line));
+    log_server_line(s, line, strlen(line));
 }
 
-static void on_ended(void *ctx, const struct child_exit *how, const struct err *why)
+static void on_server_process_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct stdio *s = ctx;
     s->child = NULL;
-    enter(s);
+    enter_server_folder(s);
     if (s->line.len > 0)
-        end_line(s); /* without a line's end; a whole message all the same */
+        end_server_line(s); /* without a line's end; a whole message all the same */
     if (!s->dead) {
         end_err_line(s);
         struct err told = ERR_NONE;
         explain_end(s, how, why, &told);
-        tell_closed(s, &told);
+        notify_stdio_closed(s, &told);
     }
-    leave(s);
+    leave_stdio(s);
 }
 
 /* --- sending -------------------------------------------------------------------------------- */
@@ -261,16 +261,16 @@ static void on_no_ears(void *ctx)
     struct stdio *s = ctx;
     struct err why = ERR_NONE;
     (void)err_set(&why, -EPIPE, "the server closed its standard input");
-    enter(s);
-    tell_closed(s, &why);
-    leave(s);
+    enter_server_folder(s);
+    notify_stdio_closed(s, &why);
+    leave_stdio(s);
 }
 
-static void on_more(void *ctx);
+static void on_server_more(void *ctx);
 
 /* 0: the rest waits for `writable` or its next turn. Usually a program that reads no more is
  * ending, and its end says more. */
-static int write_out(struct stdio *s)
+static int write_out_stdio(struct stdio *s)
 {
     struct buf *out = &s->out;
     for (int i = 0; i < WRITES_PER_TURN && s->out_at < out->len; i++) {
@@ -290,7 +290,7 @@ static int write_out(struct stdio *s)
         s->out_at += (size_t)r;
     }
     if (s->out_at < out->len) {
-        loop_defer(s->config.loop, &s->more, on_more, s);
+        loop_defer(s->config.loop, &s->more, on_server_more, s);
         return 0;
     }
     buf_done(out);
@@ -298,10 +298,10 @@ static int write_out(struct stdio *s)
     return 0;
 }
 
-static void on_more(void *ctx)
+static void on_server_more(void *ctx)
 {
     struct stdio *s = ctx;
-    (void)write_out(s);
+    (void)write_out_stdio(s);
 }
 
 static int stdio_send(struct transport *t, const struct transport_message *m, struct err *e)
@@ -325,7 +325,9 @@ static int stdio_send(struct transport *t, const struct transport_message *m, st
     }
     (void)buf_add(&s->out, m->text, m->n);
     (void)buf_addc(&s->out, '\n');
-    return waiting > 0 ? 0 : write_out(s) < 0 ? err_set(e, -EPIPE, "the server has ended") : 0;
+    return waiting > 0              ? 0
+           : write_out_stdio(s) < 0 ? err_set(e, -EPIPE, "the server has ended")
+                                    : 0;
 }
 
 static void stdio_forget(struct transport *t, const char *id)
@@ -340,7 +342,7 @@ static void stdio_close(struct transport *t)
     if (s->inside)
         s->dead = true;
     else
-        free_it(s);
+        free_stdio_transport(s);
 }
 
 int transport_stdio_open(const struct transport_stdio_config *config,
@@ -349,11 +351,11 @@ int transport_stdio_open(const struct transport_stdio_config *config,
 {
     static const struct transport_ops ops = {
         .send = stdio_send, .forget = stdio_forget, .close = stdio_close};
-    static const struct child_events child_events = {.output = on_output,
-                                                     .errors = on_errors,
-                                                     .writable = on_more,
-                                                     .limited = on_limited,
-                                                     .ended = on_ended};
+    static const struct child_events child_events = {.output = on_server_output,
+                                                     .errors = on_server_errors,
+                                                     .writable = on_server_more,
+                                                     .limited = on_server_limited,
+                                                     .ended = on_server_process_ended};
     struct stdio *s = NEW(struct stdio);
     s->transport.ops = &ops;
     s->config = *config;
@@ -371,7 +373,7 @@ int transport_stdio_open(const struct transport_stdio_config *config,
                               .sandbox = config->sandbox};
     int r = child_start(config->spawner, &spec, &child_events, s, &s->child, e);
     if (r < 0) {
-        free_it(s);
+        free_stdio_transport(s);
         return r;
     }
     *ret = &s->transport;
