@@ -68,7 +68,7 @@ static void resume(struct http_request *r)
         return;
     r->watch = loop_io_del(r->watch);
     r->suspended = false;
-    if (!r->complete)
+    if (r->arrival != HTTP_ALL_CAME)
         http_expect_body(r);
     MHD_resume_connection(r->mhd);
     http_kick(r->http);
@@ -77,9 +77,9 @@ static void resume(struct http_request *r)
 static void notify_request_gone(struct http_request *r)
 {
     r->dead = true;
-    if (!r->open)
+    if (r->owner != HTTP_HANDLERS)
         return;
-    r->open = false;
+    r->owner = HTTP_DOORS;
     const char *before = log_set_request(r->id);
     if (r->events->gone)
         r->events->gone(r->ctx);
@@ -117,7 +117,7 @@ static void on_hold_over(void *ctx)
     r->held = false;
     if (r->suspended)
         resume(r);
-    else if (!r->complete)
+    else if (r->arrival != HTTP_ALL_CAME)
         http_expect_body(r); /* nobody has looked at its pace so long */
 }
 
@@ -131,6 +131,13 @@ static void add_headers(struct MHD_Response *response, const struct http_header 
 {
     for (size_t i = 0; i < n; i++)
         (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
+}
+
+/* What was refused by its head has had no handler. */
+static void leave_handler(struct http_request *r)
+{
+    if (r->owner == HTTP_HANDLERS)
+        r->owner = HTTP_DOORS;
 }
 
 static void give_response(struct http_request *r, int status, struct MHD_Response *response)
@@ -175,7 +182,7 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
         http_problem(r, 503, NULL, 0, "too much waits to be read by clients");
         return;
     }
-    r->open = false;
+    leave_handler(r);
     r->small = len <= SMALL_ANSWER;
     struct MHD_Response *response = MHD_create_response_from_buffer_copy(len, body);
     if (!response) {
@@ -222,7 +229,7 @@ void http_answer_prepared(struct http_request *r, const struct http_prepared *p)
         http_answer(r, p->status, p->headers, p->n, p->body, p->len);
         return;
     }
-    r->open = false;
+    leave_handler(r);
     r->small = r->shared = true;
     r->http->sent += p->len;
     give_response(r, p->status, p->response);
@@ -237,7 +244,7 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
         http_problem(r, 500, NULL, 0, "no memory");
         return;
     }
-    r->open = false;
+    leave_handler(r);
     r->http->sent += length;
     set_response(r, status, headers, n, response);
 }
@@ -247,7 +254,7 @@ void http_answer_file(struct http_request *r, int status, const struct http_head
 static void on_http_tell(void *ctx)
 {
     struct http_request *r = ctx;
-    if (!r->open)
+    if (r->owner != HTTP_HANDLERS)
         return;
     const char *before = log_set_request(r->id);
     if (r->dead)
@@ -268,9 +275,9 @@ static ssize_t read_body_stream(void *ctx, uint64_t at, char *out, size_t max)
     (void)at;
     struct http_request *r = ctx;
     size_t n = r->queue.len - r->taken;
-    if (r->dead || r->aborted)
+    if (r->dead || r->stream == HTTP_STREAM_BREAKS)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (n == 0 && r->ended)
+    if (n == 0 && r->stream == HTTP_STREAM_ENDS)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
         r->idle = true;
@@ -299,7 +306,6 @@ void http_stream_begin(struct http_request *r, int status, const struct http_hea
                        size_t n, int64_t length)
 {
     uint64_t size = length < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)length;
-    r->streaming = true;
     r->queue = BUF_INIT((size_t)1 << 30); /* http_stream_write() has the limit */
     struct MHD_Response *response =
         MHD_create_response_from_callback(size, STREAM_BLOCK, read_body_stream, r, NULL);
@@ -330,20 +336,21 @@ int http_stream_write(struct http_request *r, const char *bytes, size_t n)
 void http_stream_last(struct http_request *r, const char *bytes, size_t n)
 {
     if (!r->dead && buf_add(&r->queue, bytes, n) < 0)
-        r->aborted = true;
+        r->stream = HTTP_STREAM_BREAKS;
 }
 
 void http_stream_end(struct http_request *r)
 {
-    r->open = false;
-    r->ended = true;
+    leave_handler(r);
+    if (r->stream == HTTP_STREAM_RUNS)
+        r->stream = HTTP_STREAM_ENDS;
     if (!r->response)
         resume(r);
 }
 
 void http_stream_abort(struct http_request *r)
 {
-    r->aborted = true;
+    r->stream = HTTP_STREAM_BREAKS;
     http_stream_end(r);
 }
 
@@ -462,7 +469,7 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
     }
     r->conn->is_ws = true;
     r->ws = ws;
-    r->open = false;
+    leave_handler(r);
     const struct http_header headers[] = {{"Upgrade", "websocket"},
                                           {"Sec-WebSocket-Accept", accept},
                                           {"Sec-WebSocket-Protocol", subprotocol}};
@@ -476,7 +483,7 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
 
 static void start_daemon(struct http_request *r)
 {
-    r->started = r->open = true;
+    r->owner = HTTP_HANDLERS;
     r->match.route->start(r->http->config.ctx, r);
 }
 
@@ -491,7 +498,7 @@ static enum MHD_Result queue_response(struct http_request *r)
 /* An answer that is queued here ends the connection: only when a long body would follow it. */
 static enum MHD_Result on_request_head(struct http_request *r, const char *method)
 {
-    r->seen = true;
+    r->arrival = HTTP_HEAD_CAME;
     http_begin(r, method);
     loop_timer_stop(r->http->loop, &r->conn->deadline);
     if (http_judge(r, method)) {
@@ -534,7 +541,7 @@ static enum MHD_Result on_request_body(struct http_request *r, const char *bytes
     if (r->response || !wanted)
         return discard(r, n);
     if (r->body_got > route->body_max) {
-        if (r->open) /* it has begun to receive: it hears that this is no whole body */
+        if (r->owner == HTTP_HANDLERS) /* it receives: it hears that this is no whole body */
             notify_request_gone(r);
         r->dead = false;
         buf_done(&r->body);
@@ -548,9 +555,9 @@ static enum MHD_Result on_request_body(struct http_request *r, const char *bytes
             http_problem(r, 503, NULL, 0, "no memory for this body");
         return MHD_YES;
     }
-    if (r->open && r->events->body)
+    if (r->owner == HTTP_HANDLERS && r->events->body)
         r->events->body(r->ctx, bytes, n);
-    if (r->paused && r->open)
+    if (r->paused && r->owner == HTTP_HANDLERS)
         wait_for_handler(r);
     return MHD_YES;
 }
@@ -558,21 +565,22 @@ static enum MHD_Result on_request_body(struct http_request *r, const char *bytes
 void http_continue(struct http_request *r)
 {
     r->paused = false;
-    if (!r->complete)
+    if (r->arrival != HTTP_ALL_CAME)
         resume(r);
 }
 
 /* The whole request is there: called again after each resumption until there is an answer. */
 static enum MHD_Result on_complete(struct http_request *r)
 {
-    if (!r->complete) {
-        r->complete = true;
+    if (r->arrival != HTTP_ALL_CAME) {
+        r->arrival = HTTP_ALL_CAME;
         loop_timer_stop(r->http->loop, &r->conn->deadline);
         if (!r->held)
             loop_timer_stop(r->http->loop, &r->timer);
-        if (!r->started && !r->response && !r->dead)
+        if (r->owner == HTTP_NOBODYS && !r->response && !r->dead)
             start_daemon(r);
-        else if (r->open && r->match.route->body == HTTP_RECEIVE && r->events->end)
+        else if (r->owner == HTTP_HANDLERS && r->match.route->body == HTTP_RECEIVE &&
+                 r->events->end)
             r->events->end(r->ctx);
     }
     if (r->dead)
@@ -586,11 +594,12 @@ static enum MHD_Result on_complete(struct http_request *r)
 static enum MHD_Result on_part(struct http_request *r, const char *method, const char *bytes,
                                size_t *n)
 {
-    if (!r->seen)
+    if (r->arrival == HTTP_ARRIVES)
         return on_request_head(r, method);
     if (*n == 0)
         return on_complete(r);
-    if (r->paused && r->open) { /* before the first of its bytes: they come again */
+    if (r->paused &&
+        r->owner == HTTP_HANDLERS) { /* before the first of its bytes: they come again */
         wait_for_handler(r);
         return MHD_YES;
     }

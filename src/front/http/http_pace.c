@@ -65,7 +65,7 @@ void http_expect_body(struct http_request *r)
     r->body_mark = r->body_got;
     if (r->held || r->dead)
         return;
-    if (r->response && !r->started)
+    if (r->response && r->owner == HTTP_NOBODYS)
         http_expect_first(r->conn);
     else
         loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);

@@ -70,7 +70,7 @@ void http_begin(struct http_request *r, const char *method)
 void http_tell_over(const struct http_request *r)
 {
     enum log_level level = r->status == 500 ? LOG_WARNING : LOG_DEBUG;
-    if (!r->seen || !log_enabled(level))
+    if (r->arrival == HTTP_ARRIVES || !log_enabled(level))
         return;
     const char *before = log_set_request(r->id);
     log_write(level, "http", "%s %s: %d in %lld ms", r->match.route ? r->match.route->method : "-",

@@ -35,6 +35,17 @@ struct conn {
     int64_t idle_since;         /* the last one is over */
 };
 
+/* How much of a request is there. */
+enum http_arrival { HTTP_ARRIVES, HTTP_HEAD_CAME, HTTP_ALL_CAME };
+
+/* Whose a request is: nobody's until its handler is started (one that is refused by its head stays
+ * so), the handler's until it has answered or was told `gone`, and then the door's. */
+enum http_owner { HTTP_NOBODYS, HTTP_HANDLERS, HTTP_DOORS };
+
+/* What becomes of a stream when its queue is empty: it waits, or it ends. One that breaks off does
+ * not wait for that, and stays so. */
+enum http_stream { HTTP_STREAM_RUNS, HTTP_STREAM_ENDS, HTTP_STREAM_BREAKS };
+
 struct http_request {
     struct http *http;
     struct conn *conn;
@@ -46,10 +57,14 @@ struct http_request {
     int64_t begun_ms;
     struct http_target target;
     struct http_match match;
-    bool seen, complete; /* the head, the whole request */
-    bool open;           /* its handler's */
-    bool small;          /* the answer */
-    bool started, dead, suspended, paused, held;
+    enum http_arrival arrival;
+    enum http_owner owner;
+    enum http_stream stream;
+    bool dead;      /* nobody reads an answer any more */
+    bool suspended; /* the library does not look at it */
+    bool paused;    /* the handler wants no more of the body now */
+    bool held;      /* the answer is held back until `timer` */
+    bool small;     /* the answer */
     void *data;
     const struct http_events *events;
     void *ctx;
@@ -59,8 +74,9 @@ struct http_request {
     struct MHD_Response *response; /* ready, not queued yet */
     bool shared;                   /* it is an http_prepared's */
     int status;
-    bool streaming, ended, aborted, blocked, idle; /* idle: once since the last look */
-    struct buf queue;                              /* of a stream; bytes before `taken` are gone */
+    bool blocked;     /* its handler was told -EAGAIN, and waits for `writable` */
+    bool idle;        /* the stream was, once since the last look at its pace */
+    struct buf queue; /* of a stream; bytes before `taken` are gone */
     size_t taken;
     struct ws *ws;
     struct loop_timer timer; /* progress of the body, or an answer that is held back */
