@@ -81,7 +81,7 @@ static void put_approval(struct buf *out, const struct json *j, struct jsonspan 
     (void)buf_addc(out, '\n');
 }
 
-struct list {
+struct approval_list {
     struct buf text;
     struct json *tree;
     struct jsonspan array, span;
@@ -89,19 +89,19 @@ struct list {
     const struct json *one; /* with `span`, what the list is at */
 };
 #define LIST                                                                                       \
-    (struct list)                                                                                  \
+    (struct approval_list)                                                                         \
     {                                                                                              \
         .text = BUF_INIT(CLI_ANSWER_MAX)                                                           \
     }
 
-static void list_done(struct list *l)
+static void list_done(struct approval_list *l)
 {
     buf_done(&l->text);
     l->tree = json_free(l->tree);
 }
 #define drop_list __attribute__((cleanup(list_done)))
 
-static int list_fetch(struct list *l, struct err *e)
+static int list_fetch(struct approval_list *l, struct err *e)
 {
     int r = cli_fetch(&list_request, &l->text, e);
     if (r < 0)
@@ -112,14 +112,15 @@ static int list_fetch(struct list *l, struct err *e)
     return 0;
 }
 
-static bool list_next(struct list *l)
+static bool list_next(struct approval_list *l)
 {
     l->one = l->one ? json_next(l->one) : json_first(json_get(l->tree, "approvals"));
     return l->one && jsonspan_next(l->array, &l->at, &l->span);
 }
 
 /* Those that are not among `before`, the ids of the last look; *ids becomes those of this one. */
-static int show_approval(struct list *l, const struct buf *before, struct buf *ids, struct err *e)
+static int show_approval(struct approval_list *l, const struct buf *before, struct buf *ids,
+                         struct err *e)
 {
     drop_buf struct buf out = BUF_INIT(2 * CLI_ANSWER_MAX);
     while (list_next(l)) {
@@ -139,7 +140,7 @@ static int list_approvals(const struct options *o, struct err *e)
     drop_buf struct buf seen = BUF_INIT(CLI_ANSWER_MAX);
     int r;
     do {
-        drop_list struct list l = LIST;
+        drop_list struct approval_list l = LIST;
         drop_buf struct buf ids = BUF_INIT(CLI_ANSWER_MAX);
         r = o->json ? cli_fetch(&list_request, &l.text, e) : list_fetch(&l, e);
         if (r == 0 && o->json) {
@@ -160,23 +161,23 @@ static int list_approvals(const struct options *o, struct err *e)
 
 /* --- the decision ----------------------------------------------------------------------------- */
 
-enum verdict { ASK, YES, NO, CANCEL };
+enum typed_verdict { ASK, YES, NO, CANCEL };
 
-struct wish {
-    enum verdict verdict;
+struct decision_words {
+    enum typed_verdict verdict;
     const char *const *fields; /* NAME=VALUE */
     int n_fields;
 };
 
 /* Says what is wrong with the words; NULL: nothing. */
-static const char *read_decision_words(const struct options *o, struct wish *ret)
+static const char *read_decision_words(const struct options *o, struct decision_words *ret)
 {
     static const char *const verdicts[] = {"", "yes", "no", "cancel"};
     const char *word = o->n_words > 1 ? o->words[1] : "";
     int n = 1;
     for (int i = YES; i <= CANCEL; i++) {
         if (strcmp(word, verdicts[i]) == 0) {
-            ret->verdict = (enum verdict)i;
+            ret->verdict = (enum typed_verdict)i;
             n = 2;
         }
     }
@@ -206,7 +207,7 @@ static int post_decision(const struct options *o, const struct buf *body, struct
     return cli_fetch(&request, &ignored, e);
 }
 
-static int send_decision(const struct options *o, const struct wish *wish, struct err *e)
+static int send_decision(const struct options *o, const struct decision_words *wish, struct err *e)
 {
     static const char *const words[] = {"yes", "no", NULL};
     const char *word = wish->verdict == YES ? "yes" : "no";
@@ -229,8 +230,9 @@ static int send_decision(const struct options *o, const struct wish *wish, struc
     return post_decision(o, &body, e);
 }
 
-static int make_answer(const struct options *o, const struct wish *wish, const struct json *form,
-                       const char **ret_action, struct buf *ret, struct err *e)
+static int make_answer(const struct options *o, const struct decision_words *wish,
+                       const struct json *form, const char **ret_action, struct buf *ret,
+                       struct err *e)
 {
     static const char *const actions[] = {[NO] = "decline", [YES] = "accept", [CANCEL] = "cancel"};
     if (wish->verdict == ASK)
@@ -246,7 +248,7 @@ static int make_answer(const struct options *o, const struct wish *wish, const s
                  : cli_fill_json(form, buf_text(&text), text.len, ret, e);
 }
 
-static int answer_approval(const struct options *o, const struct wish *wish,
+static int answer_approval(const struct options *o, const struct decision_words *wish,
                            const struct json *form, struct err *e)
 {
     drop_buf struct buf content = BUF_INIT(CLI_FILL_MAX);
@@ -266,9 +268,10 @@ static int answer_approval(const struct options *o, const struct wish *wish,
     return post_decision(o, &body, e);
 }
 
-static int settle_approval(const struct options *o, const struct wish *wish, struct err *e)
+static int settle_approval(const struct options *o, const struct decision_words *wish,
+                           struct err *e)
 {
-    drop_list struct list l = LIST;
+    drop_list struct approval_list l = LIST;
     drop_buf struct buf shown = BUF_INIT(2 * CLI_ANSWER_MAX);
     bool found = false;
     int r = list_fetch(&l, e);
@@ -290,7 +293,7 @@ static int settle_approval(const struct options *o, const struct wish *wish, str
     return form ? answer_approval(o, wish, form, e) : send_decision(o, wish, e);
 }
 
-static const char *check_decision_words(const struct options *o, struct wish *ret)
+static const char *check_decision_words(const struct options *o, struct decision_words *ret)
 {
     bool remember = o->remember > 0 || o->remember_calls > 0;
     if (o->n_words == 0 && o->answer)
@@ -306,7 +309,7 @@ static const char *check_decision_words(const struct options *o, struct wish *re
 int cli_approve(const struct options *o)
 {
     struct err e = ERR_NONE;
-    struct wish wish = {.verdict = ASK};
+    struct decision_words wish = {.verdict = ASK};
     const char *wrong = check_decision_words(o, &wish);
     int r = wrong            ? err_set(&e, -EINVAL, "%s", wrong)
             : o->n_words > 0 ? settle_approval(o, &wish, &e)

@@ -213,7 +213,7 @@ static int follow_execution(struct exec *x, struct err *e)
 
 /* --- what the document tells ------------------------------------------------------------------ */
 
-static void tell_rest(const struct exec *x)
+static void notify_rest(const struct exec *x)
 {
     static const char *const notes[] = {"reason", "last_words", "notice"};
     drop_str char *before = cli_path("/v1/sessions/", x->options->session, "/executions/");
@@ -288,7 +288,7 @@ int cli_exec(const struct options *options)
         r = follow_execution(&x, &e);
     cli_held_end(&x.out);
     if (r == 0)
-        tell_rest(&x);
+        notify_rest(&x);
     else
         cli_complain(NAME, "%s", e.msg);
     cli_answer_done(&x.stream);

@@ -231,7 +231,7 @@ static int read_answer_value(const struct talk *t, const struct json *field, str
     return r < 0 ? r : 1;
 }
 
-static void tell_field(const struct talk *t, const char *why)
+static void notify_field(const struct talk *t, const char *why)
 {
     drop_buf struct buf text = BUF_INIT(PROMPT_MAX);
     (void)buf_adds(&text, "  ");
@@ -255,15 +255,15 @@ static int ask_field(const struct talk *t, const struct json *field, struct buf 
             return r;
         drop_json struct json *tree = json_parse_copy(buf_text(one), one->len, JSON_STRICT, NULL);
         if (!given && form_needs(t->form, json_name(field)))
-            tell_field(t, "it is needed");
+            notify_field(t, "it is needed");
         else if (!given)
             return 0;
         else if (!tree || one->failed)
-            tell_field(t, "it is no text");
+            notify_field(t, "it is no text");
         else if (form_field_fits(t->form, json_first(tree), &why) == 0)
             return 1;
         else
-            tell_field(t, why.msg);
+            notify_field(t, why.msg);
     }
 }
 
@@ -298,7 +298,7 @@ static int ask_whole(const struct talk *t, struct buf *ret, struct err *e)
         (void)buf_adds(&text, "the answer is ");
         (void)buf_add(&text, buf_text(ret), ret->len);
         if (r == 0)
-            tell_field(t, buf_text(&text));
+            notify_field(t, buf_text(&text));
         if (r == 0)
             r = cli_fill_choose(t->in, t->out, "send it", words, &word, e);
     }

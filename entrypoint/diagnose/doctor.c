@@ -35,7 +35,7 @@
 enum { FAILED_STATUS = 1, BACKLOG = 4, RING_ENTRIES = 2, CRASHED = 255 };
 
 /* The place where it is tried: a workspace with a denied file, and things that are outside. */
-struct ground {
+struct check_ground {
     char *dir, *workspace, *denied, *link, *outside, *target;
     pid_t neighbour; /* a process of the same user that is not in the sandbox */
     int tcp, udp, abstract;
@@ -57,19 +57,19 @@ static int try_open(const char *path, int flags)
     return fd < 0 || ((flags & O_ACCMODE) == O_RDONLY && read(fd, &byte, 1) < 0) ? -1 : 0;
 }
 
-static int read_plain(const struct ground *g)
+static int read_plain(const struct check_ground *g)
 {
     (void)g;
     return try_open("plain.txt", O_RDONLY);
 }
 
-static int write_inside(const struct ground *g)
+static int write_inside(const struct check_ground *g)
 {
     (void)g;
     return try_open("new.txt", O_WRONLY | O_CREAT);
 }
 
-static int fork_one(const struct ground *g)
+static int fork_one(const struct check_ground *g)
 {
     (void)g;
     pid_t pid = fork();
@@ -78,49 +78,49 @@ static int fork_one(const struct ground *g)
     return pid < 0 || waitpid(pid, NULL, 0) != pid ? -1 : 0;
 }
 
-static int read_denied_file(const struct ground *g)
+static int read_denied_file(const struct check_ground *g)
 {
     return try_open(g->denied, O_RDONLY);
 }
 
-static int read_by_link(const struct ground *g)
+static int read_by_link(const struct check_ground *g)
 {
     return try_open(g->link, O_RDONLY);
 }
 
-static int read_by_new_link(const struct ground *g)
+static int read_by_new_link(const struct check_ground *g)
 {
     return link(g->denied, "hard.txt") < 0 ? -1 : try_open("hard.txt", O_RDONLY);
 }
 
-static int read_after_rename(const struct ground *g)
+static int read_after_rename(const struct check_ground *g)
 {
     return rename(g->denied, "moved.txt") < 0 ? -1 : try_open("moved.txt", O_RDONLY);
 }
 
-static int read_past_broker(const struct ground *g)
+static int read_past_broker(const struct check_ground *g)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, g->denied, O_RDONLY | O_CLOEXEC, 0, OPENS_MARK_5TH,
                           OPENS_MARK_6TH);
     return fd < 0 ? -1 : close(fd);
 }
 
-static int write_outside(const struct ground *g)
+static int write_outside(const struct check_ground *g)
 {
     return try_open(g->outside, O_WRONLY | O_CREAT);
 }
 
-static int overwrite_outside(const struct ground *g)
+static int overwrite_outside(const struct check_ground *g)
 {
     return try_open(g->target, O_WRONLY | O_TRUNC);
 }
 
-static int truncate_outside(const struct ground *g)
+static int truncate_outside(const struct check_ground *g)
 {
     return truncate(g->target, 0);
 }
 
-static int chmod_outside(const struct ground *g)
+static int chmod_outside(const struct check_ground *g)
 {
     return chmod(g->target, 0777);
 }
@@ -131,53 +131,53 @@ static int try_check_connect(int family, int type, const void *at, socklen_t siz
     return fd < 0 ? -1 : connect(fd, at, size);
 }
 
-static int connect_tcp(const struct ground *g)
+static int connect_tcp(const struct check_ground *g)
 {
     return try_check_connect(AF_INET, SOCK_STREAM, &g->tcp_at, sizeof g->tcp_at);
 }
 
-static int send_udp(const struct ground *g)
+static int send_udp(const struct check_ground *g)
 {
     return try_check_connect(AF_INET, SOCK_DGRAM, &g->udp_at, sizeof g->udp_at);
 }
 
-static int connect_abstract(const struct ground *g)
+static int connect_abstract(const struct check_ground *g)
 {
     return try_check_connect(AF_UNIX, SOCK_STREAM, &g->abstract_at, g->abstract_size);
 }
 
-static int make_raw(const struct ground *g)
+static int make_raw(const struct check_ground *g)
 {
     (void)g;
     drop_fd int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
     return fd < 0 ? -1 : 0;
 }
 
-static int make_vsock(const struct ground *g)
+static int make_vsock(const struct check_ground *g)
 {
     (void)g;
     drop_fd int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd < 0 ? -1 : 0;
 }
 
-static int signal_neighbour(const struct ground *g)
+static int signal_neighbour(const struct check_ground *g)
 {
     return kill(g->neighbour, SIGCONT);
 }
 
-static int trace_neighbour(const struct ground *g)
+static int trace_neighbour(const struct check_ground *g)
 {
     return ptrace(PTRACE_SEIZE, g->neighbour, NULL, NULL) < 0 ? -1 : 0;
 }
 
-static int read_environment(const struct ground *g)
+static int read_environment(const struct check_ground *g)
 {
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)g->neighbour);
     return try_open(path, O_RDONLY);
 }
 
-static int read_others_memory(const struct ground *g)
+static int read_others_memory(const struct check_ground *g)
 {
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/%d/mem", (int)g->neighbour);
@@ -185,61 +185,61 @@ static int read_others_memory(const struct ground *g)
     return fd < 0 ? -1 : 0;
 }
 
-static int limit_neighbour(const struct ground *g)
+static int limit_neighbour(const struct check_ground *g)
 {
     struct rlimit now;
     return (int)syscall(SYS_prlimit64, g->neighbour, RLIMIT_NOFILE, NULL, &now);
 }
 
-static int slow_neighbour(const struct ground *g)
+static int slow_neighbour(const struct check_ground *g)
 {
     return setpriority(PRIO_PROCESS, (id_t)g->neighbour, 19);
 }
 
-static int make_ring(const struct ground *g)
+static int make_ring(const struct check_ground *g)
 {
     (void)g;
     char params[256] = {0};
     return (int)syscall(SYS_io_uring_setup, RING_ENTRIES, params);
 }
 
-static int make_namespace(const struct ground *g)
+static int make_namespace(const struct check_ground *g)
 {
     (void)g;
     return unshare(CLONE_NEWUSER);
 }
 
-static int mount_one(const struct ground *g)
+static int mount_one(const struct check_ground *g)
 {
     return mount("none", g->dir, "tmpfs", 0, NULL);
 }
 
-static int make_key(const struct ground *g)
+static int make_key(const struct check_ground *g)
 {
     (void)g;
     return (int)syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 1);
 }
 
-static int load_bpf(const struct ground *g)
+static int load_bpf(const struct check_ground *g)
 {
     (void)g;
     char attr[128] = {0};
     return (int)syscall(SYS_bpf, 0, attr, sizeof attr);
 }
 
-static int watch_faults(const struct ground *g)
+static int watch_faults(const struct check_ground *g)
 {
     (void)g;
     return (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1);
 }
 
-static int type_for_others(const struct ground *g)
+static int type_for_others(const struct check_ground *g)
 {
     (void)g;
     return ioctl(STDIN_FILENO, TIOCSTI, "x");
 }
 
-static int open_check_terminal(const struct ground *g)
+static int open_check_terminal(const struct check_ground *g)
 {
     drop_fd int fd = open(g->typed, O_RDWR | O_NOCTTY | O_CLOEXEC);
     return fd < 0 ? -1 : 0;
@@ -257,16 +257,16 @@ static int make_terminal(char *path, size_t size)
     return fd_take(&fd);
 }
 
-static int open_own_terminal(const struct ground *g)
+static int open_own_terminal(const struct check_ground *g)
 {
-    struct ground own = *g;
+    struct check_ground own = *g;
     drop_fd int fd = make_terminal(own.typed, sizeof own.typed);
     return fd < 0 ? -1 : open_check_terminal(&own);
 }
 
 static const struct attempt {
     const char *what;
-    int (*act)(const struct ground *g);
+    int (*act)(const struct check_ground *g);
     bool wanted; /* it must work: a wall that lets nothing through proves nothing */
 } attempts[] = {
     {"read a file of the workspace", read_plain, true},
@@ -308,7 +308,7 @@ enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 /* In the sandbox: each in a process of its own. */
 static int try_all(void *ctx)
 {
-    struct ground *g = ctx;
+    struct check_ground *g = ctx;
     if (chdir(g->workspace) < 0 || close(g->terminal) < 0) /* who holds it is inside */
         return errno;
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -334,7 +334,7 @@ static int make_file(const char *path, struct err *e)
     return r < 0 ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-static int make_files(struct ground *g, struct err *e)
+static int make_files(struct check_ground *g, struct err *e)
 {
     char name[17], tmp[PATH_MAX];
     const char *base = getenv("TMPDIR");
@@ -368,7 +368,7 @@ static int listen_for_check(int type, struct sockaddr_in *at)
     return fd_take(&fd);
 }
 
-static int listen_abstract(struct ground *g)
+static int listen_abstract(struct check_ground *g)
 {
     drop_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int n = snprintf(g->abstract_at.sun_path + 1, sizeof g->abstract_at.sun_path - 1, "%s", g->dir);
@@ -381,7 +381,7 @@ static int listen_abstract(struct ground *g)
     return fd_take(&fd);
 }
 
-static int open_doors(struct ground *g, struct err *e)
+static int open_doors(struct check_ground *g, struct err *e)
 {
     g->tcp = listen_for_check(SOCK_STREAM, &g->tcp_at);
     g->udp = listen_for_check(SOCK_DGRAM, &g->udp_at);
@@ -404,7 +404,7 @@ static int open_doors(struct ground *g, struct err *e)
     return g->terminal < 0 ? err_set(e, -errno, "a terminal to try: %s", strerror(errno)) : 0;
 }
 
-static void clear_ground(struct ground *g)
+static void clear_ground(struct check_ground *g)
 {
     static const char *const inside[] = {".env",    "link.txt", "plain.txt",
                                          "new.txt", "hard.txt", "moved.txt"};
@@ -423,7 +423,7 @@ static void clear_ground(struct ground *g)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static bool tell_check(const struct attempt *attempt, int answer)
+static bool notify_check(const struct attempt *attempt, int answer)
 {
     bool well = answer != CRASHED && attempt->wanted == (answer == 0);
     const char *how = answer == 0         ? attempt->wanted ? "works" : "is open"
@@ -433,7 +433,7 @@ static bool tell_check(const struct attempt *attempt, int answer)
     return well;
 }
 
-static int read_answers(const struct ground *g)
+static int read_answers(const struct check_ground *g)
 {
     int failed = 0;
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -442,13 +442,13 @@ static int read_answers(const struct ground *g)
             (void)dprintf(STDOUT_FILENO, "FAILED %s: the child ended\n", attempts[i].what);
             return FAILED_STATUS;
         }
-        failed += !tell_check(&attempts[i], answer);
+        failed += !notify_check(&attempts[i], answer);
     }
     (void)dprintf(STDOUT_FILENO, "%d of %d as they should be\n", ATTEMPTS - failed, ATTEMPTS);
     return failed ? FAILED_STATUS : 0;
 }
 
-static int try_here(struct ground *g, const struct sandbox_probe *probe, struct err *e)
+static int try_here(struct check_ground *g, const struct sandbox_probe *probe, struct err *e)
 {
     pid_t pid = 0;
     sigset_t mask;
@@ -476,7 +476,7 @@ int doctor_main(int argc, char **argv, int open)
         return OPTIONS_USAGE_STATUS;
     }
     drop_buf struct buf level = BUF_INIT(4096);
-    static struct ground g; /* the broker's threads know its guard to the end */
+    static struct check_ground g; /* the broker's threads know its guard to the end */
     struct sandbox_probe probe;
     struct err e = ERR_NONE;
     sandbox_probe(&probe);

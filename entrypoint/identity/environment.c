@@ -85,7 +85,7 @@ static void warn_of_variable(void *ctx, size_t line, const char *what)
     log_warning("dotenv", "%s, line %zu: %s", loading->path, line, what);
 }
 
-static void tell_without_effect(struct loading *loading)
+static void notify_without_effect(struct loading *loading)
 {
     if (loading->without_effect > 0)
         log_warning("dotenv",
@@ -127,18 +127,18 @@ void environment_load_dotenv(const char *workspace)
         (void)err_set(&e, r, "%s", strerror(-r));
     if (r < 0)
         log_warning("dotenv", "%s is not used: %s", path, e.msg);
-    tell_without_effect(&loading);
+    notify_without_effect(&loading);
     buf_done(&loading.names);
 }
 
 /* --- lists of variables --------------------------------------------------------------------- */
 
-struct list {
+struct variable_list {
     char **items;
     size_t n;
 };
 
-static void put_variable(struct list *list, const char *name, const char *value)
+static void put_variable(struct variable_list *list, const char *name, const char *value)
 {
     size_t length = strlen(name);
     char *item = xasprintf("%s=%s", name, value);
@@ -154,7 +154,7 @@ static void put_variable(struct list *list, const char *name, const char *value)
     list->items[list->n] = NULL;
 }
 
-static void copy_variable(struct list *list, const char *name, const char *fallback)
+static void copy_variable(struct variable_list *list, const char *name, const char *fallback)
 {
     const char *value = getenv(name);
     value = value ? value : fallback;
@@ -163,7 +163,7 @@ static void copy_variable(struct list *list, const char *name, const char *fallb
 }
 
 /* Copies the variables whose name begins with `prefix`, without its first `drop` bytes. */
-static void copy_prefixed(struct list *list, const char *prefix, size_t drop)
+static void copy_prefixed(struct variable_list *list, const char *prefix, size_t drop)
 {
     size_t length = strlen(prefix);
     for (char **item = environ; *item; item++) {
@@ -185,7 +185,7 @@ char **environment_free(char **envp)
 
 /* --- the environments ----------------------------------------------------------------------- */
 
-static void put_ca(struct list *list, const char *ca)
+static void put_ca(struct variable_list *list, const char *ca)
 {
     static const char *const names[] = {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",  "CURL_CA_BUNDLE",
                                         "PIP_CERT",      "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"};
@@ -193,7 +193,7 @@ static void put_ca(struct list *list, const char *ca)
         put_variable(list, names[i], ca);
 }
 
-static void put_user(struct list *list, const char *home)
+static void put_user(struct variable_list *list, const char *home)
 {
     put_variable(list, "HOME", home);
     copy_variable(list, "USER", "ipybox");
@@ -216,7 +216,7 @@ static const char *server_path(void)
 }
 
 /* Of a process that may use what cells have made. */
-static void put_open(struct list *list, const struct environment_config *config,
+static void put_open(struct variable_list *list, const struct environment_config *config,
                      const char *user_base)
 {
     drop_str char *own = xasprintf("%s/.local", cells_home());
@@ -231,7 +231,7 @@ static void put_open(struct list *list, const struct environment_config *config,
 }
 
 /* Of any other. */
-static void put_law(struct list *list, const struct environment_config *config)
+static void put_law(struct variable_list *list, const struct environment_config *config)
 {
     static const char *const nobodys[] = {"GIT_CONFIG_GLOBAL", "NPM_CONFIG_USERCONFIG"};
     put_variable(list, "PATH", ENVIRONMENT_PATH);
@@ -248,7 +248,7 @@ static void put_law(struct list *list, const struct environment_config *config)
     put_ca(list, config->ca);
 }
 
-static void put_index(struct list *list)
+static void put_index(struct variable_list *list)
 {
     static const char *const names[] = {"HTTP_PROXY",    "HTTPS_PROXY",       "ALL_PROXY",
                                         "NO_PROXY",      "http_proxy",        "https_proxy",
@@ -260,7 +260,7 @@ static void put_index(struct list *list)
 }
 
 /* Whose settings the operator gave the container are for uvx and npx. */
-static void put_fetchers(struct list *list)
+static void put_fetchers(struct variable_list *list)
 {
     static const char *const prefixes[] = {"UV_", "npm_config_", "NPM_CONFIG_"};
     static const char *const names[] = {"NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"};
@@ -270,7 +270,7 @@ static void put_fetchers(struct list *list)
         copy_variable(list, names[i], NULL);
 }
 
-static void put_tool_plane(struct list *list, const struct environment_config *config)
+static void put_tool_plane(struct variable_list *list, const struct environment_config *config)
 {
     drop_str char *server = xasprintf("%d", (int)getpid());
     put_variable(list, "IPYBOX_TOOL_SOCKET", config->tool_socket);
@@ -282,7 +282,8 @@ static void put_tool_plane(struct list *list, const struct environment_config *c
         put_variable(list, "IPYBOX_REQUIRE_SHELL_ESCAPE", "1");
 }
 
-static void put_sandbox_variables(struct list *list, const struct environment_config *config)
+static void put_sandbox_variables(struct variable_list *list,
+                                  const struct environment_config *config)
 {
     for (size_t i = 0; i < config->n_sandbox; i++) {
         const char *item = config->sandbox[i], *equals = strchr(item, '=');
@@ -292,7 +293,7 @@ static void put_sandbox_variables(struct list *list, const struct environment_co
 }
 
 /* Forks have what the template has loaded. Libraries of the kernels' own stay outside of it. */
-static void put_template(struct list *list, const struct environment_config *config)
+static void put_template(struct variable_list *list, const struct environment_config *config)
 {
     bool own = getenv("KERNEL_ENV_LD_PRELOAD") || getenv("ipybox.env:KERNEL_ENV_LD_PRELOAD");
     if (config->preload && !own)
@@ -301,14 +302,14 @@ static void put_template(struct list *list, const struct environment_config *con
 }
 
 /* Builds run scripts beside their modules. No cache: it would be the cells' to write to. */
-static void put_pip(struct list *list)
+static void put_pip(struct variable_list *list)
 {
     put_variable(list, "PYTHONSAFEPATH", "");
     if (!getenv("PIP_CACHE_DIR"))
         put_variable(list, "PIP_NO_CACHE_DIR", "1");
 }
 
-static void put_gateway(struct list *list, const struct environment_config *config)
+static void put_gateway(struct variable_list *list, const struct environment_config *config)
 {
     if (config->gateway_token)
         put_variable(list, "KG_AUTH_TOKEN", config->gateway_token);
@@ -317,7 +318,7 @@ static void put_gateway(struct list *list, const struct environment_config *conf
 char **environment_build(const struct environment_config *config, enum environment_purpose purpose,
                          const char *user_base)
 {
-    struct list list = {0};
+    struct variable_list list = {0};
     bool fetches = purpose == ENVIRONMENT_PIP || purpose == ENVIRONMENT_SERVER;
     if (fetches)
         put_index(&list);
@@ -337,7 +338,7 @@ char **environment_build(const struct environment_config *config, enum environme
 
 static char **build_kernel(const struct environment_config *config, const char *user_base)
 {
-    struct list list = {0};
+    struct variable_list list = {0};
     drop_str char *ipython = xasprintf("%s/.ipython", cells_home());
     drop_str char *of_file = xasprintf("%s%s", file_prefix, kernel_prefix);
     put_open(&list, config, user_base);

@@ -45,7 +45,7 @@ static int try_to_write(const char *dir)
     return unlinkat(at, name, 0) < 0 ? errno : 0;
 }
 
-struct ground { /* what is looked at */
+struct prepared_folder { /* what is looked at */
     const char *workspace;
     const char *runtime_dir; /* of the service uid, and made; NULL: there is no such uid */
 };
@@ -57,12 +57,12 @@ struct findings { /* small enough for one write to a pipe */
     struct err failure;
 };
 
-static void look_at_workspace(const struct ground *ground, struct findings *ret)
+static void look_at_workspace(const struct prepared_folder *ground, struct findings *ret)
 {
     ret->workspace_errno = try_to_write(ground->workspace);
 }
 
-static void make_service_dir(const struct ground *ground, struct findings *ret)
+static void make_service_dir(const struct prepared_folder *ground, struct findings *ret)
 {
     (void)ground;
     if (!service_possible())
@@ -71,7 +71,7 @@ static void make_service_dir(const struct ground *ground, struct findings *ret)
         ret->runtime_dir[0] = '\0'; /* the failure says the rest */
 }
 
-static int find_runtime_dir(const struct ground *ground, struct findings *ret)
+static int find_runtime_dir(const struct prepared_folder *ground, struct findings *ret)
 {
     if (!ground->runtime_dir)
         return identity_runtime_dir(false, ret->runtime_dir, &ret->failure);
@@ -95,7 +95,7 @@ static void find_other_home(bool service, struct findings *ret)
         ret->home[0] = '\0'; /* the failure says the rest */
 }
 
-static void find_out_identity(const struct ground *ground, struct findings *ret)
+static void find_out_identity(const struct prepared_folder *ground, struct findings *ret)
 {
     ret->workspace_errno = try_to_write(ground->workspace);
     if (find_runtime_dir(ground, ret) < 0)
@@ -108,8 +108,8 @@ static void find_out_identity(const struct ground *ground, struct findings *ret)
 
 /* Forks a child that becomes the user of `identity` and looks. */
 static int ask_child(const struct identity *identity,
-                     void (*look)(const struct ground *ground, struct findings *ret),
-                     const struct ground *ground, struct findings *ret, struct err *e)
+                     void (*look)(const struct prepared_folder *ground, struct findings *ret),
+                     const struct prepared_folder *ground, struct findings *ret, struct err *e)
 {
     struct identity who = *identity;
     who.service = 0;
@@ -210,7 +210,7 @@ static void gather_workspace(struct identity_facts *ret)
     if (ret->euid != 0 || st.st_uid != 0)
         return;
     const struct identity root = {.uid = 0, .gid = ret->egid};
-    const struct ground ground = {.workspace = ret->workspace};
+    const struct prepared_folder ground = {.workspace = ret->workspace};
     struct findings found;
     ret->workspace_open_to_root = ask_child(&root, look_at_workspace, &ground, &found, NULL) == 0 &&
                                   found.workspace_errno == 0;
@@ -291,14 +291,14 @@ static int prepare_service(const struct identity *id, const char *workspace, str
                            struct err *e)
 {
     const struct identity own = owner_of_sockets(id);
-    const struct ground nothing = {0};
+    const struct prepared_folder nothing = {0};
     struct findings made;
     int r = ask_child(&own, make_service_dir, &nothing, &made, e);
     if (r == 0 && made.failure.code)
         r = err_set(e, made.failure.code, "%s", made.failure.msg);
     if (r < 0)
         return r;
-    const struct ground ground = {workspace, made.runtime_dir};
+    const struct prepared_folder ground = {workspace, made.runtime_dir};
     r = ask_child(id, find_out_identity, &ground, ret, e);
     return r == 0 && ret->failure.code ? err_set(e, ret->failure.code, "%s", ret->failure.msg) : r;
 }
@@ -306,7 +306,7 @@ static int prepare_service(const struct identity *id, const char *workspace, str
 static int prepare_user(const struct identity *id, const char *workspace, struct findings *ret,
                         struct err *e)
 {
-    const struct ground ground = {.workspace = workspace};
+    const struct prepared_folder ground = {.workspace = workspace};
     int r = ask_child(id, find_out_identity, &ground, ret, e);
     if (r == 0 && ret->failure.code)
         r = err_set(e, ret->failure.code, "as uid %u gid %u: %s", id->uid, id->gid,
@@ -327,7 +327,7 @@ static int prepare_folder(struct identity *id, const char *workspace, struct fin
     return prepare_user(id, workspace, ret, e);
 }
 
-static void tell_preparation(const struct identity *id)
+static void notify_preparation(const struct identity *id)
 {
     if (id->service)
         log_info(ROOM, "the server has uid %u for itself; kernels have uid %u", id->service,
@@ -365,6 +365,6 @@ int identity_prepare(const char *workspace, bool server, struct identity *ret, s
         return r;
     log_debug(ROOM, "uid %u gid %u: %s", ret->uid, ret->gid, identity_source_name(ret->source));
     if (server)
-        tell_preparation(ret);
+        notify_preparation(ret);
     return 0;
 }

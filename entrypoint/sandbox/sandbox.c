@@ -28,7 +28,7 @@ enum {
     EXPLAIN_MAX = 1 << 20,
 };
 
-struct request {
+struct sandbox_request {
     bool as_srt, debug;
     const char *settings_file; /* NULL: the default */
     const char *check;         /* a file to explain instead; NULL: none */
@@ -62,12 +62,12 @@ static void say_sandbox(const char *who, const char *fmt, ...)
     (void)dprintf(STDERR_FILENO, "%s%s\n", who, line);
 }
 
-static const char *for_errors(const struct request *q)
+static const char *for_errors(const struct sandbox_request *q)
 {
     return q->as_srt ? SRT_ERROR : SAYS;
 }
 
-static const char *for_debugging(const struct request *q)
+static const char *for_debugging(const struct sandbox_request *q)
 {
     return q->as_srt ? SRT_DEBUG : SAYS;
 }
@@ -87,7 +87,7 @@ static const char usage[] =
     "  --check-config FILE    tell what these settings mean here, and run nothing\n"
     "  -h, --help\n";
 
-static int set_least(struct request *q, const char *name)
+static int set_least(struct sandbox_request *q, const char *name)
 {
     int level = sandbox_level_of(name);
     if (level < 0)
@@ -102,9 +102,9 @@ struct word { /* an option that takes a value */
 };
 
 static const struct word valued[] = {
-    {"-s", "--settings", offsetof(struct request, settings_file)},
-    {"-c", NULL, offsetof(struct request, text)},
-    {NULL, "--check-config", offsetof(struct request, check)},
+    {"-s", "--settings", offsetof(struct sandbox_request, settings_file)},
+    {"-c", NULL, offsetof(struct sandbox_request, text)},
+    {NULL, "--check-config", offsetof(struct sandbox_request, check)},
 };
 
 static bool is_word(const char *word, const char *name, const char *other)
@@ -113,7 +113,7 @@ static bool is_word(const char *word, const char *name, const char *other)
 }
 
 /* How many words the option at argv[0] took; 0: it is none; negative: it cannot be understood. */
-static int take_option(struct request *q, int argc, char **argv)
+static int take_option(struct sandbox_request *q, int argc, char **argv)
 {
     if (is_word(argv[0], "-d", "--debug")) {
         q->debug = true;
@@ -132,7 +132,7 @@ static int take_option(struct request *q, int argc, char **argv)
     return argv[0][0] == '-' && argv[0][1] ? -EINVAL : 0;
 }
 
-static int parse_sandbox_options(struct request *q, int argc, char **argv)
+static int parse_sandbox_options(struct sandbox_request *q, int argc, char **argv)
 {
     const char *least = getenv("IPYBOX_SANDBOX_MIN");
     int at = 0, r = 1;
@@ -155,7 +155,7 @@ static int parse_sandbox_options(struct request *q, int argc, char **argv)
 }
 
 /* srt hands its words to a shell as one text. */
-static int join_words(struct request *q, struct err *e)
+static int join_words(struct sandbox_request *q, struct err *e)
 {
     if (!q->as_srt || q->check)
         return 0;
@@ -183,7 +183,7 @@ static const char srt_default[] =
     "{\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]},"
     "\"filesystem\":{\"denyRead\":[],\"allowWrite\":[],\"denyWrite\":[]}}";
 
-static int read_sandbox_settings(struct request *q, struct err *e)
+static int read_sandbox_settings(struct sandbox_request *q, struct err *e)
 {
     const char *file = q->check ? q->check : q->settings_file;
     drop_str char *home_file = xasprintf("%s/.srt-settings.json", sandbox_home());
@@ -195,7 +195,7 @@ static int read_sandbox_settings(struct request *q, struct err *e)
     return 0;
 }
 
-static int find_level(struct request *q, struct buf *text, struct err *e)
+static int find_level(struct sandbox_request *q, struct buf *text, struct err *e)
 {
     struct sandbox_probe probe;
     sandbox_probe(&probe);
@@ -209,7 +209,7 @@ static int find_level(struct request *q, struct buf *text, struct err *e)
 
 /* Programs under srt know it by how changes of files are refused, and by its proxies. Where the
  * settings name proxies there are no others. */
-static int prepare_srt(struct request *q, struct err *e)
+static int prepare_srt(struct sandbox_request *q, struct err *e)
 {
     const struct policy *policy = guard_policy(q->guard);
     uint16_t http = 0, socks = 0;
@@ -223,7 +223,7 @@ static int prepare_srt(struct request *q, struct err *e)
     return r;
 }
 
-static int prepare_sandbox(struct request *q, struct buf *level, struct err *e)
+static int prepare_sandbox(struct sandbox_request *q, struct buf *level, struct err *e)
 {
     if (!getcwd(q->cwd, sizeof q->cwd))
         return err_set(e, -errno, "the working directory: %s", strerror(errno));
@@ -251,7 +251,7 @@ static int prepare_sandbox(struct request *q, struct buf *level, struct err *e)
     return r;
 }
 
-static int explain_refusal(const struct request *q, const struct buf *level)
+static int explain_refusal(const struct sandbox_request *q, const struct buf *level)
 {
     drop_buf struct buf text = BUF_INIT(EXPLAIN_MAX);
     policy_explain(guard_policy(q->guard), &text);
@@ -265,7 +265,7 @@ static int explain_refusal(const struct request *q, const struct buf *level)
 /* In the child, behind the walls. */
 static int run_command(void *ctx)
 {
-    struct request *q = ctx;
+    struct sandbox_request *q = ctx;
     char *shell[] = {(char[]){"bash"}, (char[]){"-c"}, (char *)(uintptr_t)q->text, NULL};
     char **words = q->text ? shell : q->words;
     for (size_t i = 0; i < q->variables.count; i++)
@@ -278,7 +278,7 @@ static int run_command(void *ctx)
 
 static void on_sandbox_refused(void *ctx, const struct refusal *refusal)
 {
-    const struct request *q = ctx;
+    const struct sandbox_request *q = ctx;
     if (q->debug)
         say_sandbox(for_debugging(q), "refused pid=%d call=%s path=%s", (int)refusal->pid,
                     refusal->call, refusal->what ? refusal->what : "");
@@ -292,7 +292,7 @@ static void fill_sandbox_signals(sigset_t *set)
         sigdelset(set, faults[i]);
 }
 
-static int start_sandboxed(struct request *q, struct err *e)
+static int start_sandboxed(struct sandbox_request *q, struct err *e)
 {
     sigset_t blocked;
     fill_sandbox_signals(&blocked);
@@ -311,14 +311,14 @@ static int start_sandboxed(struct request *q, struct err *e)
 }
 
 /* The command was stopped by its terminal: so are we, and whoever waits for us sees it. */
-static void stop_too(const struct request *q)
+static void stop_too(const struct sandbox_request *q)
 {
     (void)kill(getpid(), SIGSTOP);
     (void)kill(q->pid, SIGCONT);
 }
 
 /* Reaps what has ended. True: the command is among them. */
-static bool reap_sandboxed(const struct request *q, int *ret_status)
+static bool reap_sandboxed(const struct sandbox_request *q, int *ret_status)
 {
     int status;
     bool ended = false;
@@ -336,13 +336,13 @@ static bool reap_sandboxed(const struct request *q, int *ret_status)
 }
 
 /* A terminal's signals come from the kernel and have reached the command already. */
-static void pass_on(const struct request *q, const struct signalfd_siginfo *info)
+static void pass_on(const struct sandbox_request *q, const struct signalfd_siginfo *info)
 {
     if (info->ssi_code != SI_KERNEL && info->ssi_signo != SIGCHLD)
         (void)kill(q->pid, (int)info->ssi_signo);
 }
 
-static int supervise_sandboxed(const struct request *q)
+static int supervise_sandboxed(const struct sandbox_request *q)
 {
     int status = 0;
     struct signalfd_siginfo info;
@@ -365,7 +365,7 @@ bool sandbox_is_srt(const char *program)
     return strcmp(slash ? slash + 1 : program, "srt") == 0;
 }
 
-static int act_on_event(struct request *q)
+static int act_on_event(struct sandbox_request *q)
 {
     drop_buf struct buf level = BUF_INIT(4096);
     struct err e = ERR_NONE;
@@ -384,9 +384,10 @@ static int act_on_event(struct request *q)
 
 int sandbox_main(bool as_srt, int argc, char **argv)
 {
-    static struct request q; /* the broker's threads know its guard to the end */
+    static struct sandbox_request q; /* the broker's threads know its guard to the end */
     const char *debug = getenv("SRT_DEBUG");
-    q = (struct request){.as_srt = as_srt, .debug = as_srt && debug && *debug, .signals = -1};
+    q = (struct sandbox_request){
+        .as_srt = as_srt, .debug = as_srt && debug && *debug, .signals = -1};
     if (argc > 0 && is_word(argv[0], "-h", "--help"))
         return fd_write(STDOUT_FILENO, usage, sizeof usage - 1) == 0 ? 0 : FAILED_STATUS;
     int r = parse_sandbox_options(&q, argc, argv);

@@ -168,7 +168,7 @@ const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned o
 }
 
 /* A part of what /readyz says. */
-static void tell_open_places(struct server_sandbox *s)
+static void notify_open_places(struct server_sandbox *s)
 {
     const char *place = server_sandbox_open_place(s, OF_ALL);
     if (!place)
@@ -188,7 +188,7 @@ int server_sandbox_ready(struct server_sandbox *s, const struct options *o, stru
     if (r < 0)
         return !o->sandbox ? r
                            : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
-    tell_open_places(s);
+    notify_open_places(s);
     return 0;
 }
 

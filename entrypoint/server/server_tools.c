@@ -12,7 +12,7 @@
 
 enum { SETTINGS_MAX = 4 << 20 };
 
-struct registration { /* of --mcp-servers */
+struct config_registration { /* of --mcp-servers */
     struct server_tools *owner;
     const char *name;
     struct toolplane_job *job;
@@ -24,7 +24,7 @@ struct server_tools {
     struct approvals *approvals;
     struct tools *tools;
     struct toolplane *plane;
-    struct registration *registrations;
+    struct config_registration *registrations;
     size_t n_registrations;
     char *packages_dir, *socket_path;
     const char *applications[2], *approvers[2]; /* one token each, or none; end with NULL */
@@ -72,11 +72,12 @@ static void on_revoked(void *ctx, const char *token)
         toolserver_revoke(t->toolserver, token);
 }
 
-static const struct origin *origin_of_cell(void *ctx, const char *session)
+static const struct request_context *context_of_cell(void *ctx, const char *session)
 {
     struct server_tools *t = ctx;
     struct sessions_view view;
-    return sessions_find(t->config.sessions, session, &view) ? session_origin(view.session) : NULL;
+    return sessions_find(t->config.sessions, session, &view) ? session_request_context(view.session)
+                                                             : NULL;
 }
 
 /* A human who thinks does not use up the time of the cell that waits for the answer. */
@@ -92,7 +93,7 @@ static void on_waiting(void *ctx, const char *session, bool waiting)
 
 static void on_server_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
-    struct registration *registration = ctx;
+    struct config_registration *registration = ctx;
     (void)modules;
     registration->job = NULL;
     if (why)
@@ -131,8 +132,8 @@ int server_tools_register(struct server_tools *t, struct err *e)
     const struct json *servers = find_servers(t->servers);
     t->registrations = xcalloc(json_count(servers) + 1, sizeof *t->registrations);
     for (const struct json *item = json_first(servers); item; item = json_next(item)) {
-        struct registration *registration = &t->registrations[t->n_registrations++];
-        *registration = (struct registration){.owner = t, .name = json_name(item)};
+        struct config_registration *registration = &t->registrations[t->n_registrations++];
+        *registration = (struct config_registration){.owner = t, .name = json_name(item)};
         int r = toolplane_register(t->plane, registration->name, item, on_server_registered,
                                    registration, &registration->job, e);
         if (r < 0)
@@ -197,7 +198,7 @@ static int open_plane(struct server_tools *t, struct err *e)
                                                          .packages_dir = t->packages_dir,
                                                          .metrics = c->metrics,
                                                          .audit = c->audit,
-                                                         .origin = origin_of_cell,
+                                                         .origin = context_of_cell,
                                                          .ctx = t});
     return 0;
 }

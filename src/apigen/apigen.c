@@ -87,7 +87,7 @@ static void put_module_head(struct buf *out, const struct apigen_tool *tool, con
 }
 
 /* Names of classes that the module needs for something else. */
-static void reserve_names(struct making *m, bool result)
+static void reserve_names(struct model_making *m, bool result)
 {
     static const char *const imported[] = {"CLIENT", "ToolOutput", "BaseModel",  "Field",
                                            "Enum",   "IntEnum",    "ConfigDict", "RootModel",
@@ -103,7 +103,7 @@ static void reserve_names(struct making *m, bool result)
 static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module,
                        size_t *budget)
 {
-    struct making m = {.work_max = *budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX};
+    struct model_making m = {.work_max = *budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
     reserve_names(&m, tool->output);
     struct model *params = model_make(&m, tool->input, "Params");

@@ -23,8 +23,8 @@ struct approver {
     uint64_t seq; /* of equal rank, the one who came first */
 };
 
-struct waiting { /* of one session */
-    struct waiting *next;
+struct waiting_approval { /* of one session */
+    struct waiting_approval *next;
     char *session;
     size_t count;
     bool told;
@@ -38,13 +38,13 @@ struct restricted { /* a session that is stricter than the policy */
 
 struct approvals {
     struct approvals_config config;
-    struct policy *policy;
+    struct approval_policy *policy;
     struct approval *first, *last; /* all that have not told their end, oldest first */
     size_t count;                  /* of those that wait */
     size_t bytes;                  /* of what they hold */
     struct approver *approvers;    /* best first */
     uint64_t seq;
-    struct waiting *sessions;
+    struct waiting_approval *sessions;
     struct restricted *restricted;
     struct approvals_listener *listeners;
     struct loop_defer tell;
@@ -91,32 +91,32 @@ static void make_due(struct approval *a)
 
 /* --- who waits ------------------------------------------------------------------------------- */
 
-static struct waiting *find_waiting(const struct approvals *all, const char *session)
+static struct waiting_approval *find_waiting(const struct approvals *all, const char *session)
 {
-    struct waiting *w = all->sessions;
+    struct waiting_approval *w = all->sessions;
     while (w && strcmp(w->session, session) != 0)
         w = w->next;
     return w;
 }
 
-static void drop_waiting_approval(struct waiting **at)
+static void drop_waiting_approval(struct waiting_approval **at)
 {
-    struct waiting *w = *at;
+    struct waiting_approval *w = *at;
     *at = w->next;
     xfree(w->session);
     xfree(w);
 }
 
 /* Tells one change and comes again for the next: the watcher may cause others. */
-static void tell_waiting(void *ctx)
+static void notify_waiting(void *ctx)
 {
     struct approvals *all = ctx;
-    struct waiting **at = &all->sessions;
+    struct waiting_approval **at = &all->sessions;
     while (*at && (*at)->told == ((*at)->count > 0))
         at = &(*at)->next;
     if (!*at)
         return;
-    loop_defer(all->config.loop, &all->tell, tell_waiting, all);
+    loop_defer(all->config.loop, &all->tell, notify_waiting, all);
     bool waiting = (*at)->told = (*at)->count > 0;
     drop_str char *session = xstrdup((*at)->session);
     if (!waiting)
@@ -127,20 +127,20 @@ static void tell_waiting(void *ctx)
 
 static void count_waiting(struct approvals *all, const char *session, bool more)
 {
-    struct waiting *w = find_waiting(all, session);
+    struct waiting_approval *w = find_waiting(all, session);
     if (!w) {
-        w = NEW(struct waiting);
-        *w = (struct waiting){.next = all->sessions, .session = xstrdup(session)};
+        w = NEW(struct waiting_approval);
+        *w = (struct waiting_approval){.next = all->sessions, .session = xstrdup(session)};
         all->sessions = w;
     }
     w->count += more ? 1 : (size_t)-1;
     all->count += more ? 1 : (size_t)-1;
-    loop_defer(all->config.loop, &all->tell, tell_waiting, all);
+    loop_defer(all->config.loop, &all->tell, notify_waiting, all);
 }
 
 size_t approvals_waiting(const struct approvals *all, const char *session)
 {
-    const struct waiting *w = find_waiting(all, session);
+    const struct waiting_approval *w = find_waiting(all, session);
     return w ? w->count : 0;
 }
 
@@ -155,7 +155,7 @@ void approvals_watch(struct approvals *all,
 
 int approvals_check_policy(const struct json *policy, struct err *e)
 {
-    struct policy *parsed = NULL;
+    struct approval_policy *parsed = NULL;
     int r = policy_open(&(struct approvals_config){.policy = policy}, &parsed, e);
     if (r == 0)
         (void)policy_close(parsed);
@@ -164,7 +164,7 @@ int approvals_check_policy(const struct json *policy, struct err *e)
 
 int approvals_open(const struct approvals_config *config, struct approvals **ret, struct err *e)
 {
-    struct policy *policy = NULL;
+    struct approval_policy *policy = NULL;
     int r = policy_open(config, &policy, e);
     if (r < 0)
         return r;
@@ -375,7 +375,7 @@ static void ask_somebody(struct approval *a)
     (a->form ? p->config.elicit : p->config.ask)(p->config.ctx, &view);
 }
 
-static void tell_settled(struct approval *a)
+static void notify_settled(struct approval *a)
 {
     struct approver *p = a->unsettled;
     a->unsettled = NULL;
@@ -392,7 +392,7 @@ static void notify_approval_end(struct approval *a)
     free_approval(a);
 }
 
-static void tell_listeners(const struct approval *a)
+static void notify_listeners(const struct approval *a)
 {
     static const char *const outcomes[] = {[APPROVAL_ACCEPTED] = "accepted",
                                            [APPROVAL_REJECTED] = "rejected",
@@ -414,13 +414,13 @@ static void on_due(void *ctx)
 {
     struct approval *a = ctx;
     if (a->ended) {
-        tell_listeners(a);
-        tell_settled(a);
+        notify_listeners(a);
+        notify_settled(a);
         notify_approval_end(a);
     } else if (!a->asked) {
         ask_somebody(a);
         if (a->asked)
-            tell_listeners(a);
+            notify_listeners(a);
     }
 }
 

@@ -25,22 +25,22 @@ struct pin { /* the digest that a tool had when a pinning rule allowed it first 
     char *server, *tool, *digest;
 };
 
-struct grant {
-    struct grant *next; /* the newest first */
+struct policy_grant {
+    struct policy_grant *next; /* the newest first */
     char *session, *server, *tool, *digest;
     int64_t until_ms; /* 0: no end */
     bool counted;
     uint32_t calls;
 };
 
-struct policy {
+struct approval_policy {
     enum policy_action otherwise;
     const char *ask_for; /* or NULL */
     struct rule *rules;
     size_t n_rules;
     struct pin *pins;
     size_t n_pins;
-    struct grant *grants;
+    struct policy_grant *grants;
     size_t n_grants;
 };
 
@@ -131,7 +131,7 @@ static int read_rule(const struct json *json, size_t index, struct rule *rule, s
     return 0;
 }
 
-static int read_rules(struct policy *policy, const struct json *rules, struct err *e)
+static int read_rules(struct approval_policy *policy, const struct json *rules, struct err *e)
 {
     if (!json_is_array(rules))
         return err_set(e, -EINVAL, "rules: an array is needed");
@@ -147,7 +147,7 @@ static int read_rules(struct policy *policy, const struct json *rules, struct er
     return 0;
 }
 
-static int read_policy(struct policy *policy, const struct json *json, struct err *e)
+static int read_policy(struct approval_policy *policy, const struct json *json, struct err *e)
 {
     if (!json_is_object(json))
         return err_set(e, -EINVAL, "the policy: an object is needed");
@@ -168,10 +168,10 @@ static int read_policy(struct policy *policy, const struct json *json, struct er
     return 0;
 }
 
-int policy_open(const struct approvals_config *config, struct policy **ret, struct err *e)
+int policy_open(const struct approvals_config *config, struct approval_policy **ret, struct err *e)
 {
     const struct json *json = config->policy;
-    struct policy *policy = NEW(struct policy);
+    struct approval_policy *policy = NEW(struct approval_policy);
     policy->otherwise = config->ask_by_default ? POLICY_ASK : POLICY_ALLOW;
     policy->ask_for = config->ask_for;
     int r = json ? read_policy(policy, json, e) : 0;
@@ -184,9 +184,9 @@ int policy_open(const struct approvals_config *config, struct policy **ret, stru
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static void drop_grant(struct policy *policy, struct grant **at)
+static void drop_grant(struct approval_policy *policy, struct policy_grant **at)
 {
-    struct grant *grant = *at;
+    struct policy_grant *grant = *at;
     *at = grant->next;
     policy->n_grants--;
     xfree(grant->session);
@@ -196,7 +196,7 @@ static void drop_grant(struct policy *policy, struct grant **at)
     xfree(grant);
 }
 
-static void drop_pins(struct policy *policy)
+static void drop_pins(struct approval_policy *policy)
 {
     while (policy->pins) {
         struct pin *pin = policy->pins;
@@ -208,7 +208,7 @@ static void drop_pins(struct policy *policy)
     }
 }
 
-struct policy *policy_close(struct policy *policy)
+struct approval_policy *policy_close(struct approval_policy *policy)
 {
     if (!policy)
         return NULL;
@@ -257,7 +257,8 @@ static bool glob_matches(const char *pattern, const char *text)
     return pattern[strspn(pattern, "*")] == '\0';
 }
 
-static struct rule *find_rule(struct policy *policy, const struct approval_subject *subject)
+static struct rule *find_rule(struct approval_policy *policy,
+                              const struct approval_subject *subject)
 {
     for (size_t i = 0; i < policy->n_rules; i++) {
         struct rule *rule = &policy->rules[i];
@@ -268,7 +269,7 @@ static struct rule *find_rule(struct policy *policy, const struct approval_subje
     return NULL;
 }
 
-static bool add_pin(struct policy *policy, const struct approval_subject *subject)
+static bool add_pin(struct approval_policy *policy, const struct approval_subject *subject)
 {
     if (policy->n_pins >= POLICY_PINS_MAX)
         return false;
@@ -283,7 +284,7 @@ static bool add_pin(struct policy *policy, const struct approval_subject *subjec
 }
 
 /* A tool without a digest is in no server's list: there is nothing to hold it to. */
-static bool is_pinned(struct policy *policy, const struct approval_subject *subject)
+static bool is_pinned(struct approval_policy *policy, const struct approval_subject *subject)
 {
     if (!*subject->digest)
         return false;
@@ -294,7 +295,7 @@ static bool is_pinned(struct policy *policy, const struct approval_subject *subj
     return pin ? strcmp(pin->digest, subject->digest) == 0 : add_pin(policy, subject);
 }
 
-static void judge_digest(struct policy *policy, const struct rule *rule,
+static void judge_digest(struct approval_policy *policy, const struct rule *rule,
                          const struct approval_subject *subject, struct policy_judgement *ret)
 {
     bool same = !rule->digest || strcmp(rule->digest, subject->digest) == 0;
@@ -309,15 +310,15 @@ static void judge_digest(struct policy *policy, const struct rule *rule,
 }
 
 /* What no rule matches. */
-static enum policy_action by_default(const struct policy *policy,
+static enum policy_action by_default(const struct approval_policy *policy,
                                      const struct approval_subject *subject)
 {
     bool asked = policy->ask_for && strcmp(subject->server, policy->ask_for) == 0;
     return asked && policy->otherwise == POLICY_ALLOW ? POLICY_ASK : policy->otherwise;
 }
 
-void policy_judge(struct policy *policy, const struct approval_subject *subject, int64_t now_ms,
-                  struct policy_judgement *ret)
+void policy_judge(struct approval_policy *policy, const struct approval_subject *subject,
+                  int64_t now_ms, struct policy_judgement *ret)
 {
     struct rule *rule = find_rule(policy, subject);
     *ret = (struct policy_judgement){.action = rule ? rule->action : by_default(policy, subject),
@@ -341,7 +342,7 @@ void policy_judge(struct policy *policy, const struct approval_subject *subject,
         ret->action = POLICY_ALLOW;
 }
 
-void policy_give_back(struct policy *policy, int rule)
+void policy_give_back(struct approval_policy *policy, int rule)
 {
     if (rule >= 0 && policy->rules[rule].has_budget)
         policy->rules[rule].calls--;
@@ -349,42 +350,43 @@ void policy_give_back(struct policy *policy, int rule)
 
 /* --- grants ---------------------------------------------------------------------------------- */
 
-void policy_remember(struct policy *policy, const struct approval_subject *subject,
+void policy_remember(struct approval_policy *policy, const struct approval_subject *subject,
                      const struct approval_decision *decision, int64_t now_ms)
 {
     if (!decision->accept || (decision->remember_ms <= 0 && decision->remember_calls == 0))
         return;
     if (policy->n_grants >= POLICY_GRANTS_MAX) {
-        struct grant **at = &policy->grants;
+        struct policy_grant **at = &policy->grants;
         while ((*at)->next)
             at = &(*at)->next;
         drop_grant(policy, at);
     }
     bool ends = decision->remember_ms > 0 && decision->remember_ms < INT64_MAX - now_ms;
-    struct grant *grant = NEW(struct grant);
-    *grant = (struct grant){.next = policy->grants,
-                            .session = xstrdup(subject->session),
-                            .server = xstrdup(subject->server),
-                            .tool = xstrdup(subject->tool),
-                            .digest = xstrdup(subject->digest),
-                            .until_ms = ends ? now_ms + decision->remember_ms : 0,
-                            .counted = decision->remember_calls > 0,
-                            .calls = decision->remember_calls};
+    struct policy_grant *grant = NEW(struct policy_grant);
+    *grant = (struct policy_grant){.next = policy->grants,
+                                   .session = xstrdup(subject->session),
+                                   .server = xstrdup(subject->server),
+                                   .tool = xstrdup(subject->tool),
+                                   .digest = xstrdup(subject->digest),
+                                   .until_ms = ends ? now_ms + decision->remember_ms : 0,
+                                   .counted = decision->remember_calls > 0,
+                                   .calls = decision->remember_calls};
     policy->grants = grant;
     policy->n_grants++;
 }
 
-static bool is_for(const struct grant *grant, const struct approval_subject *subject)
+static bool is_for(const struct policy_grant *grant, const struct approval_subject *subject)
 {
     return strcmp(grant->session, subject->session) == 0 &&
            strcmp(grant->server, subject->server) == 0 && strcmp(grant->tool, subject->tool) == 0;
 }
 
-bool policy_use_grant(struct policy *policy, const struct approval_subject *subject, int64_t now_ms)
+bool policy_use_grant(struct approval_policy *policy, const struct approval_subject *subject,
+                      int64_t now_ms)
 {
-    struct grant **at = &policy->grants;
+    struct policy_grant **at = &policy->grants;
     while (*at) {
-        struct grant *grant = *at;
+        struct policy_grant *grant = *at;
         if (!is_for(grant, subject)) {
             at = &grant->next;
             continue;
@@ -400,9 +402,9 @@ bool policy_use_grant(struct policy *policy, const struct approval_subject *subj
     return false;
 }
 
-void policy_forget(struct policy *policy, const char *session)
+void policy_forget(struct approval_policy *policy, const char *session)
 {
-    struct grant **at = &policy->grants;
+    struct policy_grant **at = &policy->grants;
     while (*at) {
         if (strcmp((*at)->session, session) == 0)
             drop_grant(policy, at);

@@ -17,10 +17,10 @@
 #define POLICY_GRANTS_MAX 4096
 #define POLICY_PINS_MAX 16384
 
-struct policy;
-MUST_CHECK int policy_open(const struct approvals_config *config, struct policy **ret,
+struct approval_policy;
+MUST_CHECK int policy_open(const struct approvals_config *config, struct approval_policy **ret,
                            struct err *e);
-struct policy *policy_close(struct policy *policy); /* NULL in, NULL out */
+struct approval_policy *policy_close(struct approval_policy *policy); /* NULL in, NULL out */
 
 enum policy_action { POLICY_ALLOW, POLICY_ASK, POLICY_DENY };
 
@@ -31,19 +31,19 @@ struct policy_judgement {
     char why[200]; /* denied: why; ask: what is special about it, or "" */
 };
 
-void policy_judge(struct policy *policy, const struct approval_subject *subject, int64_t now_ms,
-                  struct policy_judgement *ret);
-void policy_give_back(struct policy *policy, int rule); /* the call is not made */
+void policy_judge(struct approval_policy *policy, const struct approval_subject *subject,
+                  int64_t now_ms, struct policy_judgement *ret);
+void policy_give_back(struct approval_policy *policy, int rule); /* the call is not made */
 
 /* A grant as the decision asks for; nothing when it asks for none. */
-void policy_remember(struct policy *policy, const struct approval_subject *subject,
+void policy_remember(struct approval_policy *policy, const struct approval_subject *subject,
                      const struct approval_decision *decision, int64_t now_ms);
 
 /* True when a grant covers it; takes one of its calls. A grant for another digest of the tool ends
  * here. */
-bool policy_use_grant(struct policy *policy, const struct approval_subject *subject,
+bool policy_use_grant(struct approval_policy *policy, const struct approval_subject *subject,
                       int64_t now_ms);
 
-void policy_forget(struct policy *policy, const char *session); /* its grants end */
+void policy_forget(struct approval_policy *policy, const char *session); /* its grants end */
 
 #endif

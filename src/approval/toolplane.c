@@ -32,7 +32,7 @@ struct toolplane_call {
     struct toolplane *plane;
     struct toolplane_call *prev, *next;
     bool approve_only;
-    struct origin origin;
+    struct request_context origin;
     char *session, *server, *tool, *arguments;
     char *digest;        /* of the tool that the human was asked about; NULL: none was known */
     struct json *params; /* of a server that is not registered yet, else NULL */
@@ -96,7 +96,7 @@ static void free_tool_job(struct toolplane_job *job)
     xfree(job);
 }
 
-static void tell_registered(const struct toolplane_job *job, bool well)
+static void notify_registered(const struct toolplane_job *job, bool well)
 {
     (void)audit_add(job->plane->config.audit,
                     &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
@@ -108,7 +108,7 @@ static void tell_registered(const struct toolplane_job *job, bool well)
 static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct toolplane_job *job = ctx;
-    tell_registered(job, why == NULL);
+    notify_registered(job, why == NULL);
     struct toolplane_job copy = *job;
     free_tool_job(job);
     copy.done(copy.ctx, modules, n, why);
@@ -208,7 +208,7 @@ static void drop_work(struct toolplane_call *call)
     loop_timer_stop(call->plane->config.loop, &call->pace);
 }
 
-static void tell_called(const struct toolplane_call *call, const char *outcome)
+static void notify_called(const struct toolplane_call *call, const char *outcome)
 {
     const struct toolplane_config *c = &call->plane->config;
     struct audit_event event = {.kind = AUDIT_TOOL_CALL,
@@ -227,7 +227,7 @@ static void tell_called(const struct toolplane_call *call, const char *outcome)
 void toolplane_call_cancel(struct toolplane_call *call)
 {
     if (call->events)
-        tell_called(call, "cancelled");
+        notify_called(call, "cancelled");
     drop_work(call);
     *(call->prev ? &call->prev->next : &call->plane->calls) = call->next;
     if (call->next)
@@ -243,7 +243,7 @@ void toolplane_call_cancel(struct toolplane_call *call)
     xfree(call);
 }
 
-static void tell_progress(struct toolplane_call *call)
+static void notify_progress(struct toolplane_call *call)
 {
     const struct toolplane_progress p = {.session = call->session,
                                          .server = call->server,
@@ -268,8 +268,8 @@ static void end_call(struct toolplane_call *call, enum toolplane_failure failure
                                            [TOOLPLANE_REJECTED] = "rejected",
                                            [TOOLPLANE_TIMEOUT] = "expired"};
     if (call->untold)
-        tell_progress(call);
-    tell_called(call, outcomes[failure]);
+        notify_progress(call);
+    notify_called(call, outcomes[failure]);
     if (call->plane->config.metrics && !call->approve_only)
         call->plane->config.metrics->calls[failure]++;
     call->call = NULL; /* its own end led here, or it never was */
@@ -321,7 +321,7 @@ static void on_pace(void *ctx)
     struct toolplane_call *call = ctx;
     if (!call->untold)
         return;
-    tell_progress(call);
+    notify_progress(call);
     loop_timer_set(call->plane->config.loop, &call->pace, TOOLPLANE_PROGRESS_MS, on_pace, call);
 }
 
@@ -346,6 +346,22 @@ void toolplane_watch(struct toolplane *plane,
     plane->watch_ctx = ctx;
 }
 
+/* The text blocks, joined by line breaks. */
+static void join_texts(struct buf *out, const struct tools_result *result)
+{
+    bool more = false;
+    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
+        const char *type = json_get_text(block, "type");
+        const char *text = json_get_text(block, "text");
+        if (!type || strcmp(type, "text") != 0 || !text)
+            continue;
+        if (more)
+            (void)buf_addc(out, '\n');
+        (void)buf_adds(out, text);
+        more = true;
+    }
+}
+
 static void on_called(void *ctx, const struct tools_result *result, const struct err *why)
 {
     struct toolplane_call *call = ctx;
@@ -355,7 +371,7 @@ static void on_called(void *ctx, const struct tools_result *result, const struct
         end_call(call, TOOLPLANE_OK, result, "");
     else {
         drop_buf struct buf text = BUF_INIT(TOOLPLANE_TEXT_MAX);
-        toolplane_join_texts(&text, result);
+        join_texts(&text, result);
         end_call(call, TOOLPLANE_ERROR, NULL, text.failed ? "the tool failed" : buf_text(&text));
     }
 }
@@ -487,10 +503,10 @@ static int ask_about(struct toolplane_call *call, const struct tools_server *ser
 }
 
 /* A kernel is believed in nothing: its calls belong to the cell that runs in its session. */
-static void find_call_origin(struct toolplane_call *call, const struct toolplane_request *request)
+static void find_call_context(struct toolplane_call *call, const struct toolplane_request *request)
 {
     const struct toolplane_config *c = &call->plane->config;
-    const struct origin *origin = request->origin;
+    const struct request_context *origin = request->origin;
     if (request->role == TOOLPLANE_KERNEL)
         origin = c->origin ? c->origin(c->ctx, request->session) : NULL;
     if (origin)
@@ -512,7 +528,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .begun_ms = loop_now(plane->config.loop),
                                     .events = events,
                                     .ctx = ctx};
-    find_call_origin(call, request);
+    find_call_context(call, request);
     if (plane->calls)
         plane->calls->prev = call;
     plane->calls = call;
@@ -603,7 +619,7 @@ static int open_call(struct toolplane *plane, const struct toolplane_request *re
         *ret = call;
         return 0;
     }
-    tell_called(call, "refused");
+    notify_called(call, "refused");
     call->events = NULL;
     toolplane_call_cancel(call);
     return r;
@@ -625,21 +641,6 @@ int toolplane_approve(struct toolplane *plane, const struct toolplane_request *r
 
 /* --- results --------------------------------------------------------------------------------- */
 
-void toolplane_join_texts(struct buf *out, const struct tools_result *result)
-{
-    bool more = false;
-    for (const struct json *block = json_first(result->content); block; block = json_next(block)) {
-        const char *type = json_get_text(block, "type");
-        const char *text = json_get_text(block, "text");
-        if (!type || strcmp(type, "text") != 0 || !text)
-            continue;
-        if (more)
-            (void)buf_addc(out, '\n');
-        (void)buf_adds(out, text);
-        more = true;
-    }
-}
-
 /* As a program would see it: an empty object, list or text is as good as none. */
 static bool says_something(const struct json *value)
 {
@@ -658,7 +659,7 @@ void toolplane_put_result(struct jsonw *w, const struct tools_result *result)
         jsonw_raw(w, result->structured_text);
         return;
     }
-    toolplane_join_texts(&text, result);
+    join_texts(&text, result);
     if (text.len > 0)
         jsonw_text_n(w, text.data, text.len);
     else

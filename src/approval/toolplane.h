@@ -13,7 +13,7 @@
 
 #include "approval/approvals.h"
 #include "base/json/jsonw.h"
-#include "session/queue/origin.h"
+#include "session/queue/request_context.h"
 #include "tools/tools.h"
 
 #define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
@@ -28,7 +28,7 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     struct audit *audit;      /* NULL: there is none; without its yes no call is begun */
     /* What the cell that runs in this session came with, NULL: none runs. Code is not asked: calls
      * of a kernel belong to it. May be NULL. */
-    const struct origin *(*origin)(void *ctx, const char *session);
+    const struct request_context *(*origin)(void *ctx, const char *session);
     void *ctx;
 };
 
@@ -86,9 +86,9 @@ struct toolplane_request { /* borrowed for the call */
     enum toolplane_role role;
     const char *session; /* whose policy counts, and whose cells' clock stands still */
     const char *server, *tool;
-    const struct json *params;   /* of the server, as the caller believes; NULL: not said */
-    const char *arguments;       /* JSON text of an object, in one line, as the caller wrote it */
-    const struct origin *origin; /* of TOOLPLANE_APPLICATION, copied; NULL: unknown */
+    const struct json *params; /* of the server, as the caller believes; NULL: not said */
+    const char *arguments;     /* JSON text of an object, in one line, as the caller wrote it */
+    const struct request_context *origin; /* of TOOLPLANE_APPLICATION, copied; NULL: unknown */
 };
 
 enum toolplane_failure {
@@ -122,8 +122,5 @@ void toolplane_put_result(struct jsonw *w, const struct tools_result *result);
 
 /* The member "content" with all content blocks, when one of them is no text; else nothing. */
 void toolplane_put_content(struct jsonw *w, const struct tools_result *result);
-
-/* The text blocks, joined by line breaks. */
-void toolplane_join_texts(struct buf *out, const struct tools_result *result);
 
 #endif

@@ -125,7 +125,7 @@ static void keep_room(struct audit *a)
 }
 
 /* A record in pieces that fit in a line of the log. */
-static void tell_outside(struct audit *a, const struct buf *line)
+static void notify_outside(struct audit *a, const struct buf *line)
 {
     size_t n = line->len > 0 && line->data[line->len - 1] == '\n' ? line->len - 1 : line->len;
     for (size_t at = 0; at < n; at += OUTSIDE_PIECE) {
@@ -246,7 +246,7 @@ static int drop_record(struct audit *a, const struct buf *line)
     a->dropped++;
     if (!is_room_missing(a))
         return -EIO;
-    tell_outside(a, line);
+    notify_outside(a, line);
     return a->damaged ? -EIO : 0;
 }
 
@@ -270,7 +270,7 @@ static int append_record(struct audit *a, struct buf *line)
     if (a->link.seq % AUDIT_TELL == 0)
         say_hash(a);
     if (is_room_missing(a))
-        tell_outside(a, line);
+        notify_outside(a, line);
     return (a->failed && !is_room_missing(a)) || a->damaged ? -EIO : 0;
 }
 
@@ -289,7 +289,7 @@ static int64_t now_ms(const struct audit *a)
     return a->config.loop ? loop_now(a->config.loop) : clock_ms();
 }
 
-static void tell_left_out(struct audit *a, const char *session)
+static void notify_left_out(struct audit *a, const char *session)
 {
     struct audit_event event;
     while (audit_flood_take(a->flood, session, now_ms(a), &event)) {
@@ -301,7 +301,7 @@ static void tell_left_out(struct audit *a, const char *session)
 
 static void on_audit_timer(void *ctx)
 {
-    tell_left_out(ctx, NULL);
+    notify_left_out(ctx, NULL);
 }
 
 int audit_add(struct audit *a, const struct audit_event *event)
@@ -317,7 +317,7 @@ int audit_add(struct audit *a, const struct audit_event *event)
         return (a->failed && !is_room_missing(a)) || a->damaged ? -EIO : 0;
     }
     if (event->kind == AUDIT_SESSION_ENDED && event->session) {
-        tell_left_out(a, event->session);
+        notify_left_out(a, event->session);
         buf_clear(&line); /* it has another number by now */
         put_audit_line(a, &line, event);
     }
@@ -536,7 +536,7 @@ struct audit *audit_close(struct audit *a)
 {
     if (!a)
         return NULL;
-    tell_left_out(a, NULL);
+    notify_left_out(a, NULL);
     (void)audit_add(a, &(struct audit_event){.kind = AUDIT_STOP});
     if (a->room > 0 && !a->damaged)
         (void)!ftruncate(a->fd, (off_t)a->size); /* gives the blocks behind its end back */

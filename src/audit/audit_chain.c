@@ -63,7 +63,7 @@ static int read_record_members(const struct json *line, struct audit_record *ret
     return 0;
 }
 
-int audit_read(const char *line, size_t n, struct audit_record *ret, struct err *e)
+static int read_record(const char *line, size_t n, struct audit_record *ret, struct err *e)
 {
     char hash[HMAC_HEX + 1];
     if (n <= SEALED || n > AUDIT_LINE_MAX || memcmp(line + n - SEALED, SEAL, SEAL_LEN) != 0)
@@ -138,7 +138,7 @@ static int take_record_line(struct check *c, const char *line, size_t n, struct 
     struct audit_record record;
     struct err why = ERR_NONE;
     c->verdict.lines++;
-    if (audit_read(line, n, &record, &why) == 0)
+    if (read_record(line, n, &record, &why) == 0)
         return accept_record(c, &record, e);
     if (c->bad.len == 0) {
         c->bad_line = c->verdict.lines;
@@ -154,7 +154,7 @@ static int take_rest(struct check *c, const char *rest, size_t n, struct err *e)
 {
     struct audit_record record;
     struct err why = ERR_NONE;
-    if (n > 0 && audit_read(rest, n, &record, &why) == 0) {
+    if (n > 0 && read_record(rest, n, &record, &why) == 0) {
         c->verdict.lines++;
         return accept_record(c, &record, e);
     }
@@ -243,7 +243,7 @@ int audit_find_end(const char *tail, size_t n, bool whole, struct audit_link *re
         begin = end;
         while (begin > 0 && tail[begin - 1] != '\n')
             begin--;
-        if (audit_read(tail + begin, end - begin, &record, NULL) == 0) {
+        if (read_record(tail + begin, end - begin, &record, NULL) == 0) {
             *ret = record.link;
             size_t behind = end < n ? end + 1 : end;
             return set_chain_end(tail + behind, n - behind, ret_torn, ret_torn_n, e);

@@ -40,7 +40,6 @@ struct audit_record {
     uint64_t torn_bytes;
     char torn_sha256[HMAC_HEX + 1];
 };
-MUST_CHECK int audit_read(const char *line, size_t n, struct audit_record *ret, struct err *e);
 
 struct audit_verdict {
     struct audit_link last;

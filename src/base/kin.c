@@ -25,13 +25,13 @@ enum {
     TRIES = 8, /* processes come and go while they are looked at */
 };
 
-struct process {
+struct kin_process {
     pid_t ppid;
     unsigned long long start;
     char name[NAME_MAX_BYTES];
 };
 
-static bool parse_kin(const char *text, struct process *ret)
+static bool parse_kin(const char *text, struct kin_process *ret)
 {
     const char *open = strchr(text, '('), *at = strrchr(text, ')');
     if (!open || !at || at < open || at[1] != ' ')
@@ -52,7 +52,7 @@ static bool parse_kin(const char *text, struct process *ret)
     return ret->ppid >= 0;
 }
 
-static bool look_at_kin(pid_t pid, struct process *ret)
+static bool look_at_kin(pid_t pid, struct kin_process *ret)
 {
     char path[40], text[STAT_MAX];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -68,9 +68,9 @@ static bool look_at_kin(pid_t pid, struct process *ret)
 
 /* The parent of *process, in its place. False: it has gone meanwhile, and with it *process has
  * another parent by now. */
-static bool step_up_kin(struct process *process)
+static bool step_up_kin(struct kin_process *process)
 {
-    struct process parent;
+    struct kin_process parent;
     if (!look_at_kin(process->ppid, &parent) || parent.start > process->start)
         return false;
     *process = parent;
@@ -82,7 +82,7 @@ static bool step_up_kin(struct process *process)
 /* 1: below, 0: not, -1: the tree has changed meanwhile. */
 static int walk_kin(pid_t pid, pid_t ancestor)
 {
-    struct process process;
+    struct kin_process process;
     if (!look_at_kin(pid, &process))
         return -1;
     for (int depth = 0; depth < KIN_DEPTH_MAX; depth++) {
@@ -127,7 +127,7 @@ bool kin_peer_below(int fd)
 /* As walk_kin(): whether the uppermost process of this name is `pid` or its parent. */
 static int is_uppermost(pid_t pid, const char *name)
 {
-    struct process process;
+    struct kin_process process;
     int found = -1; /* steps up to the uppermost so far */
     if (!look_at_kin(pid, &process))
         return -1;

@@ -84,7 +84,7 @@ int beneath_clean(const char *path, char ret[BENEATH_PATH_MAX])
 
 /* done: real names, no links among them, that lead from the root to where the walk is; left: what
  * is still to be walked. ".." takes a name off `done`, and the way is walked anew from the root. */
-struct walk {
+struct beneath_walk {
     const struct beneath *b;
     enum beneath_links links;
     int at; /* owned: the folder that `done` names */
@@ -92,7 +92,7 @@ struct walk {
     char done[BENEATH_PATH_MAX], left[BENEATH_PATH_MAX];
 };
 
-static int step_into(struct walk *w, const char *name)
+static int step_into(struct beneath_walk *w, const char *name)
 {
     int fd = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -103,7 +103,7 @@ static int step_into(struct walk *w, const char *name)
 }
 
 /* `done` changes by other hands, too: whatever stands there, a link is not followed. */
-static int walk_anew(struct walk *w)
+static int walk_anew(struct beneath_walk *w)
 {
     (void)fd_close(w->at);
     w->at = fcntl(w->b->root, F_DUPFD_CLOEXEC, 0);
@@ -119,7 +119,7 @@ static int walk_anew(struct walk *w)
     return r;
 }
 
-static int step_up_folder(struct walk *w)
+static int step_up_folder(struct beneath_walk *w)
 {
     if (w->done[0] == '\0')
         return -EXDEV;
@@ -128,7 +128,7 @@ static int step_up_folder(struct walk *w)
     return walk_anew(w);
 }
 
-static int push_name(struct walk *w, const char *name, size_t n)
+static int push_name(struct beneath_walk *w, const char *name, size_t n)
 {
     size_t length = strlen(w->done);
     if (length + n + 2 > sizeof w->done)
@@ -140,7 +140,7 @@ static int push_name(struct walk *w, const char *name, size_t n)
 }
 
 /* The link's text stands before what is left from now on. -EINVAL: it is no link. */
-static int expand_link(struct walk *w, const char *name)
+static int expand_link(struct beneath_walk *w, const char *name)
 {
     char text[BENEATH_PATH_MAX];
     ssize_t n = readlinkat(w->at, name, text, sizeof text);
@@ -160,7 +160,8 @@ static int expand_link(struct walk *w, const char *name)
 }
 
 /* Takes the next component off `left`. */
-static size_t next_component(struct walk *w, char name[BENEATH_NAME_MAX + 1], bool *ret_last)
+static size_t next_component(struct beneath_walk *w, char name[BENEATH_NAME_MAX + 1],
+                             bool *ret_last)
 {
     size_t skip = strspn(w->left, "/"), n = strcspn(w->left + skip, "/");
     size_t rest = skip + n + strspn(w->left + skip + n, "/");
@@ -173,7 +174,7 @@ static size_t next_component(struct walk *w, char name[BENEATH_NAME_MAX + 1], bo
     return n;
 }
 
-static int open_last(const struct walk *w, const char *name, int flags)
+static int open_last(const struct beneath_walk *w, const char *name, int flags)
 {
     int fd = openat(w->at, name, all_flags(flags) | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -186,7 +187,7 @@ static int open_last(const struct walk *w, const char *name, int flags)
     return fd;
 }
 
-static int walk_on_beneath(struct walk *w, int flags)
+static int walk_on_beneath(struct beneath_walk *w, int flags)
 {
     char name[BENEATH_NAME_MAX + 1];
     for (bool last;;) {
@@ -220,7 +221,7 @@ static int walk_on_beneath(struct walk *w, int flags)
 
 static int walk_to(const struct beneath *b, const char *path, int flags, enum beneath_links links)
 {
-    struct walk w = {.b = b, .links = links};
+    struct beneath_walk w = {.b = b, .links = links};
     memcpy(w.left, path, strlen(path) + 1);
     w.at = fcntl(b->root, F_DUPFD_CLOEXEC, 0);
     if (w.at < 0)

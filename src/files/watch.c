@@ -142,7 +142,7 @@ static int add_watch(struct watch *w, int folder, const char *path)
     return 0;
 }
 
-static int tell_limit(struct watch *w, struct watch_event *ret)
+static int notify_limit(struct watch *w, struct watch_event *ret)
 {
     if (w->limited)
         return 0;
@@ -164,7 +164,7 @@ static int start_next(struct watch *w, struct watch_event *ret)
         return 0; /* it has gone already, or is not to be read */
     (void)snprintf(w->path, sizeof w->path, "%s", path);
     if (add_watch(w, fd, path) < 0)
-        return tell_limit(w, ret);
+        return notify_limit(w, ret);
     (void)snprintf(w->dir_path, sizeof w->dir_path, "%s", path);
     w->dir = fdopendir(fd);
     if (w->dir)
@@ -189,7 +189,7 @@ static int read_names(struct watch *w, struct watch_event *ret)
                       (d->d_type == DT_UNKNOWN &&
                        fstatat(dirfd(w->dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                        S_ISDIR(st.st_mode));
-        if (folder && w->below && !queue_change(w, w->path) && tell_limit(w, ret))
+        if (folder && w->below && !queue_change(w, w->path) && notify_limit(w, ret))
             return 1;
         if (w->ready) {
             *ret = (struct watch_event){.kind = WATCH_CREATED, .path = w->path, .folder = folder};
@@ -265,7 +265,7 @@ static int on_watch_event(struct watch *w, const struct inotify_event *event,
         forget_below(w, w->path);
     else if (ret->folder && w->below && event->mask & (IN_CREATE | IN_MOVED_TO) &&
              !queue_change(w, w->path))
-        return tell_limit(w, ret);
+        return notify_limit(w, ret);
     return ret->kind != WATCH__COUNT;
 }
 

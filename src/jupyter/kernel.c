@@ -29,11 +29,11 @@ enum {
 _Static_assert(CHILD_FIRST_FD + LINK_SOCKETS == 10, "the file has this number");
 #define CONNECTION_FILE "/proc/self/fd/10"
 
-enum state { STARTING, IDLE, BUSY, RETIRING };
+enum kernel_state { STARTING, IDLE, BUSY, RETIRING };
 
 struct kernel {
     const struct kernel_config *config;
-    enum state state;
+    enum kernel_state state;
     struct token token;
     const char **envp; /* the configured one and the token */
     char *token_variable;
@@ -60,7 +60,7 @@ struct kernel {
     bool released;
 };
 
-static void tell_confined(struct kernel *kernel, const struct err *why)
+static void notify_confined(struct kernel *kernel, const struct err *why)
 {
     void (*confined)(void *ctx, const struct err *why) = kernel->confined;
     kernel->confined = NULL;
@@ -72,7 +72,7 @@ static void give_up_change(struct kernel *kernel)
 {
     struct err why = ERR_NONE;
     (void)err_set(&why, -EBUSY, "the kernel has ended before its sandbox was changed");
-    tell_confined(kernel, &why);
+    notify_confined(kernel, &why);
 }
 
 static void release(struct kernel *kernel)
@@ -202,7 +202,7 @@ static void on_kernel_limited(void *ctx, const char *text)
 
 static void on_kernel_confined(void *ctx, const struct err *why)
 {
-    tell_confined(ctx, why);
+    notify_confined(ctx, why);
 }
 
 static void on_holds(void *ctx, bool any)
@@ -340,10 +340,10 @@ static bool of_another_client(const struct kernel *kernel, const struct jupyter_
     return session && *session && strcmp(session, link_session(kernel->link)) != 0;
 }
 
-static void tell_foreign(struct kernel *kernel, const struct jupyter_msg *m)
+static void notify_external(struct kernel *kernel, const struct jupyter_msg *m)
 {
-    if (kernel->events->foreign)
-        kernel->events->foreign(kernel->ctx, m);
+    if (kernel->events->external)
+        kernel->events->external(kernel->ctx, m);
 }
 
 static void on_kernel_message(void *ctx, enum link_channel channel, const struct jupyter_msg *m)
@@ -362,7 +362,7 @@ static void on_kernel_message(void *ctx, enum link_channel channel, const struct
     if (kernel->state == STARTING)
         become_kernel_ready(kernel);
     else if (of_another_client(kernel, m))
-        tell_foreign(kernel, m);
+        notify_external(kernel, m);
     else if (m->type == JUPYTER_STATUS)
         on_kernel_status(kernel, m);
     else if (!current || !kernel->old_cell)

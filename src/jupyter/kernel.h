@@ -47,7 +47,7 @@ struct kernel_events {
      * the running cell. */
     void (*message)(void *ctx, const struct jupyter_msg *m, bool current);
     /* Those of other clients' requests, status too. May be NULL. */
-    void (*foreign)(void *ctx, const struct jupyter_msg *m);
+    void (*external)(void *ctx, const struct jupyter_msg *m);
     void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
     void (*heartbeat)(void *ctx, bool alive);
     void (*limited)(void *ctx, const char *text); /* a budget was met, in a sentence; may be NULL */
@@ -88,7 +88,7 @@ MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
 void kernel_resume(struct kernel *kernel);
 
 struct kernel_leave {
-    /* Its processes hold nothing any more that another kernel could miss (claims.h). */
+    /* Its processes hold nothing any more that another kernel could miss (open_resources.h). */
     void (*released)(void *ctx);
     void (*gone)(void *ctx);
 };

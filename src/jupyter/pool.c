@@ -5,11 +5,11 @@
 
 enum { LAST_DELAY_MS = 60000 };
 
-enum state { EMPTY, STARTING, WARMING, READY };
+enum pool_state { EMPTY, STARTING, WARMING, READY };
 
 struct spare {
     struct pool *pool;
-    enum state state;
+    enum pool_state state;
     struct kernel *kernel;
 };
 

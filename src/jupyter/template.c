@@ -27,18 +27,18 @@ enum {
 enum { CONTROL, OUTPUT, GIVEN, SPEC = GIVEN + LINK_FDS, FDS_MAX };
 _Static_assert(FDS_MAX <= UNIXSOCK_FDS_MAX && LINK_FDS <= CHILD_FDS_MAX, "all fit");
 
-struct request { /* waits for the template to come up */
-    struct request *next;
+struct fork_request { /* waits for the template to come up */
+    struct fork_request *next;
     int fds[FDS_MAX]; /* as they are sent; without a sandbox the last is not */
     size_t fd_count;
     struct buf text;
 };
 
-enum state { AWAY, STARTING, READY };
+enum template_state { AWAY, STARTING, READY };
 
 struct template {
     const struct template_config *config;
-    enum state state;
+    enum template_state state;
     int socket;
     struct loop_io *io;
     struct loop_timer timer; /* AWAY: the next start; STARTING: its deadline */
@@ -52,13 +52,13 @@ struct template {
     size_t package_count;
     uint64_t installed; /* of these times but the first: when it was started */
     uint64_t seen;      /* of all, when they were last asked for */
-    struct request *waiting;
+    struct fork_request *waiting;
     char program[PATH_BYTES];
 };
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static void free_fork_request(struct request *request)
+static void free_fork_request(struct fork_request *request)
 {
     for (size_t i = 0; i < FDS_MAX; i++)
         (void)fd_close(request->fds[i]);
@@ -70,13 +70,13 @@ static void free_fork_request(struct request *request)
 static void drop_waiting_forks(struct template *t)
 {
     while (t->waiting) {
-        struct request *request = t->waiting;
+        struct fork_request *request = t->waiting;
         t->waiting = request->next;
         free_fork_request(request);
     }
 }
 
-static int send_fork_request(struct template *t, const struct request *request)
+static int send_fork_request(struct template *t, const struct fork_request *request)
 {
     return unixsock_send(t->socket, request->text.data, request->text.len, request->fds,
                          request->fd_count, MSG_DONTWAIT);
@@ -153,7 +153,8 @@ static int make_request(struct template *t, const struct template_kernel *kernel
 
 /* Beside the two of child_adopt(). What the kernel is given are copies: a request may wait for
  * longer than its kernel. */
-static int add_fds(struct request *request, const struct template_kernel *kernel, struct err *e)
+static int add_fds(struct fork_request *request, const struct template_kernel *kernel,
+                   struct err *e)
 {
     for (int i = 0; i < LINK_FDS; i++) {
         request->fds[GIVEN + i] = fcntl(kernel->fds[i], F_DUPFD_CLOEXEC, 0);
@@ -171,7 +172,7 @@ static int add_fds(struct request *request, const struct template_kernel *kernel
 int template_fork(struct template *t, const struct template_kernel *kernel,
                   const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
-    struct request *request = NEW(struct request);
+    struct fork_request *request = NEW(struct fork_request);
     for (int i = 0; i < FDS_MAX; i++)
         request->fds[i] = -1;
     request->text = BUF_INIT(REQUEST_MAX);
@@ -288,7 +289,7 @@ static void become_template_ready(struct template *t)
     t->state = READY;
     t->delay = FIRST_DELAY_MS;
     t->resident = resident_bytes(t->pid);
-    struct request *waiting = t->waiting, *next;
+    struct fork_request *waiting = t->waiting, *next;
     t->waiting = NULL;
     for (; waiting; waiting = next) {
         next = waiting->next;

@@ -30,7 +30,6 @@ struct zsock {
     struct loop_defer again; /* look for messages although the descriptor shows no edge */
     zsock_fn fn;
     void *ctx;
-    bool paused;
     bool receiving; /* inside receive_messages(): closing only marks */
     bool closed;
     size_t taken; /* bytes, in this turn */
@@ -107,28 +106,19 @@ static void receive_messages(void *ctx)
     s->receiving = true;
     s->taken = 0;
     int r = 0;
-    for (int i = 0;
-         i < MESSAGES_PER_TURN && s->taken < BYTES_PER_TURN && r == 0 && !s->closed && !s->paused;
-         i++)
+    for (int i = 0; i < MESSAGES_PER_TURN && s->taken < BYTES_PER_TURN && r == 0 && !s->closed; i++)
         r = receive_one(s);
     s->receiving = false;
     if (s->closed)
         free_socket(s);
-    else if (r == 0 && !s->paused)
+    else if (r == 0)
         loop_defer(s->loop, &s->again, receive_messages, s);
 }
 
 static void on_edge(void *ctx, unsigned events)
 {
     (void)events;
-    struct zsock *s = ctx;
-    if (!s->paused) {
-        receive_messages(s);
-        return;
-    }
-    int state;
-    size_t size = sizeof state;
-    (void)zmq_getsockopt(s->zmq, ZMQ_EVENTS, &state, &size); /* takes the edge back */
+    receive_messages(ctx);
 }
 
 static void set_int(void *zmq, int option, int value)
@@ -202,11 +192,4 @@ int zsock_send(struct zsock *s, const struct slice *parts, size_t n, struct err 
     }
     loop_defer(s->loop, &s->again, receive_messages, s); /* sending may have taken the edge */
     return 0;
-}
-
-void zsock_pause(struct zsock *s, bool paused)
-{
-    s->paused = paused;
-    if (!paused)
-        loop_defer(s->loop, &s->again, receive_messages, s);
 }

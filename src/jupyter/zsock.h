@@ -45,7 +45,4 @@ struct zsock *zsock_close(struct zsock *s); /* also inside fn; NULL in, NULL out
 /* Copies and queues one message. -EAGAIN: the peer takes nothing. */
 MUST_CHECK int zsock_send(struct zsock *s, const struct slice *parts, size_t n, struct err *e);
 
-/* Stops (and resumes) taking messages: the sender then waits. */
-void zsock_pause(struct zsock *s, bool paused);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop/gate.h"
 
-static void tell_gate_open(struct gate *g)
+static void notify_gate_open(struct gate *g)
 {
     if (g->loss.lines == 0)
         return;
@@ -13,13 +13,13 @@ static void tell_gate_open(struct gate *g)
 
 static void on_gate_timer(void *ctx)
 {
-    tell_gate_open(ctx);
+    notify_gate_open(ctx);
 }
 
 void gate_init(struct gate *g, struct loop *loop,
-               void (*tell_loss)(void *ctx, const struct gate_loss *loss), void *ctx)
+               void (*notify_loss)(void *ctx, const struct gate_loss *loss), void *ctx)
 {
-    *g = (struct gate){.loop = loop, .tell = tell_loss, .ctx = ctx};
+    *g = (struct gate){.loop = loop, .tell = notify_loss, .ctx = ctx};
 }
 
 void gate_done(struct gate *g)
@@ -27,7 +27,7 @@ void gate_done(struct gate *g)
     if (!g->loop)
         return;
     loop_timer_stop(g->loop, &g->timer);
-    tell_gate_open(g);
+    notify_gate_open(g);
 }
 
 bool gate_pass(struct gate *g, size_t n)

@@ -120,7 +120,7 @@ static void end_part(struct loop *loop, const char *what, uintptr_t at)
     loop->part_ns = now;
 }
 
-static void tell_long(struct loop *loop, int64_t cpu_ns, int64_t wall_ns)
+static void notify_long(struct loop *loop, int64_t cpu_ns, int64_t wall_ns)
 {
     int64_t now = clock_ms();
     if (loop->told_ms != 0 && now - loop->told_ms < LOOP_TELL_MS) {
@@ -160,7 +160,7 @@ static void end_turn(struct loop *loop, int64_t begun_ns)
     t->max_cpu_ns = cpu_ns > t->max_cpu_ns ? cpu_ns : t->max_cpu_ns;
     t->max_wall_ns = wall_ns > t->max_wall_ns ? wall_ns : t->max_wall_ns;
     if (is_long)
-        tell_long(loop, cpu_ns, wall_ns);
+        notify_long(loop, cpu_ns, wall_ns);
 }
 
 /* --- descriptors ---------------------------------------------------------------------------- */

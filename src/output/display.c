@@ -12,7 +12,7 @@
 
 enum { DISPLAY_MAX = 256 << 20 /* bytes of one decoded display: a message is not larger */ };
 
-static const struct type {
+static const struct mime_type {
     const char *mime, *extension;
     bool base64, is_image;
 } types[] = {
@@ -52,7 +52,8 @@ static void drop_files_of(struct output *o, const char *id)
     }
 }
 
-static int decode_display(const struct type *type, const char *data, struct buf *out, struct err *e)
+static int decode_display(const struct mime_type *type, const char *data, struct buf *out,
+                          struct err *e)
 {
     if (!type->base64)
         output_add_bytes(out, data, strlen(data));
@@ -60,7 +61,7 @@ static int decode_display(const struct type *type, const char *data, struct buf 
     return r < 0 ? err_set(e, r, "its data: %s", strerror(-r)) : 0;
 }
 
-static int make_bytes(const struct output *o, const struct type *type, const char *data,
+static int make_bytes(const struct output *o, const struct mime_type *type, const char *data,
                       struct buf *out, struct err *e)
 {
     if (o->file_count >= o->files_max)
@@ -73,7 +74,7 @@ static int make_bytes(const struct output *o, const struct type *type, const cha
     return r;
 }
 
-static void save_display(struct output *o, const struct type *type, const char *data,
+static void save_display(struct output *o, const struct mime_type *type, const char *data,
                          const char *id)
 {
     struct err e = ERR_NONE;

@@ -5,12 +5,12 @@
 
 #include "base/alloc.h"
 
-void failure_init(struct failure *f, size_t traceback_max)
+void failure_init(struct cell_failure *f, size_t traceback_max)
 {
-    *f = (struct failure){.traceback = BUF_INIT(traceback_max)};
+    *f = (struct cell_failure){.traceback = BUF_INIT(traceback_max)};
 }
 
-void failure_clear(struct failure *f)
+void failure_clear(struct cell_failure *f)
 {
     xfree(f->ename);
     xfree(f->evalue);
@@ -18,7 +18,7 @@ void failure_clear(struct failure *f)
     buf_clear(&f->traceback);
 }
 
-void failure_done(struct failure *f)
+void failure_done(struct cell_failure *f)
 {
     failure_clear(f);
     buf_done(&f->traceback);
@@ -109,7 +109,7 @@ static void add_traceback_entry(struct buf *out, const char *s)
     }
 }
 
-void failure_set(struct failure *f, const struct json *content)
+void failure_set(struct cell_failure *f, const struct json *content)
 {
     failure_clear(f);
     const char *ename = json_get_text(content, "ename");

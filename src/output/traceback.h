@@ -7,18 +7,18 @@
 #include "base/buf.h"
 #include "base/json/json.h"
 
-struct failure {
+struct cell_failure {
     char *ename, *evalue; /* NULL: nothing was raised */
     struct buf traceback; /* its entries, a line break between two */
 };
 
-void failure_init(struct failure *f, size_t traceback_max);
-void failure_done(struct failure *f);
-void failure_clear(struct failure *f);
+void failure_init(struct cell_failure *f, size_t traceback_max);
+void failure_done(struct cell_failure *f);
+void failure_clear(struct cell_failure *f);
 
 /* Takes ename, evalue and traceback out of an error message or an error reply. Terminal escapes
  * are dropped, and the calls that IPython makes of `!command` and `%%magic` are written as the
  * user wrote them. */
-void failure_set(struct failure *f, const struct json *content);
+void failure_set(struct cell_failure *f, const struct json *content);
 
 #endif

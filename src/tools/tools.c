@@ -10,15 +10,15 @@
 #include "tools/transport/http_client.h"
 #include "tools/transport/params.h"
 
-struct server {
-    struct server *next; /* in `others` */
+struct registered_server {
+    struct registered_server *next; /* in `others` */
     struct tools *tools;
     char *name, *params_text, *shown;
     struct json *params;
-    enum era era;               /* kept for the life of the registration */
-    bool guessed;               /* this start relies on it */
-    struct client *client;      /* NULL: it does not run */
-    char *program, *cwd, *note; /* of its last start, as in struct tools_server */
+    enum era era;                 /* kept for the life of the registration */
+    bool guessed;                 /* this start relies on it */
+    struct server_client *client; /* NULL: it does not run */
+    char *program, *cwd, *note;   /* of its last start, as in struct tools_server */
     bool secret;
     bool ready; /* calls can be sent */
     struct tool_list *list;
@@ -29,7 +29,7 @@ struct server {
 };
 
 struct tools_job {
-    struct server *server;
+    struct registered_server *server;
     void (*done)(void *ctx, const struct tools_server *server, const struct err *why);
     void *ctx;
     void (*text)(void *ctx, const char *text, size_t n);
@@ -41,15 +41,15 @@ struct tools_job {
 struct tools {
     struct tools_config config;
     struct http_client *http;
-    struct server *servers[TOOLS_SERVERS_MAX];
+    struct registered_server *servers[TOOLS_SERVERS_MAX];
     size_t n_servers;
-    struct server *others; /* being registered, or retired */
+    struct registered_server *others; /* being registered, or retired */
     struct place_specs specs;
 };
 
 /* --- one server ------------------------------------------------------------------------------ */
 
-static void free_server(struct server *server)
+static void free_server(struct registered_server *server)
 {
     server->client = client_close(server->client);
     gate_done(&server->gate);
@@ -65,9 +65,9 @@ static void free_server(struct server *server)
     xfree(server);
 }
 
-static void leave_others(struct server *server)
+static void leave_others(struct registered_server *server)
 {
-    struct server **at = &server->tools->others;
+    struct registered_server **at = &server->tools->others;
     while (*at && *at != server)
         at = &(*at)->next;
     if (*at)
@@ -75,17 +75,17 @@ static void leave_others(struct server *server)
     server->next = NULL;
 }
 
-static void enter_others(struct server *server)
+static void enter_others(struct registered_server *server)
 {
     server->next = server->tools->others;
     server->tools->others = server;
 }
 
-static void start_server(struct server *server);
+static void start_server(struct registered_server *server);
 
 static void on_emptied(void *ctx)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     if (!server->retired)
         return;
     leave_others(server);
@@ -95,7 +95,7 @@ static void on_emptied(void *ctx)
 static void finish_job(void *ctx);
 
 /* Neither its registration nor a call gets anything from it. */
-static void fail_all(struct server *server, const struct err *why)
+static void fail_all(struct registered_server *server, const struct err *why)
 {
     if (server->job) {
         server->job->why = *why;
@@ -107,7 +107,7 @@ static void fail_all(struct server *server, const struct err *why)
 /* A start that relied on what was known is tried again from the start of the ladder. */
 static void on_server_ended(void *ctx, const struct err *why)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     bool was_ready = server->ready;
     server->client = NULL;
     server->ready = false;
@@ -127,7 +127,7 @@ static void on_server_ended(void *ctx, const struct err *why)
 
 static void on_tools_listed(void *ctx, struct tool_list *list)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     (void)tool_list_free(server->list);
     server->list = list;
     if (server->ready)
@@ -139,7 +139,7 @@ static void on_tools_listed(void *ctx, struct tool_list *list)
     calls_begin(&server->calls, client_peer(server->client), server->list);
 }
 
-static void keep_launch(struct server *server, const struct launch *launch)
+static void keep_launch(struct registered_server *server, const struct server_launch *launch)
 {
     xfree(server->program);
     xfree(server->cwd);
@@ -150,7 +150,7 @@ static void keep_launch(struct server *server, const struct launch *launch)
     server->secret = launch->secret;
 }
 
-static int try_start(struct server *server, struct err *e)
+static int try_start(struct registered_server *server, struct err *e)
 {
     static const struct client_events events = {.listed = on_tools_listed,
                                                 .ended = on_server_ended};
@@ -169,7 +169,7 @@ static int try_start(struct server *server, struct err *e)
     return r;
 }
 
-static void start_server(struct server *server)
+static void start_server(struct registered_server *server)
 {
     struct err why = ERR_NONE;
     if (try_start(server, &why) == 0)
@@ -181,7 +181,7 @@ static void start_server(struct server *server)
 /* Its session was over: the calls that were lost wait for the next one. */
 static void on_lost(void *ctx)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ECONNRESET, "the server %s ended: its session is over", server->name);
     calls_fail_sent(&server->calls, &why);
@@ -189,7 +189,7 @@ static void on_lost(void *ctx)
     start_server(server);
 }
 
-static void stop(struct server *server, const char *how)
+static void stop(struct registered_server *server, const char *how)
 {
     struct err why = ERR_NONE;
     (void)err_set(&why, -ECANCELED, "the server %s was %s", server->name, how);
@@ -200,14 +200,14 @@ static void stop(struct server *server, const char *how)
 
 static void on_left_out(void *ctx, const struct gate_loss *loss)
 {
-    const struct server *server = ctx;
+    const struct registered_server *server = ctx;
     drop_str char *line = xasprintf("%s: " GATE_TEXT, server->name, GATE_TEXT_OF(loss));
     if (server->tools->config.log)
         server->tools->config.log(LOG_WARNING, line);
 }
 
-static struct server *new_server(struct tools *tools, const char *name, const struct json *params,
-                                 struct err *e)
+static struct registered_server *new_server(struct tools *tools, const char *name,
+                                            const struct json *params, struct err *e)
 {
     drop_str char *text = json_print(params);
     struct json *tree = text ? json_parse_copy(text, strlen(text), JSON_STRICT, e) : NULL;
@@ -215,7 +215,7 @@ static struct server *new_server(struct tools *tools, const char *name, const st
         (void)err_set(e, -ENOMEM, "server_params: no memory");
         return NULL;
     }
-    struct server *server = NEW(struct server);
+    struct registered_server *server = NEW(struct registered_server);
     server->tools = tools;
     server->name = xstrdup(name);
     server->params_text = str_take(&text);
@@ -236,13 +236,13 @@ static size_t find_index(const struct tools *tools, const char *name)
     return i;
 }
 
-static struct server *find_server(const struct tools *tools, const char *name)
+static struct registered_server *find_server(const struct tools *tools, const char *name)
 {
     size_t i = find_index(tools, name);
     return i < tools->n_servers ? tools->servers[i] : NULL;
 }
 
-static struct tools_server view(const struct server *server)
+static struct tools_server view(const struct registered_server *server)
 {
     return (struct tools_server){.name = server->name,
                                  .params = server->params_text,
@@ -257,7 +257,7 @@ static struct tools_server view(const struct server *server)
 
 struct tool_list *tools_hold(const struct tools *tools, const char *name, struct tools_server *ret)
 {
-    const struct server *server = find_server(tools, name);
+    const struct registered_server *server = find_server(tools, name);
     if (!server || !server->list)
         return NULL;
     *ret = view(server);
@@ -272,7 +272,7 @@ void tools_release(struct tool_list *held)
 
 bool tools_find(const struct tools *tools, const char *name, struct tools_server *ret)
 {
-    const struct server *server = find_server(tools, name);
+    const struct registered_server *server = find_server(tools, name);
     if (server)
         *ret = view(server);
     return server != NULL;
@@ -288,12 +288,12 @@ bool tools_next(const struct tools *tools, size_t *at, struct tools_server *ret)
 
 bool tools_same_params(const struct tools *tools, const char *name, const struct json *params)
 {
-    const struct server *server = find_server(tools, name);
+    const struct registered_server *server = find_server(tools, name);
     return server && params_same(server->params, params);
 }
 
 /* It ends when its last call has ended. */
-static void retire(struct server *server)
+static void retire(struct registered_server *server)
 {
     server->retired = true;
     enter_others(server);
@@ -302,10 +302,10 @@ static void retire(struct server *server)
 }
 
 /* What waited for the old one is served by the new one. */
-static void put_server_in_place(struct tools *tools, struct server *server)
+static void put_server_in_place(struct tools *tools, struct registered_server *server)
 {
     size_t i = find_index(tools, server->name);
-    struct server *old = i < tools->n_servers ? tools->servers[i] : NULL;
+    struct registered_server *old = i < tools->n_servers ? tools->servers[i] : NULL;
     tools->servers[i] = server;
     if (!old) {
         tools->n_servers++;
@@ -330,7 +330,7 @@ int tools_check_params(const char *name, const struct json *params, struct err *
 static void finish_job(void *ctx)
 {
     struct tools_job *job = ctx;
-    struct server *server = job->server;
+    struct registered_server *server = job->server;
     struct tools *tools = server->tools;
     leave_others(server);
     server->job = NULL;
@@ -347,7 +347,7 @@ static void finish_job(void *ctx)
     xfree(job);
 }
 
-static void drop_tools_job(struct server *server)
+static void drop_tools_job(struct registered_server *server)
 {
     loop_defer_stop(server->tools->config.loop, &server->job->finish);
     server->job->copy = copy_stop(server->job->copy);
@@ -359,14 +359,14 @@ static void drop_tools_job(struct server *server)
 
 static void on_copy_text(void *ctx, const char *text, size_t n)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     if (server->job->text)
         server->job->text(server->job->ctx, text, n);
 }
 
 static void on_copied(void *ctx, const struct err *why)
 {
-    struct server *server = ctx;
+    struct registered_server *server = ctx;
     server->job->copy = NULL;
     if (why) {
         struct err e = *why;
@@ -378,11 +378,11 @@ static void on_copied(void *ctx, const struct err *why)
 }
 
 /* Starts the server, or what has to be there before. */
-static int begin_registration(struct server *server, struct err *e)
+static int begin_registration(struct registered_server *server, struct err *e)
 {
     static const struct copy_events events = {.text = on_copy_text, .done = on_copied};
     struct tools *tools = server->tools;
-    struct launch launch = {0};
+    struct server_launch launch = {0};
     struct params params = {.kind = PARAMS_STDIO};
     int r = launch_make(&tools->config, &tools->specs, server->name, server->params, &launch,
                         &params, e);
@@ -415,7 +415,7 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
         return r;
     if (find_index(tools, name) == TOOLS_SERVERS_MAX)
         return err_set(e, -ENOSPC, "more than %d servers", TOOLS_SERVERS_MAX);
-    struct server *server = new_server(tools, name, params, e);
+    struct registered_server *server = new_server(tools, name, params, e);
     if (!server)
         return -ENOMEM;
     struct tools_job *job = server->job = NEW(struct tools_job);
@@ -435,7 +435,7 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
 
 void tools_job_cancel(struct tools_job *job)
 {
-    struct server *server = job->server;
+    struct registered_server *server = job->server;
     drop_tools_job(server);
     leave_others(server);
     free_server(server);
@@ -446,9 +446,9 @@ void tools_remove(struct tools *tools, const char *name)
     size_t i = find_index(tools, name);
     if (i == tools->n_servers)
         return;
-    struct server *server = tools->servers[i];
+    struct registered_server *server = tools->servers[i];
     memmove(tools->servers + i, tools->servers + i + 1,
-            (--tools->n_servers - i) * sizeof(struct server *));
+            (--tools->n_servers - i) * sizeof(struct registered_server *));
     stop(server, "removed");
     retire(server);
 }
@@ -457,7 +457,7 @@ void tools_reset(struct tools *tools)
 {
     for (size_t i = 0; i < tools->n_servers; i++)
         stop(tools->servers[i], "stopped by a reset");
-    for (struct server *server = tools->others; server; server = server->next) {
+    for (struct registered_server *server = tools->others; server; server = server->next) {
         if (server->retired)
             stop(server, "stopped by a reset");
     }
@@ -470,7 +470,7 @@ int tools_call_start(struct tools *tools, const char *server_name, const char *t
                      const struct tools_call_events *events, void *ctx, struct tools_call **ret,
                      struct err *e)
 {
-    struct server *server = find_server(tools, server_name);
+    struct registered_server *server = find_server(tools, server_name);
     if (!server)
         return err_set(e, -ENOENT, "there is no MCP server \"%s\": register it first", server_name);
     int r = call_make(&server->calls, &tools->config, tool, arguments, trace, events, ctx, ret, e);
@@ -506,7 +506,7 @@ struct tools *tools_close(struct tools *tools)
     for (size_t i = 0; i < tools->n_servers; i++)
         free_server(tools->servers[i]);
     while (tools->others) {
-        struct server *server = tools->others;
+        struct registered_server *server = tools->others;
         tools->others = server->next;
         if (server->job)
             drop_tools_job(server);

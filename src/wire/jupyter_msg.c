@@ -287,24 +287,10 @@ void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x)
     jsonw_end(&w);
 }
 
-void jupyter_put_empty(struct buf *out)
-{
-    (void)buf_adds(out, "{}");
-}
-
 void jupyter_put_shutdown(struct buf *out, bool restart)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
     jsonw_set_bool(&w, "restart", restart);
-    jsonw_end(&w);
-}
-
-void jupyter_put_input(struct buf *out, struct slice value)
-{
-    struct jsonw w = JSONW(out);
-    jsonw_object(&w);
-    jsonw_name(&w, "value");
-    jsonw_text_n(&w, value.data, value.len);
     jsonw_end(&w);
 }

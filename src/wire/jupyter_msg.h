@@ -118,8 +118,6 @@ struct jupyter_execute {
     bool stop_on_error; /* abort the requests queued behind it when it fails */
 };
 void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x); /* allow_stdin false */
-void jupyter_put_empty(struct buf *out);                     /* kernel_info_, interrupt_request */
-void jupyter_put_shutdown(struct buf *out, bool restart);    /* shutdown_request */
-void jupyter_put_input(struct buf *out, struct slice value); /* input_reply */
+void jupyter_put_shutdown(struct buf *out, bool restart);                   /* shutdown_request */
 
 #endif

@@ -27,7 +27,7 @@ enum {
 
 #define SIZE_MAX_OCTAL 077777777777ULL
 
-enum state { HEAD, CONTENT, PADDING, EXTENDED, OVER, BROKEN };
+enum tar_state { HEAD, CONTENT, PADDING, EXTENDED, OVER, BROKEN };
 
 void tar_reader_init(struct tar_reader *t)
 {
@@ -377,7 +377,7 @@ static int step_tar(struct tar_reader *t, const char **bytes, size_t *n, struct 
                     struct err *e)
 {
     size_t some;
-    switch ((enum state)t->state) {
+    switch ((enum tar_state)t->state) {
     case HEAD:
         some = at_most(*n, TAR_BLOCK - t->have);
         memcpy(t->block + t->have, *bytes, some);

@@ -77,7 +77,7 @@ int kernel_confine(struct kernel *kernel, const char *settings,
     return 0;
 }
 
-static void tell_confined(struct kernel *kernel, const struct err *why)
+static void notify_confined(struct kernel *kernel, const struct err *why)
 {
     void (*confined)(void *ctx, const struct err *why) = kernel->confined;
     kernel->confined = NULL;
@@ -90,7 +90,7 @@ void fake_kernel_confined(int code, const char *why)
     struct err e = ERR_NONE;
     if (why)
         (void)err_set(&e, code, "%s", why);
-    tell_confined(fake.current, why ? &e : NULL);
+    notify_confined(fake.current, why ? &e : NULL);
 }
 
 /* As the real one says it of a kernel that is given up. */
@@ -98,7 +98,7 @@ static void free_kernel(struct kernel *kernel)
 {
     struct err e = ERR_NONE;
     (void)err_set(&e, -EBUSY, "the kernel has ended");
-    tell_confined(kernel, &e);
+    notify_confined(kernel, &e);
     xfree(kernel);
 }
 
@@ -181,13 +181,13 @@ void fake_kernel_message(enum jupyter_type type, const char *content)
 }
 
 /* Of an execute_request of another client with the id `request`. */
-void fake_kernel_foreign(enum jupyter_type type, const char *request, const char *content)
+void fake_kernel_external(enum jupyter_type type, const char *request, const char *content)
 {
     static const char parent[] = "{\"msg_type\":\"execute_request\",\"session\":\"other\"}";
     drop_json struct json *tree = json_parse_copy(content, strlen(content), JSON_STRICT, NULL);
     drop_json struct json *head = json_parse_copy(parent, strlen(parent), JSON_STRICT, NULL);
     struct jupyter_msg m = {.type = type, .parent_id = request, .parent = head, .content = tree};
-    fake.current->events->foreign(fake.current->ctx, &m);
+    fake.current->events->external(fake.current->ctx, &m);
 }
 
 void fake_kernel_input(void)

@@ -29,7 +29,7 @@ void fake_kernel_stream(const char *text, bool current);
 void fake_kernel_message(enum jupyter_type type, const char *content); /* of the running cell */
 void fake_kernel_input(void);                                          /* the cell's code begins */
 void fake_kernel_error(const char *ename, const char *evalue);
-void fake_kernel_foreign(enum jupyter_type type, const char *request, const char *content);
+void fake_kernel_external(enum jupyter_type type, const char *request, const char *content);
 void fake_kernel_done(const char *reply); /* JSON text of an execute_reply */
 void fake_kernel_dies(const char *why, const char *last_words);
 void fake_kernel_heartbeat(bool alive);

@@ -47,7 +47,7 @@ int session_execute(struct session *session, const struct cell_request *request,
         return err_set(e, -EAGAIN, "the queue is full");
     fake.executes++;
     fake.request = *request;
-    fake.origin = request->origin ? *request->origin : (struct origin){0};
+    fake.origin = request->origin ? *request->origin : (struct request_context){0};
     fake.request.origin = NULL;
     (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)request->code.len, request->code.data);
     *ret = new_cell(events, ctx);

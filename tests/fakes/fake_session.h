@@ -13,7 +13,7 @@ struct fake_session {
     bool refuse;                                                   /* the next cell is refused */
     char code[4096], package[256];
     struct cell_request request;
-    struct origin origin;
+    struct request_context origin;
 };
 
 extern struct fake_session fake;

@@ -25,7 +25,7 @@ static int note(const struct toolplane_request *request, const struct toolplane_
     (void)snprintf(f->session, sizeof f->session, "%s", request->session);
     (void)snprintf(f->server, sizeof f->server, "%s", request->server);
     (void)snprintf(f->tool, sizeof f->tool, "%s", request->tool);
-    f->origin = request->origin ? *request->origin : (struct origin){0};
+    f->origin = request->origin ? *request->origin : (struct request_context){0};
     drop_str char *params = request->params ? json_print(request->params) : xstrdup("");
     (void)snprintf(f->params, sizeof f->params, "%s", params);
     xfree(f->arguments);

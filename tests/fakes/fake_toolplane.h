@@ -20,7 +20,7 @@ struct fake_toolplane {
     enum toolplane_role role;
     char session[64], server[64], tool[64], params[256];
     char *arguments;
-    struct origin origin;
+    struct request_context origin;
 };
 
 extern struct fake_toolplane fake_toolplane;

@@ -135,7 +135,7 @@ enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
 struct work { /* a call that waits: for its next step, or for the client's answer */
     struct work *next;
-    struct call *call;
+    struct mcp_call *call;
     const struct tool *tool;
     int step;
     char id[32];
@@ -169,7 +169,7 @@ static void free_work(void *ctx)
     xfree(w);
 }
 
-static struct work *new_work(struct call *call, const struct tool *tool)
+static struct work *new_work(struct mcp_call *call, const struct tool *tool)
 {
     struct work *w = NEW(struct work);
     *w = (struct work){.next = works, .call = call, .tool = tool};
@@ -183,7 +183,7 @@ static void put_raw(struct buf *out, const char *text)
     (void)buf_adds(out, text);
 }
 
-static void finish_call(struct call *call, const char *content, bool is_error)
+static void finish_call(struct mcp_call *call, const char *content, bool is_error)
 {
     struct buf out;
     struct jsonw w;
@@ -193,7 +193,7 @@ static void finish_call(struct call *call, const char *content, bool is_error)
 }
 
 /* "METHOD!PARAMS" with the progress token for '%'. */
-static void send_step(struct call *call, const char *step)
+static void send_step(struct mcp_call *call, const char *step)
 {
     size_t method = strcspn(step, "!"), before = strcspn(step, "%");
     if (step[before] && !call->progress_token)
@@ -211,7 +211,7 @@ static void on_step(void *ctx)
 {
     struct work *w = ctx;
     const struct tool *tool = w->tool;
-    struct call *call = w->call;
+    struct mcp_call *call = w->call;
     if (w->step < STEPS && tool->steps[w->step]) {
         send_step(call, tool->steps[w->step++]);
         loop_timer_set(call->mcp->config->loop, &w->timer, STEP_MS, on_step, w);
@@ -221,7 +221,7 @@ static void on_step(void *ctx)
     finish_call(call, tool->content, tool->is_error);
 }
 
-static void ask_client(struct call *call, const struct tool *tool, const struct json *params)
+static void ask_client(struct mcp_call *call, const struct tool *tool, const struct json *params)
 {
     struct work *w = new_work(call, tool);
     const char *value =
@@ -244,7 +244,7 @@ static void on_response(struct mcp *mcp, const struct rpc_message *m)
         (void)snprintf(id, sizeof id, "\"%s\"", w->id);
         if (w->call->mcp != mcp || !rpc_same_id(id, m->id))
             continue;
-        struct call *call = w->call;
+        struct mcp_call *call = w->call;
         const struct json *result = json_get(m->tree, "result");
         drop_str char *text = result ? json_print(result) : xstrdup("it was refused");
         free_work(w);
@@ -393,7 +393,7 @@ static void run_tool(const struct mcp_request *r, const struct tool *tool)
         answer_rounds(r, tool);
         return;
     }
-    struct call *call = call_new(r->mcp, r->m, r->era);
+    struct mcp_call *call = call_new(r->mcp, r->m, r->era);
     bool logs = tool->steps[0] && strncmp(tool->steps[0], "notifications/message", 21) == 0;
     if (tool->ask)
         ask_client(call, tool, r->m->params);

@@ -10,7 +10,8 @@ enum { DEFAULT_MAX = 1000 }; /* values in a default; a larger one is not looked 
 
 static const double EXACT_MAX = 9007199254740992.0; /* a double counts up to here */
 
-static const struct member *default_member_of(const struct type *t, const struct json *value)
+static const struct model_member *default_member_of(const struct model_type *t,
+                                                    const struct json *value)
 {
     if (t->kind != T_CLASS || t->model->kind != M_ENUM)
         return NULL;
@@ -28,7 +29,7 @@ static bool is_exact_integer(const struct json *value)
     return json_is_number(value) && n == floor(n) && fabs(n) <= EXACT_MAX;
 }
 
-static enum fit fit(const struct type *t, const struct json *value)
+static enum fit fit(const struct model_type *t, const struct json *value)
 {
     enum fit all = FIT_PLAIN;
     if (json_is_null(value))
@@ -79,14 +80,14 @@ static int count_defaults(const struct json *value, int most)
     return n;
 }
 
-enum fit default_fit(const struct type *t, const struct json *value)
+enum fit default_fit(const struct model_type *t, const struct json *value)
 {
     return count_defaults(value, DEFAULT_MAX) < DEFAULT_MAX ? fit(t, value) : FIT_NOT;
 }
 
-void put_default(struct buf *out, const struct type *t, const struct json *value)
+void put_default(struct buf *out, const struct model_type *t, const struct json *value)
 {
-    const struct member *member = default_member_of(t, value);
+    const struct model_member *member = default_member_of(t, value);
     if (member) {
         (void)buf_addf(out, "%s.%s", t->model->name, member->name);
     } else if (t->kind == T_LIST || t->kind == T_DICT) {
@@ -105,17 +106,17 @@ void put_default(struct buf *out, const struct type *t, const struct json *value
     }
 }
 
-bool defaults_to(const struct field *f, enum fit how)
+bool defaults_to(const struct model_field *f, enum fit how)
 {
     return f->fallback && !json_is_null(f->fallback) && default_fit(f->type, f->fallback) == how;
 }
 
-bool default_validates(const struct field *f)
+bool default_validates(const struct model_field *f)
 {
     return defaults_to(f, FIT_ENUM);
 }
 
-bool is_optional(const struct field *f)
+bool is_optional(const struct model_field *f)
 {
     return f->type->kind != T_NONE && !f->type->nullable && !f->required &&
            !(f->type->kind == T_LITERAL && f->fallback);

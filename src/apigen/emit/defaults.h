@@ -15,17 +15,17 @@ enum fit {
     FIT_NOT,   /* it is not of the type: kept as it stands */
 };
 
-enum fit default_fit(const struct type *t, const struct json *value);
+enum fit default_fit(const struct model_type *t, const struct json *value);
 
 /* FIT_PLAIN or FIT_ENUM. */
-void put_default(struct buf *out, const struct type *t, const struct json *value);
+void put_default(struct buf *out, const struct model_type *t, const struct json *value);
 
-bool defaults_to(const struct field *f, enum fit how); /* it has one, and not null */
+bool defaults_to(const struct model_field *f, enum fit how); /* it has one, and not null */
 
 /* Its default is to become what the type says, as the members of an enum become their values. */
-bool default_validates(const struct field *f);
+bool default_validates(const struct model_field *f);
 
 /* May be None though its type does not say so: it may be left out. */
-bool is_optional(const struct field *f);
+bool is_optional(const struct model_field *f);
 
 #endif

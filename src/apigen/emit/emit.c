@@ -13,7 +13,7 @@ static void put_enum(struct buf *out, const struct model *model)
 {
     (void)buf_addf(out, "\n\nclass %s(%s):\n", model->name, model->integers ? "IntEnum" : "Enum");
     for (size_t i = 0; i < model->members.n; i++) {
-        const struct member *member = model->members.at[i];
+        const struct model_member *member = model->members.at[i];
         (void)buf_addf(out, "    %s = ", member->name);
         put_json(out, member->value);
         (void)buf_addc(out, '\n');
@@ -21,17 +21,17 @@ static void put_enum(struct buf *out, const struct model *model)
 }
 
 /* Fields may be given by their Python names, unless such a name is another's name in JSON. */
-static bool names_may_be_used(struct making *m, const struct model *model)
+static bool names_may_be_used(struct model_making *m, const struct model *model)
 {
     struct set wires = {0};
     bool differ = false;
     for (size_t i = 0; i < model->fields.n; i++) {
-        struct field *f = model->fields.at[i];
+        struct model_field *f = model->fields.at[i];
         set_put(&m->arena, &wires, f->wire, f);
         differ |= strcmp(f->name, f->wire) != 0;
     }
     for (size_t i = 0; differ && i < model->fields.n; i++) {
-        const struct field *f = model->fields.at[i], *other = set_get(&wires, f->name);
+        const struct model_field *f = model->fields.at[i], *other = set_get(&wires, f->name);
         differ = !other || other == f;
     }
     return differ;
@@ -41,14 +41,14 @@ static bool names_may_be_used(struct making *m, const struct model *model)
 static bool has_protected(const struct model *model)
 {
     for (size_t i = 0; i < model->fields.n; i++) {
-        const char *name = ((struct field *)model->fields.at[i])->name;
+        const char *name = ((struct model_field *)model->fields.at[i])->name;
         if (strncmp(name, "model_", sizeof("model_") - 1) == 0)
             return true;
     }
     return false;
 }
 
-static void put_config(struct making *m, struct buf *out, const struct model *model)
+static void put_config(struct model_making *m, struct buf *out, const struct model *model)
 {
     (void)buf_adds(out, "    model_config = ConfigDict(use_enum_values=True");
     if (model->extra)
@@ -62,10 +62,10 @@ static void put_config(struct making *m, struct buf *out, const struct model *mo
     (void)buf_adds(out, ")\n");
 }
 
-static void put_enum_value(struct buf *out, const struct field *f)
+static void put_enum_value(struct buf *out, const struct model_field *f)
 {
     const struct json *value = f->fallback;
-    const struct type *t = f->type;
+    const struct model_type *t = f->type;
     if (f->required)
         return;
     (void)buf_adds(out, " = ");
@@ -90,7 +90,7 @@ static void put_enum_value(struct buf *out, const struct field *f)
     }
 }
 
-static void put_model_field(struct buf *out, const struct field *f)
+static void put_model_field(struct buf *out, const struct model_field *f)
 {
     bool alias = strcmp(f->name, f->wire) != 0, check = default_validates(f);
     bool optional = is_optional(f);
@@ -116,7 +116,7 @@ static void put_model_field(struct buf *out, const struct field *f)
     }
 }
 
-static void put_object(struct making *m, struct buf *out, const struct model *model)
+static void put_object(struct model_making *m, struct buf *out, const struct model *model)
 {
     (void)buf_addf(out, "\n\nclass %s(BaseModel):\n", model->name);
     put_config(m, out, model);
@@ -144,14 +144,14 @@ static void put_root(struct buf *out, const struct model *model)
 }
 
 struct order {
-    struct making *m;
+    struct model_making *m;
     struct buf *out;
     struct model *of;
 };
 
-static void emit_one(struct making *m, struct buf *out, struct model *model);
+static void emit_one(struct model_making *m, struct buf *out, struct model *model);
 
-static void emit_first(void *ctx, struct type *t)
+static void emit_first(void *ctx, struct model_type *t)
 {
     struct order *order = ctx;
     if (t->kind != T_CLASS)
@@ -165,7 +165,7 @@ static void emit_first(void *ctx, struct type *t)
         emit_one(order->m, order->out, t->model);
 }
 
-static void emit_one(struct making *m, struct buf *out, struct model *model)
+static void emit_one(struct model_making *m, struct buf *out, struct model *model)
 {
     if (model->state != MODEL_NOT_BEGUN)
         return;
@@ -183,14 +183,14 @@ static void emit_one(struct making *m, struct buf *out, struct model *model)
     model->state = MODEL_WRITTEN;
 }
 
-void emit_model(struct making *m, struct buf *out, struct model *model)
+void emit_model(struct model_making *m, struct buf *out, struct model *model)
 {
     emit_one(m, out, model);
     for (size_t i = 0; i < m->late.n; i++) /* grows meanwhile */
         emit_one(m, out, m->late.at[i]);
 }
 
-void emit_rebuilds(const struct making *m, struct buf *out)
+void emit_rebuilds(const struct model_making *m, struct buf *out)
 {
     const char *space = "\n\n";
     for (size_t i = 0; i < m->models.n; i++) {

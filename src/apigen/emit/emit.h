@@ -7,7 +7,8 @@
 #include "apigen/model/model.h"
 #include "base/buf.h"
 
-void emit_model(struct making *m, struct buf *out, struct model *model); /* and what it needs */
-void emit_rebuilds(const struct making *m, struct buf *out);
+void emit_model(struct model_making *m, struct buf *out,
+                struct model *model); /* and what it needs */
+void emit_rebuilds(const struct model_making *m, struct buf *out);
 
 #endif

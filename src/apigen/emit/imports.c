@@ -12,9 +12,9 @@ enum { IMPORT_WIDTH = 88 }; /* over it import sorters want lines of their own */
 enum { RENAMES_MAX = 4 };   /* an alias makes Annotated and Field needed, then all is stable */
 
 struct needs {
-    struct making *m;
-    struct set names;     /* that annotations use; the value is the module they come from */
-    struct list in_order; /* the names that have one */
+    struct model_making *m;
+    struct set names;           /* that annotations use; the value is the module they come from */
+    struct arena_list in_order; /* the names that have one */
 };
 
 static void need_import(struct needs *n, const char *name, const char *from)
@@ -27,7 +27,7 @@ static void need_import(struct needs *n, const char *name, const char *from)
         list_add(&n->m->arena, &n->in_order, (void *)(uintptr_t)name);
 }
 
-static void need_type(void *ctx, struct type *t)
+static void need_type(void *ctx, struct model_type *t)
 {
     static const char *const builtin[] = {
         [T_BOOL] = "bool", [T_INT] = "int",     [T_FLOAT] = "float", [T_STR] = "str",
@@ -47,7 +47,7 @@ static void need_type(void *ctx, struct type *t)
     if (t->kind == T_CLASS)
         need_import(n, t->model->name, NULL);
 }
-static void need_field(struct needs *n, const struct field *f)
+static void need_field(struct needs *n, const struct model_field *f)
 {
     visit_types(f->type, need_type, n);
     if (strcmp(f->name, f->wire) != 0 || default_validates(f))
@@ -136,7 +136,7 @@ static void put_module_imports(struct needs *n, const char *module, struct buf *
         put_import(out, module, names, plain);
 }
 
-void put_imports(struct making *m, struct buf *out, bool output)
+void put_imports(struct model_making *m, struct buf *out, bool output)
 {
     static const char *const modules[] = {"builtins",  "datetime", "decimal", "enum",
                                           "ipaddress", "pathlib",  "typing",  "uuid"};
@@ -155,16 +155,16 @@ void put_imports(struct making *m, struct buf *out, bool output)
 }
 
 /* Of the fields that hide what an annotation means: another name. True when there was one. */
-static bool rename_fields(struct making *m, struct model *model)
+static bool rename_fields(struct model_making *m, struct model *model)
 {
     struct needs n = {.m = m};
     struct naming names = {0};
     bool renamed = false;
     need_model(&n, model);
     for (size_t i = 0; i < model->fields.n; i++)
-        naming_take(&m->arena, &names, ((struct field *)model->fields.at[i])->name);
+        naming_take(&m->arena, &names, ((struct model_field *)model->fields.at[i])->name);
     for (size_t i = 0; i < model->fields.n; i++) {
-        struct field *f = model->fields.at[i];
+        struct model_field *f = model->fields.at[i];
         if (!set_has(&n.names, f->name))
             continue;
         const char *plain = f->name, *other = arena_textf(&m->arena, "%s_", plain);
@@ -182,20 +182,20 @@ static bool rename_fields(struct making *m, struct model *model)
 
 /* A field hides, in its class, what its name meant: annotations would then mean the field. Another
  * name needs an alias, which needs names in its turn. */
-static void free_names(struct making *m, struct model *model)
+static void free_names(struct model_making *m, struct model *model)
 {
     for (int pass = 0; pass < RENAMES_MAX && rename_fields(m, model); pass++)
         continue;
 }
 
-static void drop_rust(void *ctx, struct type *t)
+static void drop_rust(void *ctx, struct model_type *t)
 {
     (void)ctx;
     if (t->pattern && regex_kind(t->pattern) == REGEX_RUST)
         t->pattern = NULL;
 }
 
-void imports_prepare(struct making *m)
+void imports_prepare(struct model_making *m)
 {
     for (size_t i = 0; i < m->models.n; i++) {
         struct model *model = m->models.at[i];

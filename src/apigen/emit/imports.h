@@ -10,9 +10,9 @@
 
 /* Before emit_model(): gives fields whose name an annotation of their class needs another one, and
  * takes out patterns that do not go with others of their class. */
-void imports_prepare(struct making *m);
+void imports_prepare(struct model_making *m);
 
 /* What the written classes and the functions use; `output`: ToolOutput too. */
-void put_imports(struct making *m, struct buf *out, bool output);
+void put_imports(struct model_making *m, struct buf *out, bool output);
 
 #endif

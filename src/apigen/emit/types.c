@@ -19,7 +19,7 @@ static const char *const bound_names[B__COUNT] = {
 
 /* --- types ----------------------------------------------------------------------------------- */
 
-static void put_args(struct buf *out, const char *generic, const struct list *args)
+static void put_args(struct buf *out, const char *generic, const struct arena_list *args)
 {
     const char *between = generic ? ", " : " | ";
     (void)buf_addf(out, "%s%s", generic ? generic : "", generic ? "[" : "");
@@ -30,7 +30,7 @@ static void put_args(struct buf *out, const char *generic, const struct list *ar
     (void)buf_adds(out, generic ? "]" : "");
 }
 
-static void put_literal(struct buf *out, const struct list *values)
+static void put_literal(struct buf *out, const struct arena_list *values)
 {
     (void)buf_adds(out, "Literal[");
     for (size_t i = 0; i < values->n; i++) {
@@ -40,7 +40,7 @@ static void put_literal(struct buf *out, const struct list *values)
     (void)buf_addc(out, ']');
 }
 
-static void put_bare(struct buf *out, const struct type *t)
+static void put_bare(struct buf *out, const struct model_type *t)
 {
     static const char *const names[] = {
         [T_ANY] = "Any",     [T_NONE] = "None", [T_BOOL] = "bool", [T_INT] = "int",
@@ -86,7 +86,7 @@ static void put_integer_bound(struct buf *out, int bound, double value)
         (void)buf_addf(out, "%.0f", value == 0 ? 0.0 : value);
 }
 
-static void put_type_bounds(struct buf *out, const struct type *t)
+static void put_type_bounds(struct buf *out, const struct model_type *t)
 {
     const char *comma = "";
     for (int i = 0; i < B__COUNT; i++) {
@@ -105,7 +105,7 @@ static void put_type_bounds(struct buf *out, const struct type *t)
     }
 }
 
-void put_type(struct buf *out, const struct type *t)
+void put_type(struct buf *out, const struct model_type *t)
 {
     bool limited = t->bounds || t->pattern;
     (void)buf_adds(out, limited ? "Annotated[" : "");
@@ -121,7 +121,7 @@ void put_type(struct buf *out, const struct type *t)
 
 /* --- what a class needs ---------------------------------------------------------------------- */
 
-void visit_types(struct type *t, visit_fn *fn, void *ctx)
+void visit_types(struct model_type *t, visit_fn *fn, void *ctx)
 {
     fn(ctx, t);
     for (size_t i = 0; i < t->args.n; i++)
@@ -131,14 +131,14 @@ void visit_types(struct type *t, visit_fn *fn, void *ctx)
 void visit_model(const struct model *model, visit_fn *fn, void *ctx)
 {
     for (size_t i = 0; i < model->fields.n; i++)
-        visit_types(((struct field *)model->fields.at[i])->type, fn, ctx);
+        visit_types(((struct model_field *)model->fields.at[i])->type, fn, ctx);
     if (model->root)
         visit_types(model->root, fn, ctx);
     if (model->extra_type)
         visit_types(model->extra_type, fn, ctx);
 }
 
-static void need_python_re(void *ctx, struct type *t)
+static void need_python_re(void *ctx, struct model_type *t)
 {
     bool *needed = ctx;
     *needed |= t->pattern && regex_kind(t->pattern) == REGEX_PYTHON;

@@ -60,7 +60,7 @@ void arena_done(struct arena *a)
     }
 }
 
-void list_add(struct arena *a, struct list *list, void *item)
+void list_add(struct arena *a, struct arena_list *list, void *item)
 {
     if (list->n == list->size) {
         size_t size = list->size ? list->size * 2 : 8;

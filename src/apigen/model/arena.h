@@ -22,12 +22,12 @@ char *arena_textf(struct arena *a, const char *fmt, ...) __attribute__((format(p
 void arena_done(struct arena *a);
 
 /* A growing array of pointers inside the arena. */
-struct list {
+struct arena_list {
     void **at;
     size_t n, size;
 };
 
-void list_add(struct arena *a, struct list *list, void *item);
+void list_add(struct arena *a, struct arena_list *list, void *item);
 
 /* A set of texts, each with a pointer of the caller's. The texts are borrowed. */
 struct set {

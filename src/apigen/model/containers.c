@@ -19,7 +19,7 @@ bool has_properties(const struct view *v)
     return false;
 }
 
-static const char *field_name(struct making *m, struct naming *names, const char *wire)
+static const char *field_name(struct model_making *m, struct naming *names, const char *wire)
 {
     const char *name = name_field(&m->arena, wire);
     if (name_is_model_attribute(name)) {
@@ -38,8 +38,8 @@ struct property {
     struct view raw;
 };
 
-static void add_properties(struct making *m, const struct json *properties, int part,
-                           struct set *seen, struct list *ret)
+static void add_properties(struct model_making *m, const struct json *properties, int part,
+                           struct set *seen, struct arena_list *ret)
 {
     for (const struct json *p = json_first(properties); p; p = json_next(p)) {
         struct property *property = set_get(seen, json_name(p));
@@ -60,7 +60,7 @@ static void add_properties(struct making *m, const struct json *properties, int 
     }
 }
 
-static struct set required_names(struct making *m, const struct view *v)
+static struct set required_names(struct model_making *m, const struct view *v)
 {
     struct set names = {0};
     for (int i = 0; i < v->n; i++) {
@@ -73,10 +73,10 @@ static struct set required_names(struct making *m, const struct view *v)
     return names;
 }
 
-static void add_field(struct making *m, struct model *model, const struct property *property,
+static void add_field(struct model_making *m, struct model *model, const struct property *property,
                       bool required, struct naming *names)
 {
-    struct field *f = arena_get(&m->arena, sizeof(*f));
+    struct model_field *f = arena_get(&m->arena, sizeof(*f));
     struct hint hint = {.wire = property->name};
     f->wire = property->name;
     f->required = required;
@@ -87,10 +87,10 @@ static void add_field(struct making *m, struct model *model, const struct proper
     list_add(&m->arena, &model->fields, f);
 }
 
-static void add_fields(struct making *m, struct model *model, const struct view *v)
+static void add_fields(struct model_making *m, struct model *model, const struct view *v)
 {
     struct set seen = {0}, required = required_names(m, v);
-    struct list properties = {0};
+    struct arena_list properties = {0};
     struct naming names = {0};
     for (int i = 0; i < v->n; i++) {
         const struct json *here = json_get(v->part[i], "properties");
@@ -103,7 +103,7 @@ static void add_fields(struct making *m, struct model *model, const struct view 
     }
 }
 
-struct model *make_object(struct making *m, const struct view *v, const struct json *key,
+struct model *make_object(struct model_making *m, const struct view *v, const struct json *key,
                           const struct hint *hint)
 {
     struct model *model = new_model(m, M_OBJECT, key, hint);
@@ -121,19 +121,19 @@ static bool only_one(const struct json *list)
     return json_first(list) && !json_next(json_first(list));
 }
 
-static struct type *dict_key(struct making *m, const char *pattern)
+static struct model_type *dict_key(struct model_making *m, const char *pattern)
 {
-    struct type *key = type_new(m, T_STR);
+    struct model_type *key = type_new(m, T_STR);
     key->pattern = type_pattern(pattern);
     return key;
 }
 
 /* Of the names that propertyNames allows. */
-static struct type *name_type(struct making *m, const struct json *names)
+static struct model_type *name_type(struct model_making *m, const struct json *names)
 {
     const struct json *listed = json_get(names, "enum");
     const struct view v = {.part = {names}, .n = json_is_object(names)};
-    struct type *literal = type_new(m, T_LITERAL), *key = type_new(m, T_STR);
+    struct model_type *literal = type_new(m, T_LITERAL), *key = type_new(m, T_STR);
     for (const struct json *j = json_first(listed); j && making_goes_on(m); j = json_next(j)) {
         if (json_text(j))
             list_add(&m->arena, &literal->values, (void *)(uintptr_t)j);
@@ -143,12 +143,12 @@ static struct type *name_type(struct making *m, const struct json *names)
     return literal->values.n > 0 ? literal : key;
 }
 
-struct type *make_dict(struct making *m, const struct view *v, const struct hint *hint)
+struct model_type *make_dict(struct model_making *m, const struct view *v, const struct hint *hint)
 {
-    struct type *t = type_new(m, T_DICT), *value = NULL;
+    struct model_type *t = type_new(m, T_DICT), *value = NULL;
     const struct json *patterns = view_get(v, "patternProperties");
     const struct json *extra = view_additional(v), *names = view_get(v, "propertyNames");
-    struct type *key = name_type(m, names);
+    struct model_type *key = name_type(m, names);
     if (json_is_object(patterns) && only_one(patterns) && !json_is_object(extra)) {
         key = dict_key(m, json_name(json_first(patterns)));
         value = make_one(m, json_first(patterns), hint);
@@ -166,14 +166,15 @@ struct type *make_dict(struct making *m, const struct view *v, const struct hint
 
 /* --- arrays ---------------------------------------------------------------------------------- */
 
-static struct type *make_item(struct making *m, const struct json *schema, const struct hint *hint)
+static struct model_type *make_item(struct model_making *m, const struct json *schema,
+                                    const struct hint *hint)
 {
     struct hint item = {.wire = hint->wire, .item = true};
     return make_one(m, schema, &item);
 }
 
 /* Items by position: a tuple when the length is fixed, else a list of any of them. */
-static void positional(struct making *m, struct type *t, const struct view *v,
+static void positional(struct model_making *m, struct model_type *t, const struct view *v,
                        const struct json *items, const struct json *rest, const struct hint *hint)
 {
     double least = 0, most = -1, n = (double)json_count(items);
@@ -182,9 +183,9 @@ static void positional(struct making *m, struct type *t, const struct view *v,
     bool closed = json_is_false(rest) || most == n;
     bool fixed = view_get(v, "prefixItems") && least == n && closed && most == n;
     t->kind = fixed ? T_TUPLE : T_LIST;
-    struct type *any_of = type_new(m, T_UNION);
+    struct model_type *any_of = type_new(m, T_UNION);
     for (const struct json *item = json_first(items); item; item = json_next(item)) {
-        struct type *member = make_item(m, item, hint);
+        struct model_type *member = make_item(m, item, hint);
         if (fixed)
             list_add(&m->arena, &t->args, member);
         else
@@ -201,9 +202,9 @@ static void positional(struct making *m, struct type *t, const struct view *v,
         type_bound(t, B_MAX_LENGTH, n);
 }
 
-struct type *make_array(struct making *m, const struct view *v, const struct hint *hint)
+struct model_type *make_array(struct model_making *m, const struct view *v, const struct hint *hint)
 {
-    struct type *t = type_new(m, T_LIST);
+    struct model_type *t = type_new(m, T_LIST);
     const struct json *items = view_get(v, "items"), *prefix = view_get(v, "prefixItems");
     if (json_is_array(prefix) && json_first(prefix)) {
         positional(m, t, v, prefix, items, hint);

@@ -7,11 +7,12 @@
 #include "apigen/model/make.h"
 
 bool has_properties(const struct view *v);
-struct model *make_object(struct making *m, const struct view *v, const struct json *key,
+struct model *make_object(struct model_making *m, const struct view *v, const struct json *key,
                           const struct hint *hint);
 
 /* An object without properties of its own. */
-struct type *make_dict(struct making *m, const struct view *v, const struct hint *hint);
-struct type *make_array(struct making *m, const struct view *v, const struct hint *hint);
+struct model_type *make_dict(struct model_making *m, const struct view *v, const struct hint *hint);
+struct model_type *make_array(struct model_making *m, const struct view *v,
+                              const struct hint *hint);
 
 #endif

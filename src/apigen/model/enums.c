@@ -61,19 +61,19 @@ static void values_put(struct arena *a, struct values *values, const struct json
 }
 
 /* As a member, called `name` if that is a text. */
-static void add_enum_value(struct making *m, struct list *list, const struct json *value,
-                           const struct json *name)
+static void add_enum_value(struct model_making *m, struct arena_list *list,
+                           const struct json *value, const struct json *name)
 {
     if (!making_goes_on(m))
         return;
-    struct member *member = arena_get(&m->arena, sizeof(*member));
-    *member = (struct member){.value = value, .name = json_text(name)};
+    struct model_member *member = arena_get(&m->arena, sizeof(*member));
+    *member = (struct model_member){.value = value, .name = json_text(name)};
     list_add(&m->arena, list, member);
 }
 
-struct list enum_values(struct making *m, const struct view *v)
+struct arena_list enum_values(struct model_making *m, const struct view *v)
 {
-    struct list values = {0};
+    struct arena_list values = {0};
     const struct json *listed = view_get(v, "enum"), *choice = view_choice(v);
     const struct json *name = json_first(view_get(v, "x-enum-varnames"));
     for (const struct json *j = json_is_array(listed) ? json_first(listed) : NULL; j;
@@ -88,10 +88,10 @@ struct list enum_values(struct making *m, const struct view *v)
     return values;
 }
 
-bool enum_has_null(const struct list *values)
+bool enum_has_null(const struct arena_list *values)
 {
     for (size_t i = 0; i < values->n; i++) {
-        if (json_is_null(((struct member *)values->at[i])->value))
+        if (json_is_null(((struct model_member *)values->at[i])->value))
             return true;
     }
     return false;
@@ -111,8 +111,8 @@ static const char *enum_kind_of(const struct view *v, const struct json *value)
     return json_is_bool(value) ? "bool" : json_is_null(value) ? "NoneType" : "list";
 }
 
-static const char *member_name(struct making *m, const struct view *v, const struct member *member,
-                               size_t i)
+static const char *member_name(struct model_making *m, const struct view *v,
+                               const struct model_member *member, size_t i)
 {
     const char *text = member->name ? member->name : json_text(member->value);
     if (text)
@@ -126,15 +126,15 @@ static const char *member_name(struct making *m, const struct view *v, const str
                       arena_textf(&m->arena, "%s%s%s", kind, *kind ? "_" : "", buf_text(&value)));
 }
 
-void enum_members(struct making *m, struct model *model, const struct view *v,
-                  const struct list *values)
+void enum_members(struct model_making *m, struct model *model, const struct view *v,
+                  const struct arena_list *values)
 {
     struct naming names = {0};
     model->members = *values;
     model->integers = view_type(v, "integer", false);
     model->description = view_text(v, "description");
     for (size_t i = 0; i < values->n; i++) {
-        struct member *member = values->at[i];
+        struct model_member *member = values->at[i];
         const char *name = member_name(m, v, member, i);
         model->integers &= json_is_number(member->value);
         name = strcmp(name, "mro") == 0 ? "mro_" : name;

@@ -15,11 +15,13 @@ struct hint {
 };
 
 /* The type of all that the view says; of one schema. */
-struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint);
-struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint);
+struct model_type *make_type(struct model_making *m, const struct view *raw,
+                             const struct hint *hint);
+struct model_type *make_one(struct model_making *m, const struct json *schema,
+                            const struct hint *hint);
 
 /* A class without contents, its name taken. */
-struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
+struct model *new_model(struct model_making *m, enum model_kind kind, const struct json *key,
                         const struct hint *hint);
 
 #endif

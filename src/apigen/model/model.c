@@ -10,13 +10,14 @@
 #include "apigen/model/scalar.h"
 #include "apigen/model/unions.h"
 
-bool making_goes_on(struct making *m)
+bool making_goes_on(struct model_making *m)
 {
     m->cut |= ++m->work > m->work_max;
     return m->work <= m->work_max;
 }
 
-struct type *make_one(struct making *m, const struct json *schema, const struct hint *hint)
+struct model_type *make_one(struct model_making *m, const struct json *schema,
+                            const struct hint *hint)
 {
     struct view v = {.part = {schema}, .n = 1};
     return make_type(m, &v, hint);
@@ -24,7 +25,7 @@ struct type *make_one(struct making *m, const struct json *schema, const struct 
 
 /* --- names and classes ----------------------------------------------------------------------- */
 
-static const char *class_name(struct making *m, const struct hint *hint, const char *suffix)
+static const char *class_name(struct model_making *m, const struct hint *hint, const char *suffix)
 {
     if (hint->name)
         return hint->name;
@@ -40,7 +41,7 @@ static const char *class_name(struct making *m, const struct hint *hint, const c
     return naming_new(&m->arena, &m->names, name, "", 1);
 }
 
-struct model *new_model(struct making *m, enum model_kind kind, const struct json *key,
+struct model *new_model(struct model_making *m, enum model_kind kind, const struct json *key,
                         const struct hint *hint)
 {
     struct model *model = arena_get(&m->arena, sizeof(*model));
@@ -53,30 +54,30 @@ struct model *new_model(struct making *m, enum model_kind kind, const struct jso
     return model;
 }
 
-static struct model *model_of(const struct making *m, const struct json *key)
+static struct model *model_of(const struct model_making *m, const struct json *key)
 {
     return key ? map_get(&m->places, key) : NULL;
 }
 
-static struct type *model_type_of(struct making *m, struct model *model)
+static struct model_type *model_type_of(struct model_making *m, struct model *model)
 {
-    struct type *t = type_new(m, T_CLASS);
+    struct model_type *t = type_new(m, T_CLASS);
     t->model = model;
     return t;
 }
 
-static struct type *make_choice(struct making *m, const struct view *v, const struct json *choice,
-                                bool base, const struct hint *hint)
+static struct model_type *make_choice(struct model_making *m, const struct view *v,
+                                      const struct json *choice, bool base, const struct hint *hint)
 {
-    struct type *u = type_new(m, T_UNION);
+    struct model_type *u = type_new(m, T_UNION);
     struct hint member = {.wire = hint->name ? hint->name : hint->wire};
     for (const struct json *branch = json_first(choice); branch; branch = json_next(branch)) {
         if (json_is_false(branch) && making_goes_on(m))
             continue;
-        struct type *t;
-        if (base && v->n_spent < VIEW_PARTS) {
+        struct model_type *t;
+        if (base && v->n_expired < VIEW_PARTS) {
             struct view both = *v;
-            both.spent[both.n_spent++] = choice;
+            both.spent[both.n_expired++] = choice;
             view_add(&m->document, &both, branch);
             t = make_type(m, &both, &member);
         } else {
@@ -89,7 +90,7 @@ static struct type *make_choice(struct making *m, const struct view *v, const st
 
 /* --- references ------------------------------------------------------------------------------ */
 
-static struct view view_of(struct making *m, const struct json *schema)
+static struct view view_of(struct model_making *m, const struct json *schema)
 {
     struct view v = {.n = 0};
     view_add(&m->document, &v, schema);
@@ -104,14 +105,14 @@ static bool is_object_class(const struct view *v, bool root)
 }
 
 /* The class of a schema that has a name: an object, an enum, or a root model around its type. */
-static struct model *make_class(struct making *m, const struct json *schema,
+static struct model *make_class(struct model_making *m, const struct json *schema,
                                 const struct hint *hint)
 {
     struct view v = view_of(m, schema);
     bool renamed = json_get_text(schema, "$ref") && !schema_says_more(schema, "$ref");
     if (is_object_class(&v, hint->name) && !renamed && !v.over)
         return make_object(m, &v, schema, hint);
-    struct list values = enum_values(m, &v);
+    struct arena_list values = enum_values(m, &v);
     if (values.n > 0 && !renamed && !hint->name) {
         struct model *model = new_model(m, M_ENUM, schema, hint);
         enum_members(m, model, &v, &values);
@@ -124,7 +125,7 @@ static struct model *make_class(struct making *m, const struct json *schema,
     return model;
 }
 
-static struct type *make_ref(struct making *m, const char *ref)
+static struct model_type *make_ref(struct model_making *m, const char *ref)
 {
     const char *name;
     const struct json *target = schema_target(&m->document, ref, &name);
@@ -139,7 +140,7 @@ static struct type *make_ref(struct making *m, const char *ref)
 }
 
 /* What an allOf refers to has its name before the class that is made of it. */
-static void name_references(struct making *m, const struct view *v)
+static void name_references(struct model_making *m, const struct view *v)
 {
     for (int i = 0; i < v->n; i++) {
         for (const struct json *s = json_first(json_get(v->part[i], "allOf")); s;
@@ -153,10 +154,10 @@ static void name_references(struct making *m, const struct view *v)
 /* --- any schema ------------------------------------------------------------------------------ */
 
 /* The types of the view in the order of its own list; objects first and arrays last. */
-static struct type *make_plain(struct making *m, const struct view *v, const struct json *key,
-                               const struct hint *hint)
+static struct model_type *make_plain(struct model_making *m, const struct view *v,
+                                     const struct json *key, const struct hint *hint)
 {
-    struct type *u = type_new(m, T_UNION);
+    struct model_type *u = type_new(m, T_UNION);
     const struct json *types = view_get(v, "type");
     bool typed = json_text(types) || json_is_array(types);
     bool properties = has_properties(v);
@@ -184,7 +185,7 @@ static struct type *make_plain(struct making *m, const struct view *v, const str
     return union_done(m, u);
 }
 
-static struct type *scalar_of(struct making *m, const struct json *value)
+static struct model_type *scalar_of(struct model_making *m, const struct json *value)
 {
     double n = json_number(value);
     return type_new(m, json_text(value)                         ? T_STR
@@ -195,9 +196,10 @@ static struct type *scalar_of(struct making *m, const struct json *value)
                                                                 : T_ANY);
 }
 
-static struct type *make_constant(struct making *m, const struct json *value, enum type_kind kind)
+static struct model_type *make_constant(struct model_making *m, const struct json *value,
+                                        enum type_kind kind)
 {
-    struct type *t = type_new(m, kind), *u = type_new(m, T_UNION);
+    struct model_type *t = type_new(m, kind), *u = type_new(m, T_UNION);
     for (const struct json *v = json_first(value); v && making_goes_on(m); v = json_next(v))
         union_add(m, u, scalar_of(m, v));
     if (kind == T_DICT)
@@ -207,11 +209,11 @@ static struct type *make_constant(struct making *m, const struct json *value, en
 }
 
 /* A constant: of numbers with a fraction, arrays and objects only the type can be said. */
-static struct type *make_literal(struct making *m, const struct json *value)
+static struct model_type *make_literal(struct model_making *m, const struct json *value)
 {
     bool object = json_is_object(value);
     double n = json_number(value);
-    struct type *t = type_new(m, T_ANY);
+    struct model_type *t = type_new(m, T_ANY);
     if (json_text(value) || json_is_bool(value) || (json_is_number(value) && n == floor(n)))
         t->kind = T_LITERAL;
     else if (json_is_number(value))
@@ -231,17 +233,18 @@ static bool only_annotated(const struct json *schema, const char *keyword)
 }
 
 /* Of one schema that is nothing but a reference, or an allOf of one. */
-static struct type *make_alias(struct making *m, const struct json *schema, const struct hint *hint)
+static struct model_type *make_alias(struct model_making *m, const struct json *schema,
+                                     const struct hint *hint)
 {
     const struct json *all = json_get(schema, "allOf");
-    struct type *t = NULL;
+    struct model_type *t = NULL;
     if (json_get_text(schema, "$ref") && only_annotated(schema, "$ref"))
         t = make_ref(m, json_get_text(schema, "$ref"));
     else if (json_is_array(all) && json_first(all) && !json_next(json_first(all)) &&
              only_annotated(schema, "allOf"))
         t = make_one(m, json_first(all), hint);
     if (t && json_true(json_get(schema, "nullable"))) {
-        struct type *copy = type_new(m, T_ANY);
+        struct model_type *copy = type_new(m, T_ANY);
         *copy = *t;
         copy->nullable = true;
         t = copy;
@@ -249,9 +252,10 @@ static struct type *make_alias(struct making *m, const struct json *schema, cons
     return t;
 }
 
-static struct type *make_merged(struct making *m, const struct view *raw, const struct hint *hint)
+static struct model_type *make_merged(struct model_making *m, const struct view *raw,
+                                      const struct hint *hint)
 {
-    struct view v = {.n_spent = raw->n_spent};
+    struct view v = {.n_expired = raw->n_expired};
     memcpy(v.spent, raw->spent, sizeof(v.spent));
     for (int i = 0; i < raw->n; i++)
         view_add(&m->document, &v, raw->part[i]);
@@ -262,23 +266,23 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
     const struct json *key = raw->n == 1 ? raw->part[0] : NULL;
     if (view_get(&v, "const"))
         return make_literal(m, view_get(&v, "const"));
-    struct list values = enum_values(m, &v);
+    struct arena_list values = enum_values(m, &v);
     if (values.n > 0) {
         struct model *model = model_of(m, key);
         if (!model) {
             model = new_model(m, M_ENUM, key, hint);
             enum_members(m, model, &v, &values);
         }
-        struct type *t = model_type_of(m, model);
+        struct model_type *t = model_type_of(m, model);
         t->nullable = enum_has_null(&values) || view_type(&v, "null", false);
         return t;
     }
     const struct json *choice = view_choice(&v);
     if (choice) {
         bool base =
-            v.n > 1 || v.n_spent > 0 || has_properties(&v) ||
+            v.n > 1 || v.n_expired > 0 || has_properties(&v) ||
             schema_says_more(v.part[0], json_get(v.part[0], "anyOf") == choice ? "anyOf" : "oneOf");
-        struct type *t = make_choice(m, &v, choice, base, hint);
+        struct model_type *t = make_choice(m, &v, choice, base, hint);
         return t;
     }
     if (v.n > 1)
@@ -288,9 +292,10 @@ static struct type *make_merged(struct making *m, const struct view *raw, const 
                                             : make_plain(m, &v, key, hint);
 }
 
-struct type *make_type(struct making *m, const struct view *raw, const struct hint *hint)
+struct model_type *make_type(struct model_making *m, const struct view *raw,
+                             const struct hint *hint)
 {
-    struct type *t = NULL;
+    struct model_type *t = NULL;
     bool on = making_goes_on(m);
     if (raw->n == 0 || !json_is_object(raw->part[0]))
         return type_new(m, T_ANY);
@@ -306,7 +311,7 @@ struct type *make_type(struct making *m, const struct view *raw, const struct hi
     return t;
 }
 
-struct model *model_make(struct making *m, const struct json *schema, const char *name)
+struct model *model_make(struct model_making *m, const struct json *schema, const char *name)
 {
     static const struct hint none = {.wire = ""};
     struct hint hint = none;

@@ -41,31 +41,31 @@ enum bound { B_GE, B_GT, B_LE, B_LT, B_MULTIPLE, B_MIN_LENGTH, B_MAX_LENGTH, B__
 struct format;
 struct model;
 
-struct type {
+struct model_type {
     enum type_kind kind;
     bool nullable;
     unsigned bounds; /* bit per enum bound that is set */
     double bound[B__COUNT];
     const char *pattern;
     const struct format *format;
-    struct list values;  /* struct json, of T_LITERAL */
-    struct model *model; /* of T_CLASS */
-    struct list args;    /* struct type */
+    struct arena_list values; /* struct json, of T_LITERAL */
+    struct model *model;      /* of T_CLASS */
+    struct arena_list args;   /* struct model_type */
 };
 
 struct format { /* how a format of strings is called in Python and where it comes from */
     const char *format, *name, *import;
 };
 
-struct field {
+struct model_field {
     const char *name, *wire; /* in Python; in JSON */
-    struct type *type;
+    struct model_type *type;
     bool required;
     const struct json *fallback; /* its default, NULL: none */
     const char *description;
 };
 
-struct member { /* of an enum */
+struct model_member { /* of an enum */
     const char *name;
     const struct json *value;
 };
@@ -80,36 +80,36 @@ enum model_kind { M_OBJECT, M_ENUM, M_ROOT };
 struct model {
     enum model_kind kind;
     const char *name;
-    const struct json *key;   /* where it stands; NULL: at no place of its own */
-    struct list fields;       /* struct field, of M_OBJECT */
-    struct list members;      /* struct member, of M_ENUM */
-    struct values values;     /* struct member by its value */
-    bool integers;            /* M_ENUM: of integers only */
-    struct type *root;        /* of M_ROOT */
-    const struct json *extra; /* additionalProperties as it stands */
-    struct type *extra_type;
+    const struct json *key;    /* where it stands; NULL: at no place of its own */
+    struct arena_list fields;  /* struct model_field, of M_OBJECT */
+    struct arena_list members; /* struct model_member, of M_ENUM */
+    struct values values;      /* struct model_member by its value */
+    bool integers;             /* M_ENUM: of integers only */
+    struct model_type *root;   /* of M_ROOT */
+    const struct json *extra;  /* additionalProperties as it stands */
+    struct model_type *extra_type;
     const char *description;
     bool rebuild; /* it uses a class that stands behind it */
     enum { MODEL_NOT_BEGUN, MODEL_BEGUN, MODEL_WRITTEN } state; /* how far its text is */
 };
 
-struct making { /* one module */
+struct model_making { /* one module */
     struct arena arena;
     struct naming names;      /* of classes */
     struct set library;       /* names that the module imports: such a class is called …Model */
     struct map places;        /* struct model by `key` */
-    struct list models;       /* struct model, in the order in which they were named */
+    struct arena_list models; /* struct model, in the order in which they were named */
     struct document document; /* that is being read */
     size_t work, work_max;
     int depth;
-    struct list late; /* struct model, whose text comes after those that use it */
+    struct arena_list late; /* struct model, whose text comes after those that use it */
     bool cut;
 };
 
 /* Counts a piece of work; false, and `cut`, when it is one too many. */
-bool making_goes_on(struct making *m);
+bool making_goes_on(struct model_making *m);
 
 /* The class for a whole schema, called `name` (which must be free). */
-struct model *model_make(struct making *m, const struct json *schema, const char *name);
+struct model *model_make(struct model_making *m, const struct json *schema, const char *name);
 
 #endif

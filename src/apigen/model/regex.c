@@ -7,7 +7,7 @@
 
 enum { PATTERN_MAX = 4096, DEPTH_MAX = 32, REPEAT_MAX = 1000, NAMES_MAX = 16 };
 
-struct reader {
+struct regex_reader {
     const char *at;
     int depth;
     int groups;                   /* closed so far: what a back reference may name */
@@ -19,7 +19,7 @@ struct reader {
     bool look_behind; /* inside one: Python's wants a fixed width */
 };
 
-static bool alternatives(struct reader *r);
+static bool alternatives(struct regex_reader *r);
 
 static bool is_regex_digit(char c)
 {
@@ -31,7 +31,7 @@ static bool in_name(char c, const char *letters)
     return is_regex_digit(c) || (c && strchr(letters, c));
 }
 
-static bool hex_digits(struct reader *r, int n)
+static bool hex_digits(struct regex_reader *r, int n)
 {
     for (int i = 0; i < n; i++, r->at++) {
         if (!*r->at || !strchr("0123456789abcdefABCDEF", *r->at))
@@ -41,7 +41,7 @@ static bool hex_digits(struct reader *r, int n)
 }
 
 /* {L}: a property of characters in Unicode. */
-static bool property(struct reader *r)
+static bool property(struct regex_reader *r)
 {
     static const char *const known[] = {
         "L",        "Lu",       "Ll",     "Lt",     "Lm",     "Lo",       "M",
@@ -62,7 +62,7 @@ static bool property(struct reader *r)
 }
 
 /* Behind a backslash; `*ret_class`: it stands for several characters, so it ends no range. */
-static bool read_regex_escape(struct reader *r, bool in_set, bool *ret_class)
+static bool read_regex_escape(struct regex_reader *r, bool in_set, bool *ret_class)
 {
     char c = *r->at++;
     *ret_class = c && strchr("dDwWsSpP", c);
@@ -85,7 +85,7 @@ static bool read_regex_escape(struct reader *r, bool in_set, bool *ret_class)
 }
 
 /* A member of a [set]; `*ret_class` as above, `*ret_char` the character when it is a plain one. */
-static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
+static bool set_member(struct regex_reader *r, bool *ret_class, int *ret_char)
 {
     char c = *r->at;
     *ret_class = false;
@@ -107,7 +107,7 @@ static bool set_member(struct reader *r, bool *ret_class, int *ret_char)
     return true;
 }
 
-static bool read_regex_set(struct reader *r)
+static bool read_regex_set(struct regex_reader *r)
 {
     if (*r->at == '^')
         r->at++;
@@ -132,7 +132,7 @@ static bool read_regex_set(struct reader *r)
 }
 
 /* name>, which no other group has. */
-static bool group_name(struct reader *r)
+static bool group_name(struct regex_reader *r)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     const char *name = r->at;
@@ -149,7 +149,7 @@ static bool group_name(struct reader *r)
     return true;
 }
 
-static bool group(struct reader *r)
+static bool group(struct regex_reader *r)
 {
     bool capture = true, behind = r->look_behind;
     if (*r->at == '?') {
@@ -180,7 +180,7 @@ static bool group(struct reader *r)
     return true;
 }
 
-static bool read_regex_number(struct reader *r, long *ret)
+static bool read_regex_number(struct regex_reader *r, long *ret)
 {
     if (!is_regex_digit(*r->at))
         return false;
@@ -191,7 +191,7 @@ static bool read_regex_number(struct reader *r, long *ret)
 }
 
 /* *, +, ? or {n,m} behind something of `size`; none is fine. */
-static bool repeat(struct reader *r, bool repeatable, long size)
+static bool repeat(struct regex_reader *r, bool repeatable, long size)
 {
     long least = 0, most = 1;
     char c = *r->at;
@@ -223,7 +223,7 @@ static bool repeat(struct reader *r, bool repeatable, long size)
     return r->size <= REPEAT_MAX * 10 && !(*r->at && strchr("*+?{", *r->at));
 }
 
-static bool atom(struct reader *r, bool *ret_repeatable)
+static bool atom(struct regex_reader *r, bool *ret_repeatable)
 {
     char c = *r->at++;
     bool class;
@@ -251,7 +251,7 @@ static bool atom(struct reader *r, bool *ret_repeatable)
     }
 }
 
-static bool alternatives(struct reader *r)
+static bool alternatives(struct regex_reader *r)
 {
     while (*r->at && *r->at != ')') {
         if (*r->at == '|') {
@@ -270,7 +270,7 @@ static bool alternatives(struct reader *r)
 
 enum regex_kind regex_kind(const char *pattern)
 {
-    struct reader r = {.at = pattern};
+    struct regex_reader r = {.at = pattern};
     if (strlen(pattern) > PATTERN_MAX || !alternatives(&r) || *r.at)
         return REGEX_NONE;
     if (r.python)

@@ -8,20 +8,20 @@
 
 static const double COUNT_MAX = 9e15; /* beyond it a double is no count any more */
 
-struct type *type_new(struct making *m, enum type_kind kind)
+struct model_type *type_new(struct model_making *m, enum type_kind kind)
 {
-    struct type *t = arena_get(&m->arena, sizeof(*t));
+    struct model_type *t = arena_get(&m->arena, sizeof(*t));
     t->kind = kind;
     return t;
 }
 
-void type_bound(struct type *t, enum bound bound, double value)
+void type_bound(struct model_type *t, enum bound bound, double value)
 {
     t->bounds |= 1U << bound;
     t->bound[bound] = value;
 }
 
-void type_length(struct type *t, const struct view *v, const char *least, const char *most)
+void type_length(struct model_type *t, const struct view *v, const char *least, const char *most)
 {
     double n;
     if (view_least(v, least, &n) && n > 0 && n < COUNT_MAX && n == floor(n))
@@ -69,13 +69,13 @@ static const struct format *find_format(const char *name)
     return NULL;
 }
 
-struct type *type_string(struct making *m, const struct view *v)
+struct model_type *type_string(struct model_making *m, const struct view *v)
 {
     static const char hostname[] = "^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])\\.)*"
                                    "([A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\\-]{0,61}[A-Za-z0-9])$";
     const char *name = view_text(v, "format");
     const struct format *format = find_format(name);
-    struct type *t = type_new(m, format ? T_FORMAT : T_STR);
+    struct model_type *t = type_new(m, format ? T_FORMAT : T_STR);
     bool bytes = name && strcmp(name, "binary") == 0, host = name && strcmp(name, "hostname") == 0;
     t->format = format;
     if (!format)
@@ -91,9 +91,9 @@ static bool made_exclusive(const struct view *v, const char *keyword)
     return json_true(view_get(v, keyword));
 }
 
-struct type *type_integer(struct making *m, const struct view *v)
+struct model_type *type_integer(struct model_making *m, const struct view *v)
 {
-    struct type *t = type_new(m, T_INT);
+    struct model_type *t = type_new(m, T_INT);
     double n;
     if (view_least(v, "minimum", &n))
         type_bound(t, made_exclusive(v, "exclusiveMinimum") ? B_GT : B_GE, ceil(n));
@@ -108,9 +108,9 @@ struct type *type_integer(struct making *m, const struct view *v)
     return t;
 }
 
-struct type *type_number(struct making *m, const struct view *v)
+struct model_type *type_number(struct model_making *m, const struct view *v)
 {
-    struct type *t = type_new(m, T_FLOAT);
+    struct model_type *t = type_new(m, T_FLOAT);
     double n;
     if (view_least(v, "minimum", &n))
         type_bound(t, made_exclusive(v, "exclusiveMinimum") ? B_GT : B_GE, n);

@@ -237,7 +237,7 @@ const struct json *view_choice(const struct view *v)
     for (int i = 0; i < v->n * 2; i++) {
         const struct json *choice = json_get(v->part[i / 2], keywords[i % 2]);
         bool spent = !json_is_array(choice) || !json_first(choice);
-        for (int k = 0; k < v->n_spent && !spent; k++)
+        for (int k = 0; k < v->n_expired && !spent; k++)
             spent = v->spent[k] == choice;
         if (!spent)
             return choice;

@@ -20,7 +20,7 @@ struct view {
     const struct json *part[VIEW_PARTS];
     int n;
     const struct json *spent[VIEW_PARTS]; /* anyOf/oneOf lists that were taken apart already */
-    int n_spent;
+    int n_expired;
     bool over;
 };
 

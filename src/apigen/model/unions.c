@@ -4,7 +4,7 @@
 #include "apigen/model/enums.h"
 #include "apigen/model/scalar.h"
 
-static bool same_type(const struct type *a, const struct type *b)
+static bool same_type(const struct model_type *a, const struct model_type *b)
 {
     if (a->kind != b->kind || a->bounds != b->bounds || a->pattern != b->pattern ||
         a->format != b->format || a->model != b->model || a->args.n != b->args.n)
@@ -20,7 +20,8 @@ static bool same_type(const struct type *a, const struct type *b)
     return true;
 }
 
-static void literal_add(struct making *m, struct type *literal, const struct type *more)
+static void literal_add(struct model_making *m, struct model_type *literal,
+                        const struct model_type *more)
 {
     for (size_t i = 0; i < more->values.n; i++) {
         bool known = false;
@@ -31,7 +32,7 @@ static void literal_add(struct making *m, struct type *literal, const struct typ
     }
 }
 
-void union_add(struct making *m, struct type *u, struct type *t)
+void union_add(struct model_making *m, struct model_type *u, struct model_type *t)
 {
     u->nullable |= t->nullable || t->kind == T_NONE;
     if (t->kind == T_NONE)
@@ -42,13 +43,13 @@ void union_add(struct making *m, struct type *u, struct type *t)
         return;
     }
     if (t->nullable) { /* the union says it, once */
-        struct type *bare = type_new(m, T_ANY);
+        struct model_type *bare = type_new(m, T_ANY);
         *bare = *t;
         bare->nullable = false;
         t = bare;
     }
     for (size_t i = 0; i < u->args.n; i++) {
-        struct type *member = u->args.at[i];
+        struct model_type *member = u->args.at[i];
         if (same_type(member, t)) {
             if (t->kind == T_LITERAL)
                 literal_add(m, member, t);
@@ -62,15 +63,15 @@ void union_add(struct making *m, struct type *u, struct type *t)
         u->kind = T_ANY;
 }
 
-struct type *union_done(struct making *m, struct type *u)
+struct model_type *union_done(struct model_making *m, struct model_type *u)
 {
     if (u->kind == T_ANY)
         return type_new(m, T_ANY);
     if (u->args.n > 1)
         return u;
-    struct type *only = type_new(m, u->nullable ? T_NONE : T_ANY);
+    struct model_type *only = type_new(m, u->nullable ? T_NONE : T_ANY);
     if (u->args.n == 1) {
-        *only = *(struct type *)u->args.at[0];
+        *only = *(struct model_type *)u->args.at[0];
         only->nullable = u->nullable;
     }
     return only;

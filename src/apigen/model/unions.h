@@ -7,9 +7,9 @@
 #include "apigen/model/model.h"
 
 /* Each member once; null makes the union nullable, the members of a union become its own. */
-void union_add(struct making *m, struct type *u, struct type *t);
+void union_add(struct model_making *m, struct model_type *u, struct model_type *t);
 
 /* A union of one is that one, of nothing but null is None. */
-struct type *union_done(struct making *m, struct type *u);
+struct model_type *union_done(struct model_making *m, struct model_type *u);
 
 #endif

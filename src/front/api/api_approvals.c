@@ -133,7 +133,7 @@ static void leave_approvals(struct api_approvals *all)
 static void on_away(void *ctx)
 {
     struct api_approvals *all = ctx;
-    if (!all->lookers)
+    if (!all->approval_streams)
         leave_approvals(all);
 }
 
@@ -160,7 +160,7 @@ static void approvals_get(void *ctx, struct http_request *r)
     drop_buf struct buf body = BUF_INIT(2 * APPROVALS_BYTES_MAX);
     struct jsonw w = JSONW(&body);
     if (http_is_handshake(r) || api_wants_events(r)) {
-        lookers_open(api->approvals, r);
+        approval_streams_open(api->approvals, r);
         return;
     }
     approvals_look(api->approvals);
@@ -256,7 +256,7 @@ static void close_approvals_group(struct api *api)
     struct api_approvals *all = api->approvals;
     if (!all)
         return;
-    lookers_end(all, FOLLOW_STOPPING, API_STOPPING);
+    approval_streams_end(all, FOLLOW_STOPPING, API_STOPPING);
     leave_approvals(all);
     loop_timer_stop(api->loop, &all->away);
     xfree(all);
@@ -265,7 +265,7 @@ static void close_approvals_group(struct api *api)
 
 static void drain_approvals_group(struct api *api)
 {
-    lookers_end(api->approvals, FOLLOW_STOPPING, API_STOPPING);
+    approval_streams_end(api->approvals, FOLLOW_STOPPING, API_STOPPING);
 }
 
 const struct api_group api_approvals_group = {.routes = routes,

@@ -13,7 +13,7 @@
 #include "approval/approvals.h"
 #include "base/json/jsonw.h"
 #include "front/api/api_follow.h"
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "session/kernels/sessions.h"
 
 #define API_LOOKERS_MAX 8 /* streams of approvals: each may hold one question of 64 MiB */
@@ -24,7 +24,7 @@ struct asked { /* a question that is ours */
     char session[SESSIONS_ID_MAX + 1];
 };
 
-struct looker;
+struct approval_stream;
 
 struct api_approvals {
     struct api *api;
@@ -32,9 +32,9 @@ struct api_approvals {
     struct approver *questions; /* likewise */
     struct asked *asked;
     struct loop_timer away;
-    struct looker *lookers;
-    size_t looker_count;
-    struct approvals_listener listener; /* while there are lookers */
+    struct approval_stream *approval_streams;
+    size_t approval_stream_count;
+    struct approvals_listener listener; /* while there are approval_streams */
 };
 
 /* One that waits, as an object. */
@@ -44,7 +44,7 @@ void approvals_look(struct api_approvals *all); /* somebody with the role is the
 
 /* --- api_approvals_stream.c ------------------------------------------------------------------- */
 
-void lookers_open(struct api_approvals *all, struct http_request *r);
-void lookers_end(struct api_approvals *all, enum follow_why why, const char *reason);
+void approval_streams_open(struct api_approvals *all, struct http_request *r);
+void approval_streams_end(struct api_approvals *all, enum follow_why why, const char *reason);
 
 #endif

@@ -17,8 +17,8 @@ struct told { /* what the client knows to wait */
     bool mine;
 };
 
-struct looker {
-    struct looker *prev, *next;
+struct approval_stream {
+    struct approval_stream *prev, *next;
     struct api_approvals *all;
     struct follow follow;
     struct told *told;
@@ -28,10 +28,10 @@ struct looker {
 
 static void pump_approvals(void *ctx);
 
-static void free_looker(struct looker *l)
+static void free_approval_stream(struct approval_stream *l)
 {
     struct api_approvals *all = l->all;
-    *(l->prev ? &l->prev->next : &all->lookers) = l->next;
+    *(l->prev ? &l->prev->next : &all->approval_streams) = l->next;
     if (l->next)
         l->next->prev = l->prev;
     follow_drop(&l->follow);
@@ -42,21 +42,21 @@ static void free_looker(struct looker *l)
         xfree(t);
     }
     xfree(l);
-    if (--all->looker_count == 0)
+    if (--all->approval_stream_count == 0)
         approvals_unlisten(all->api->config->approvals, &all->listener);
 }
 
 static void on_approval_stream_gone(void *ctx)
 {
-    struct looker *l = ctx;
+    struct approval_stream *l = ctx;
     struct api_approvals *all = l->all;
-    free_looker(l);
+    free_approval_stream(l);
     approvals_look(all); /* it did until now */
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static struct told **find_told(struct looker *l, const char *id)
+static struct told **find_told(struct approval_stream *l, const char *id)
 {
     struct told **at = &l->told;
     while (*at && strcmp((*at)->id, id) != 0)
@@ -71,7 +71,7 @@ const char *const api_approval_event_names[] = {[TOLD_ASKED] = "asked",
                                                 [TOLD_CLOSED] = "closed",
                                                 [TOLD__COUNT] = NULL};
 
-static int send_settled(struct looker *l, const struct told *t)
+static int send_settled(struct approval_stream *l, const struct told *t)
 {
     drop_buf struct buf text = BUF_INIT(4096);
     struct jsonw w = JSONW(&text);
@@ -83,7 +83,7 @@ static int send_settled(struct looker *l, const struct told *t)
     return follow_send(&l->follow, &text);
 }
 
-static int send_ends(struct looker *l)
+static int send_ends(struct approval_stream *l)
 {
     for (struct told **at = &l->told; *at;) {
         struct told *t = *at;
@@ -100,7 +100,7 @@ static int send_ends(struct looker *l)
     return 0;
 }
 
-static int send_asked(struct looker *l, const struct approval_view *view)
+static int send_asked(struct approval_stream *l, const struct approval_view *view)
 {
     drop_buf struct buf text = BUF_INIT(2 * APPROVALS_BYTES_MAX);
     struct jsonw w = JSONW(&text);
@@ -109,7 +109,7 @@ static int send_asked(struct looker *l, const struct approval_view *view)
     return follow_send(&l->follow, &text);
 }
 
-static int send_waiting(struct looker *l)
+static int send_waiting(struct approval_stream *l)
 {
     struct approval_view view;
     size_t at = 0;
@@ -132,7 +132,7 @@ static int send_waiting(struct looker *l)
     return 0;
 }
 
-static void send_listed(struct looker *l)
+static void send_listed(struct approval_stream *l)
 {
     drop_buf struct buf text = BUF_INIT(4096);
     follow_put(&l->follow, &text, 0, api_approval_event_names[TOLD_LISTED]);
@@ -142,14 +142,14 @@ static void send_listed(struct looker *l)
 
 static void pump_approvals(void *ctx)
 {
-    struct looker *l = ctx;
+    struct approval_stream *l = ctx;
     if (send_ends(l) == 0 && send_waiting(l) == 0 && !l->listed)
         send_listed(l);
 }
 
 static void on_approval_stream_more(void *ctx)
 {
-    struct looker *l = ctx;
+    struct approval_stream *l = ctx;
     if (!l->follow.blocked)
         loop_defer(l->all->api->loop, &l->again, pump_approvals, l);
 }
@@ -157,14 +157,14 @@ static void on_approval_stream_more(void *ctx)
 static void on_asked(void *ctx)
 {
     struct api_approvals *all = ctx;
-    for (struct looker *l = all->lookers; l; l = l->next)
+    for (struct approval_stream *l = all->approval_streams; l; l = l->next)
         on_approval_stream_more(l);
 }
 
 static void on_streamed_settled(void *ctx, const char *id, const char *outcome)
 {
     struct api_approvals *all = ctx;
-    for (struct looker *l = all->lookers; l; l = l->next) {
+    for (struct approval_stream *l = all->approval_streams; l; l = l->next) {
         struct told *t = *find_told(l, id);
         if (t)
             (void)snprintf(t->outcome, sizeof t->outcome, "%s", outcome);
@@ -175,7 +175,7 @@ static void on_streamed_settled(void *ctx, const char *id, const char *outcome)
 
 /* --- opening and ending ----------------------------------------------------------------------- */
 
-void lookers_open(struct api_approvals *all, struct http_request *r)
+void approval_streams_open(struct api_approvals *all, struct http_request *r)
 {
     static const struct follow_events events = {.writable = on_approval_stream_more,
                                                 .gone = on_approval_stream_gone};
@@ -183,22 +183,22 @@ void lookers_open(struct api_approvals *all, struct http_request *r)
         http_problem(r, 503, NULL, 0, API_STOPPING);
         return;
     }
-    if (all->looker_count >= API_LOOKERS_MAX) {
+    if (all->approval_stream_count >= API_LOOKERS_MAX) {
         http_problem(r, 429, NULL, 0, "%d clients follow the approvals, as many as there may be",
                      API_LOOKERS_MAX);
         return;
     }
-    struct looker *l = NEW(struct looker);
+    struct approval_stream *l = NEW(struct approval_stream);
     l->all = all;
     if (!follow_begin(&l->follow, all->api->loop, r, NULL, &events, l)) {
         xfree(l);
         return;
     }
-    l->next = all->lookers;
+    l->next = all->approval_streams;
     if (l->next)
         l->next->prev = l;
-    all->lookers = l;
-    if (all->looker_count++ == 0) {
+    all->approval_streams = l;
+    if (all->approval_stream_count++ == 0) {
         all->listener = (struct approvals_listener){
             .asked = on_asked, .settled = on_streamed_settled, .ctx = all};
         approvals_listen(all->api->config->approvals, &all->listener);
@@ -207,13 +207,13 @@ void lookers_open(struct api_approvals *all, struct http_request *r)
     on_approval_stream_more(l);
 }
 
-void lookers_end(struct api_approvals *all, enum follow_why why, const char *reason)
+void approval_streams_end(struct api_approvals *all, enum follow_why why, const char *reason)
 {
-    while (all->lookers) {
-        struct looker *l = all->lookers;
+    while (all->approval_streams) {
+        struct approval_stream *l = all->approval_streams;
         pump_approvals(l);
         follow_last(&l->follow, api_approval_event_names[TOLD_CLOSED], "reason", reason);
         follow_end(&l->follow, why, reason);
-        free_looker(l);
+        free_approval_stream(l);
     }
 }

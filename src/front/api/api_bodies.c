@@ -42,7 +42,8 @@ static const struct json *given_member(const struct json *body, const char *name
     return json_is_null(item) ? NULL : item;
 }
 
-int body_text(const struct json *body, const char *name, const char **ret, struct err *e)
+/* A member that may be absent or null: *ret stays as it is. */
+static int body_text(const struct json *body, const char *name, const char **ret, struct err *e)
 {
     const struct json *item = given_member(body, name);
     if (item && !json_text(item))
@@ -60,8 +61,8 @@ int body_bool(const struct json *body, const char *name, bool *ret, struct err *
     return 0;
 }
 
-int body_int(const struct json *body, const char *name, int64_t least, int64_t most, int64_t *ret,
-             struct err *e)
+static int body_int(const struct json *body, const char *name, int64_t least, int64_t most,
+                    int64_t *ret, struct err *e)
 {
     const struct json *item = given_member(body, name);
     double n = json_number(item);

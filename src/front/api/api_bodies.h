@@ -18,11 +18,7 @@ MUST_CHECK int body_parse(struct buf *bytes, const char *const *known, struct js
                           struct err *e);
 
 /* A member that may be absent or null: *ret stays as it is. */
-MUST_CHECK int body_text(const struct json *body, const char *name, const char **ret,
-                         struct err *e);
 MUST_CHECK int body_bool(const struct json *body, const char *name, bool *ret, struct err *e);
-MUST_CHECK int body_int(const struct json *body, const char *name, int64_t least, int64_t most,
-                        int64_t *ret, struct err *e);
 
 struct body_execution {
     const char *code;

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "front/api.h"
+#include "front/api/api_internal.h"
 #include "front/api/api_metrics.h"
-#include "front/api/api_parts.h"
 #include "session/events/metrics.h"
 
 enum { METRICS_TEXT_MAX = 64 << 10, FILE_TEXT_MAX = 256 };
@@ -57,20 +57,20 @@ static void put_durations(struct buf *out, const char *name, const char *help,
 
 /* Of these the server hears from the kernel, where code can make up what it likes: they stand
  * apart from what the server has seen itself. */
-static void put_foreign(struct buf *out, const struct metrics *m)
+static void put_external(struct buf *out, const struct metrics *m)
 {
     static const enum cell_status ends[] = {CELL_OK, CELL_ERROR, CELL_LOST};
     const char *names[sizeof ends / sizeof *ends];
     uint64_t counts[sizeof ends / sizeof *ends];
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         names[i] = cell_status_names[ends[i]];
-        counts[i] = m->foreign[ends[i]];
+        counts[i] = m->external[ends[i]];
     }
     put_metric_table(out, "ipybox_gateway_cells_total",
                      "Cells of the kernel gateway's clients that have ended, as kernels tell it.",
                      "status", names, counts, sizeof ends / sizeof *ends);
     put_durations(out, "ipybox_gateway_cell_duration_seconds", "How long those cells ran.",
-                  &m->foreign_durations);
+                  &m->external_durations);
 }
 
 static void put_counters(struct buf *out, const struct metrics *m)
@@ -82,7 +82,7 @@ static void put_counters(struct buf *out, const struct metrics *m)
     put_metric_table(out, "ipybox_cells_total", "Cells that have ended, by how.", "status",
                      cell_status_names, m->cells, METRICS_STATUSES);
     put_durations(out, "ipybox_cell_duration_seconds", "How long cells ran.", &m->durations);
-    put_foreign(out, m);
+    put_external(out, m);
     put_one(out, "ipybox_kernels_started_total", "counter", "Kernels that sessions were given.",
             m->kernels);
     put_metric_table(out, "ipybox_kernel_restarts_total", "Kernels that were replaced, by why.",

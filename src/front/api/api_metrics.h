@@ -4,7 +4,7 @@
 #ifndef FRONT_API_API_METRICS_H
 #define FRONT_API_API_METRICS_H
 
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 
 void api_metrics_get(void *ctx, struct http_request *r);
 

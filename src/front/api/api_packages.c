@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
+#include "front/api/api_internal.h"
 #include "front/api/api_json.h"
-#include "front/api/api_parts.h"
 #include "session/packages/package_list.h"
 
 enum { INSTALLS_MAX = 4 };

@@ -10,18 +10,18 @@
 #include "base/log.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
+#include "front/api/api_internal.h"
 #include "front/api/api_json.h"
-#include "front/api/api_parts.h"
 
 enum { SETTINGS_MAX = 2 << 20 }; /* of the body; sandbox/policy/settings.h has a limit of its own */
 
 struct api_sandbox {
     struct api *api;
-    struct change *changes;
+    struct policy_change *changes;
 };
 
-struct change { /* a request that waits until its settings hold */
-    struct change *prev, *next;
+struct policy_change { /* a request that waits until its settings hold */
+    struct policy_change *prev, *next;
     struct api_sandbox *owner;
     struct http_request *r; /* NULL: it is gone */
     char id[SESSIONS_ID_MAX + 1], request_id[LOG_REQUEST_MAX + 1];
@@ -68,7 +68,7 @@ static void sandbox_get(void *ctx, struct http_request *r)
 
 /* --- a change --------------------------------------------------------------------------------- */
 
-void api_tell_sandbox(const struct api *api, const struct sandbox_told *told)
+void api_notify_sandbox(const struct api *api, const struct sandbox_told *told)
 {
     char hash[HMAC_HEX + 1];
     size_t n = strlen(told->settings);
@@ -88,16 +88,16 @@ void api_tell_sandbox(const struct api *api, const struct sandbox_told *told)
     (void)log_set_request(before);
 }
 
-static void tell_change(const struct change *change, const char *outcome)
+static void notify_change(const struct policy_change *change, const char *outcome)
 {
-    api_tell_sandbox(change->owner->api, &(struct sandbox_told){.session = change->id,
-                                                                .peer = change->peer,
-                                                                .request_id = change->request_id,
-                                                                .settings = change->settings,
-                                                                .outcome = outcome});
+    api_notify_sandbox(change->owner->api, &(struct sandbox_told){.session = change->id,
+                                                                  .peer = change->peer,
+                                                                  .request_id = change->request_id,
+                                                                  .settings = change->settings,
+                                                                  .outcome = outcome});
 }
 
-static void free_change(struct change *change)
+static void free_change(struct policy_change *change)
 {
     *(change->prev ? &change->prev->next : &change->owner->changes) = change->next;
     if (change->next)
@@ -109,8 +109,8 @@ static void free_change(struct change *change)
 
 static void on_policy_changed(void *ctx, const struct err *why)
 {
-    struct change *change = ctx;
-    tell_change(change, why ? "refused" : change->reset ? "reset" : "live");
+    struct policy_change *change = ctx;
+    notify_change(change, why ? "refused" : change->reset ? "reset" : "live");
     if (change->r && why)
         api_fail(change->r, why);
     else if (change->r)
@@ -120,21 +120,21 @@ static void on_policy_changed(void *ctx, const struct err *why)
 
 static void on_policy_client_gone(void *ctx)
 {
-    struct change *change = ctx;
+    struct policy_change *change = ctx;
     change->r = NULL;
 }
 
-static struct change *new_change(struct api *api, struct http_request *r, char *settings,
-                                 bool reset)
+static struct policy_change *new_change(struct api *api, struct http_request *r, char *settings,
+                                        bool reset)
 {
     struct api_sandbox *all = api->sandbox;
-    struct change *change = NEW(struct change);
-    *change = (struct change){.next = all->changes,
-                              .owner = all,
-                              .r = r,
-                              .peer = xstrdup(http_peer(r)),
-                              .settings = settings,
-                              .reset = reset};
+    struct policy_change *change = NEW(struct policy_change);
+    *change = (struct policy_change){.next = all->changes,
+                                     .owner = all,
+                                     .r = r,
+                                     .peer = xstrdup(http_peer(r)),
+                                     .settings = settings,
+                                     .reset = reset};
     (void)snprintf(change->id, sizeof change->id, "%s", http_param(r, "id"));
     (void)snprintf(change->request_id, sizeof change->request_id, "%s", http_id(r));
     if (change->next)
@@ -157,7 +157,7 @@ static void sandbox_put(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
-    struct change *change = new_change(api, r, json_print(settings), reset);
+    struct policy_change *change = new_change(api, r, json_print(settings), reset);
     int held = sessions_change_sandbox(api->config->sessions, change->id, change->settings, reset,
                                        on_policy_changed, change, &e);
     if (held != 0)

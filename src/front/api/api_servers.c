@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
+#include "front/api/api_internal.h"
 #include "front/api/api_json.h"
-#include "front/api/api_parts.h"
 
-struct registration { /* a request that waits for its server */
-    struct registration *prev, *next;
+struct api_registration { /* a request that waits for its server */
+    struct api_registration *prev, *next;
     struct api_servers *owner;
     struct toolplane_job *job;
     struct http_request *r;
@@ -19,12 +19,12 @@ struct registration { /* a request that waits for its server */
 
 struct api_servers {
     struct api *api;
-    struct registration *registrations;
+    struct api_registration *registrations;
 };
 
 /* --- registering ------------------------------------------------------------------------------ */
 
-static void free_registration(struct registration *g)
+static void free_registration(struct api_registration *g)
 {
     *(g->prev ? &g->prev->next : &g->owner->registrations) = g->next;
     if (g->next)
@@ -46,7 +46,7 @@ static void put_launch(struct jsonw *w, const struct tools_server *server)
 
 static void on_api_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
-    struct registration *g = ctx;
+    struct api_registration *g = ctx;
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);
@@ -68,7 +68,7 @@ static void on_api_registered(void *ctx, char *const *modules, size_t n, const s
 
 static void on_registering_client_gone(void *ctx)
 {
-    struct registration *g = ctx;
+    struct api_registration *g = ctx;
     toolplane_job_cancel(g->job);
     free_registration(g);
 }
@@ -82,7 +82,7 @@ static int start_registration(struct api *api, struct http_request *r, const str
     int failed = body_server(body, &name, &params, e);
     if (failed < 0)
         return failed;
-    struct registration *g = NEW(struct registration);
+    struct api_registration *g = NEW(struct api_registration);
     failed =
         toolplane_register(api->config->toolplane, name, params, on_api_registered, g, &g->job, e);
     if (failed < 0) {

@@ -4,7 +4,7 @@
  * already has. No HTML is made of text (Trusted Types), nothing is framed, no form is sent. */
 #include "front/console/api_console.h"
 
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \

@@ -21,7 +21,7 @@ struct control {
     bool stopping;
 };
 
-static void tell_status(const struct control *control, int fd)
+static void notify_status(const struct control *control, int fd)
 {
     drop_buf struct buf out = BUF_INIT(STATUS_MAX);
     struct jsonw w = JSONW(&out);
@@ -42,7 +42,7 @@ static void on_control_connection(void *ctx, unsigned events)
         drop_fd int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        tell_status(control, fd);
+        notify_status(control, fd);
     }
 }
 

@@ -32,9 +32,9 @@ struct side {
     bool told;      /* shutdown(SHUT_WR) */
 };
 
-struct connection {
+struct relay_connection {
     struct relay *relay;
-    struct connection *next, *prev;
+    struct relay_connection *next, *prev;
     struct side client, gateway; /* gateway.fd -1: not connected yet, or not any more */
     bool waiting;                /* for the gateway to start */
     bool ending;                 /* what the client still sends is thrown away */
@@ -47,7 +47,7 @@ struct relay {
     struct relay_config config;
     struct loop *loop;
     struct listener *listener;
-    struct connection *first;
+    struct relay_connection *first;
     size_t count;
     struct loop_timer connect, idle;
 };
@@ -80,7 +80,7 @@ static void close_side(struct side *side)
     buf_done(&side->out);
 }
 
-static void end_connection(struct connection *c)
+static void end_connection(struct relay_connection *c)
 {
     struct relay *relay = c->relay;
     if (c->prev)
@@ -105,7 +105,7 @@ static void on_linger_over(void *ctx)
 
 /* The gateway sends nothing more. The client gets what there is for it, and a 502 when it is owed
  * an answer; closing at once could destroy that on its way. */
-static void begin_end(struct connection *c)
+static void begin_end(struct relay_connection *c)
 {
     close_side(&c->gateway);
     if (!c->answered && !c->upgraded && !c->ending)
@@ -151,7 +151,7 @@ static int write_out_relay(struct side *to)
     return 1;
 }
 
-static int from_client(struct connection *c)
+static int from_client(struct relay_connection *c)
 {
     if (c->ending) {
         struct buf nowhere = BUF_INIT(RELAY_BUFFER);
@@ -167,7 +167,7 @@ static int from_client(struct connection *c)
     return r;
 }
 
-static int from_gateway(struct connection *c)
+static int from_gateway(struct relay_connection *c)
 {
     static const char switching[] = "HTTP/1.1 101";
     struct buf *out = &c->client.out;
@@ -188,7 +188,7 @@ static unsigned wishes(const struct side *side, const struct buf *into)
     return in | (side->out.len > 0 || end_is_due ? LOOP_OUT : 0);
 }
 
-static void set_wishes(struct connection *c)
+static void set_wishes(struct relay_connection *c)
 {
     bool rest = c->gateway.fd >= 0 && !c->gateway.io; /* of a gateway that hung up */
     loop_io_set(c->client.io, wishes(&c->client, &c->gateway.out) | (rest ? LOOP_OUT : 0));
@@ -197,7 +197,7 @@ static void set_wishes(struct connection *c)
 }
 
 /* Returns whether something moved; *ret_lost: the client is gone. */
-static bool pass_bytes(struct connection *c, bool *ret_lost)
+static bool pass_bytes(struct relay_connection *c, bool *ret_lost)
 {
     int client = from_client(c), gateway = from_gateway(c);
     int to_gateway = write_out_relay(&c->gateway), to_client = write_out_relay(&c->client);
@@ -211,12 +211,12 @@ static bool pass_bytes(struct connection *c, bool *ret_lost)
     return client > 0 || gateway > 0 || to_gateway > 0 || to_client > 0;
 }
 
-static bool is_relay_over(const struct connection *c)
+static bool is_relay_over(const struct relay_connection *c)
 {
     return c->ending && c->client.told && c->client.eof;
 }
 
-static void pump_relay(struct connection *c)
+static void pump_relay(struct relay_connection *c)
 {
     bool lost = false, moved = true;
     for (int i = 0; i < PASSES_PER_TURN && moved && !lost; i++)
@@ -229,7 +229,7 @@ static void pump_relay(struct connection *c)
 
 static void on_relay_client(void *ctx, unsigned events)
 {
-    struct connection *c = ctx;
+    struct relay_connection *c = ctx;
     if (events == LOOP_HUP)
         end_connection(c); /* it is gone, and nothing of it is left to read */
     else
@@ -238,7 +238,7 @@ static void on_relay_client(void *ctx, unsigned events)
 
 static void on_gateway(void *ctx, unsigned events)
 {
-    struct connection *c = ctx;
+    struct relay_connection *c = ctx;
     if (events == LOOP_HUP && c->client.out.len >= RELAY_BUFFER) {
         c->gateway.io = loop_io_del(c->gateway.io); /* the rest is read when there is room again */
         return;
@@ -248,7 +248,7 @@ static void on_gateway(void *ctx, unsigned events)
 
 /* --- reaching the gateway ------------------------------------------------------------------- */
 
-static bool try_gateway_connect(struct connection *c)
+static bool try_gateway_connect(struct relay_connection *c)
 {
     c->gateway.fd = c->relay->config.connect(c->relay->config.ctx);
     if (c->gateway.fd < 0)
@@ -268,7 +268,7 @@ static void on_connect(void *ctx)
 {
     struct relay *relay = ctx;
     bool waiting = false;
-    for (struct connection *c = relay->first, *next; c; c = next) {
+    for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
         if (c->waiting && !try_gateway_connect(c))
             waiting = true;
@@ -279,14 +279,14 @@ static void on_connect(void *ctx)
 
 static void on_start_over(void *ctx)
 {
-    struct connection *c = ctx;
+    struct relay_connection *c = ctx;
     begin_end(c);
     pump_relay(c);
 }
 
 void relay_gateway_ended(struct relay *relay)
 {
-    for (struct connection *c = relay->first, *next; c; c = next) {
+    for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
         if (c->waiting)
             on_start_over(c); /* the others read the end of their own connection */
@@ -299,8 +299,8 @@ static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, so
 {
     (void)from, (void)n;
     struct relay *relay = ctx;
-    struct connection *c = NEW(struct connection);
-    *c = (struct connection){.relay = relay, .next = relay->first, .waiting = true};
+    struct relay_connection *c = NEW(struct relay_connection);
+    *c = (struct relay_connection){.relay = relay, .next = relay->first, .waiting = true};
     c->client = (struct side){.fd = fd, .out = BUF_INIT(2 * RELAY_BUFFER)};
     c->gateway = (struct side){.fd = -1, .out = BUF_INIT(2 * RELAY_BUFFER)};
     if (c->next)

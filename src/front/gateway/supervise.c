@@ -13,36 +13,37 @@
 
 enum { OUT_MAX = 8 << 20, READ_BYTES = 16384 };
 
-struct client;
+struct supervise_client;
 
 struct op {
     const char *name;
     bool needs_id;
-    int (*run)(struct client *client, const struct json *request, const char *id, struct err *e);
+    int (*run)(struct supervise_client *client, const struct json *request, const char *id,
+               struct err *e);
 };
 
-struct client {
+struct supervise_client {
     struct supervise *owner;
-    struct client *next;
+    struct supervise_client *next;
     struct loop_io *io;
     int fd;
     struct buf in, out;
     bool watches;
-    bool broken;                            /* to be ended by who works on it */
-    bool (*pending)(struct client *client); /* true: it has been answered */
-    char id[KERNELS_ID_MAX + 1];            /* that it waits for */
+    bool broken;                                      /* to be ended by who works on it */
+    bool (*pending)(struct supervise_client *client); /* true: it has been answered */
+    char id[KERNELS_ID_MAX + 1];                      /* that it waits for */
 };
 
 struct supervise {
     struct loop *loop;
     struct kernels *kernels;
-    struct client *first;
+    struct supervise_client *first;
     size_t count;
 };
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static void flush_supervise(struct client *client)
+static void flush_supervise(struct supervise_client *client)
 {
     while (client->out.len > 0) {
         ssize_t n = send(client->fd, client->out.data, client->out.len, MSG_NOSIGNAL);
@@ -58,14 +59,14 @@ static void flush_supervise(struct client *client)
     loop_io_set(client->io, client->out.len > 0 ? LOOP_IN | LOOP_OUT : LOOP_IN);
 }
 
-static void end_supervise_line(struct client *client, struct jsonw *w)
+static void end_supervise_line(struct supervise_client *client, struct jsonw *w)
 {
     jsonw_end(w);
     (void)buf_addc(&client->out, '\n');
     flush_supervise(client);
 }
 
-static void answer_supervise_error(struct client *client, const char *why)
+static void answer_supervise_error(struct supervise_client *client, const char *why)
 {
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
@@ -73,7 +74,7 @@ static void answer_supervise_error(struct client *client, const char *why)
     end_supervise_line(client, &w);
 }
 
-static int answer_nothing(struct client *client)
+static int answer_nothing(struct supervise_client *client)
 {
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
@@ -81,7 +82,7 @@ static int answer_nothing(struct client *client)
     return 0;
 }
 
-static void answer_status(struct client *client, const struct kernels_item *item)
+static void answer_status(struct supervise_client *client, const struct kernels_item *item)
 {
     struct jsonw w = JSONW(&client->out);
     jsonw_object(&w);
@@ -95,7 +96,7 @@ static void answer_status(struct client *client, const struct kernels_item *item
 
 /* --- answers that wait for a kernel --------------------------------------------------------- */
 
-static bool answer_when_ready(struct client *client)
+static bool answer_when_ready(struct supervise_client *client)
 {
     struct kernels_item item;
     if (!kernels_find(client->owner->kernels, client->id, &item)) {
@@ -115,7 +116,7 @@ static bool answer_when_ready(struct client *client)
     return true;
 }
 
-static bool answer_when_ended(struct client *client)
+static bool answer_when_ended(struct supervise_client *client)
 {
     struct kernels_item item;
     bool known = kernels_find(client->owner->kernels, client->id, &item);
@@ -125,8 +126,8 @@ static bool answer_when_ended(struct client *client)
     return true;
 }
 
-static int wait_for_kernel_state(struct client *client, const char *id,
-                                 bool (*answer)(struct client *client))
+static int wait_for_kernel_state(struct supervise_client *client, const char *id,
+                                 bool (*answer)(struct supervise_client *client))
 {
     (void)snprintf(client->id, sizeof client->id, "%s", id);
     if (!answer(client))
@@ -136,7 +137,7 @@ static int wait_for_kernel_state(struct client *client, const char *id,
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static int run_launch(struct client *client, const struct json *request, const char *id,
+static int run_launch(struct supervise_client *client, const struct json *request, const char *id,
                       struct err *e)
 {
     int r = kernels_launch(client->owner->kernels, id, json_get(request, "env"),
@@ -144,7 +145,7 @@ static int run_launch(struct client *client, const struct json *request, const c
     return r < 0 ? r : wait_for_kernel_state(client, id, answer_when_ready);
 }
 
-static int run_restart(struct client *client, const struct json *request, const char *id,
+static int run_restart(struct supervise_client *client, const struct json *request, const char *id,
                        struct err *e)
 {
     (void)request;
@@ -152,7 +153,7 @@ static int run_restart(struct client *client, const struct json *request, const 
     return r < 0 ? r : wait_for_kernel_state(client, id, answer_when_ready);
 }
 
-static int run_poll(struct client *client, const struct json *request, const char *id,
+static int run_poll(struct supervise_client *client, const struct json *request, const char *id,
                     struct err *e)
 {
     (void)request, (void)e;
@@ -162,14 +163,14 @@ static int run_poll(struct client *client, const struct json *request, const cha
     return 0;
 }
 
-static int run_wait(struct client *client, const struct json *request, const char *id,
+static int run_wait(struct supervise_client *client, const struct json *request, const char *id,
                     struct err *e)
 {
     (void)request, (void)e;
     return wait_for_kernel_state(client, id, answer_when_ended);
 }
 
-static int run_signal(struct client *client, const struct json *request, const char *id,
+static int run_signal(struct supervise_client *client, const struct json *request, const char *id,
                       struct err *e)
 {
     struct kernels *kernels = client->owner->kernels;
@@ -187,7 +188,7 @@ static int run_signal(struct client *client, const struct json *request, const c
     return r < 0 && r != -ENOENT ? r : answer_nothing(client); /* it may have just ended */
 }
 
-static int run_kill(struct client *client, const struct json *request, const char *id,
+static int run_kill(struct supervise_client *client, const struct json *request, const char *id,
                     struct err *e)
 {
     (void)request;
@@ -195,7 +196,7 @@ static int run_kill(struct client *client, const struct json *request, const cha
     return r < 0 ? r : answer_nothing(client);
 }
 
-static int run_forget(struct client *client, const struct json *request, const char *id,
+static int run_forget(struct supervise_client *client, const struct json *request, const char *id,
                       struct err *e)
 {
     (void)request, (void)e;
@@ -203,7 +204,7 @@ static int run_forget(struct client *client, const struct json *request, const c
     return answer_nothing(client);
 }
 
-static int run_list(struct client *client, const struct json *request, const char *id,
+static int run_list(struct supervise_client *client, const struct json *request, const char *id,
                     struct err *e)
 {
     (void)request, (void)id, (void)e;
@@ -228,7 +229,7 @@ static int run_list(struct client *client, const struct json *request, const cha
     return 0;
 }
 
-static int run_watch(struct client *client, const struct json *request, const char *id,
+static int run_watch(struct supervise_client *client, const struct json *request, const char *id,
                      struct err *e)
 {
     (void)request, (void)id, (void)e;
@@ -242,7 +243,8 @@ static const struct op ops[] = {
     {"forget", true, run_forget}, {"list", false, run_list},      {"watch", false, run_watch},
 };
 
-static int run_supervise_request(struct client *client, const struct json *request, struct err *e)
+static int run_supervise_request(struct supervise_client *client, const struct json *request,
+                                 struct err *e)
 {
     const char *name = NULL, *id = "";
     int r = json_need_text(request, "op", &name, e);
@@ -258,7 +260,7 @@ static int run_supervise_request(struct client *client, const struct json *reque
     return r < 0 ? r : err_set(e, -EINVAL, "there is no op %.80s", name);
 }
 
-static void run_supervise_line(struct client *client, char *line, size_t n)
+static void run_supervise_line(struct supervise_client *client, char *line, size_t n)
 {
     struct err e = ERR_NONE;
     drop_json struct json *request = json_parse(line, n, JSON_STRICT, &e);
@@ -268,9 +270,9 @@ static void run_supervise_line(struct client *client, char *line, size_t n)
 
 /* --- connections ---------------------------------------------------------------------------- */
 
-static void end_client(struct client *client)
+static void end_client(struct supervise_client *client)
 {
-    struct client **at = &client->owner->first;
+    struct supervise_client **at = &client->owner->first;
     while (*at != client)
         at = &(*at)->next;
     *at = client->next;
@@ -283,7 +285,7 @@ static void end_client(struct client *client)
 }
 
 /* Whole lines, until one has to wait for its answer. */
-static void run_supervise_lines(struct client *client)
+static void run_supervise_lines(struct supervise_client *client)
 {
     while (!client->pending && !client->broken && client->in.len > 0) {
         char *end = memchr(client->in.data, '\n', client->in.len);
@@ -295,7 +297,7 @@ static void run_supervise_lines(struct client *client)
     }
 }
 
-static void read_supervise_bytes(struct client *client)
+static void read_supervise_bytes(struct supervise_client *client)
 {
     char bytes[READ_BYTES];
     ssize_t n = recv(client->fd, bytes, sizeof bytes, 0);
@@ -307,7 +309,7 @@ static void read_supervise_bytes(struct client *client)
 
 static void on_supervise_client(void *ctx, unsigned events)
 {
-    struct client *client = ctx;
+    struct supervise_client *client = ctx;
     if (events & LOOP_OUT)
         flush_supervise(client);
     if (events & LOOP_IN)
@@ -325,12 +327,12 @@ void supervise_add(struct supervise *s, int fd)
         (void)fd_close(fd);
         return;
     }
-    struct client *client = NEW(struct client);
-    *client = (struct client){.owner = s,
-                              .next = s->first,
-                              .fd = fd,
-                              .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
-                              .out = BUF_INIT(OUT_MAX)};
+    struct supervise_client *client = NEW(struct supervise_client);
+    *client = (struct supervise_client){.owner = s,
+                                        .next = s->first,
+                                        .fd = fd,
+                                        .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
+                                        .out = BUF_INIT(OUT_MAX)};
     s->first = client;
     s->count++;
     if (loop_io_add(s->loop, fd, LOOP_IN, on_supervise_client, client, &client->io, NULL) < 0)
@@ -341,7 +343,7 @@ void supervise_changed(struct supervise *s, const char *id)
 {
     char copy[KERNELS_ID_MAX + 1];
     (void)snprintf(copy, sizeof copy, "%s", id);
-    for (struct client *client = s->first; client; client = client->next) {
+    for (struct supervise_client *client = s->first; client; client = client->next) {
         if (client->pending && strcmp(client->id, copy) == 0 && client->pending(client)) {
             client->pending = NULL;
             run_supervise_lines(client);

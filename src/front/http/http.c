@@ -481,7 +481,7 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-static void start_daemon(struct http_request *r)
+static void start_handler(struct http_request *r)
 {
     r->owner = HTTP_HANDLERS;
     r->match.route->start(r->http->config.ctx, r);
@@ -504,7 +504,7 @@ static enum MHD_Result on_request_head(struct http_request *r, const char *metho
     if (http_judge(r, method)) {
         r->body.cap = r->match.route->body_max;
         if (r->match.route->body == HTTP_RECEIVE)
-            start_daemon(r);
+            start_handler(r);
     }
     if (!http_has_body(r))
         return MHD_YES;
@@ -578,7 +578,7 @@ static enum MHD_Result on_complete(struct http_request *r)
         if (!r->held)
             loop_timer_stop(r->http->loop, &r->timer);
         if (r->owner == HTTP_NOBODYS && !r->response && !r->dead)
-            start_daemon(r);
+            start_handler(r);
         else if (r->owner == HTTP_HANDLERS && r->match.route->body == HTTP_RECEIVE &&
                  r->events->end)
             r->events->end(r->ctx);
@@ -660,7 +660,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
         return;
     *request = NULL;
     notify_request_gone(r);
-    http_tell_over(r);
+    http_notify_over(r);
     if (r->ws)
         ws_abandon(r->ws); /* the 101 could not be sent */
     let_go_of_response(r);

@@ -123,12 +123,7 @@ const char *http_peer(const struct http_request *r); /* address without port; "u
 bool http_local(const struct http_request *r, uid_t *ret_uid);
 bool http_below(const struct http_request *r); /* so it did, from a process below the server */
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
-const struct http_route *http_route_of(const struct http_request *r);
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */
-
-/* A handler's own value, NULL at first; `admit` may leave one for `start`. */
-void http_set_data(struct http_request *r, void *data);
-void *http_data(const struct http_request *r);
 
 /* --- events ----------------------------------------------------------------------------------- */
 

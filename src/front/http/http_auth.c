@@ -129,8 +129,8 @@ void http_guard_tell(struct http_guard *guard, struct audit *audit, const char *
     guard->door = door;
 }
 
-static void tell_token_refusal(const struct http_guard *guard, const struct http_request *r,
-                               enum audit_kind kind, const char *role, const char *outcome)
+static void notify_token_refusal(const struct http_guard *guard, const struct http_request *r,
+                                 enum audit_kind kind, const char *role, const char *outcome)
 {
     (void)audit_add(guard->audit, &(struct audit_event){.kind = kind,
                                                         .door = guard->door,
@@ -161,13 +161,13 @@ void http_guard_admit(struct http_guard *guard, const struct http_request *r, co
     (void)snprintf(at->address, sizeof at->address, "%s", http_peer(r));
     at->role = role;
     at->since = now;
-    tell_token_refusal(guard, r, AUDIT_LOGIN, role, NULL);
+    notify_token_refusal(guard, r, AUDIT_LOGIN, role, NULL);
 }
 
 void http_guard_forbid(const struct http_guard *guard, const struct http_request *r,
                        const char *role)
 {
-    tell_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, role, "forbidden");
+    notify_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, role, "forbidden");
 }
 
 void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do)
@@ -177,8 +177,8 @@ void http_guard_refuse(struct http_guard *guard, struct http_request *r, const c
     static const struct http_header later = {"Retry-After", "60"};
     unsigned count = count_failure(guard, http_peer(r));
     if (count <= HTTP_GUARD_FREE + 1)
-        tell_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, NULL,
-                           count > HTTP_GUARD_FREE ? "held up" : "refused");
+        notify_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, NULL,
+                             count > HTTP_GUARD_FREE ? "held up" : "refused");
     if (count <= HTTP_GUARD_FREE) {
         http_problem(r, 401, &challenge, 1, "%s", what_to_do);
         return;

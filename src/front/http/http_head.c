@@ -161,7 +161,7 @@ int http_find_route(const struct http_route *routes, size_t n, const char *metho
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-bool http_is_loopback(const char *host)
+static bool is_loopback_host(const char *host)
 {
     return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
            strcmp(host, "::1") == 0;
@@ -178,7 +178,7 @@ static bool is_in(const char *name, size_t n, const char *const *list)
 
 bool http_host_right(const char *header, const char *bound, const char *const *hosts)
 {
-    bool loopback = http_is_loopback(bound);
+    bool loopback = is_loopback_host(bound);
     if (!loopback && !(hosts && *hosts))
         return true;
     if (!header)
@@ -203,7 +203,7 @@ bool http_origin_is_own(const char *origin, const char *host, const char *bound,
                         const char *const *hosts)
 {
     static const char *const schemes[] = {"http://", "https://"};
-    bool host_was_checked = http_is_loopback(bound) || (hosts && *hosts);
+    bool host_was_checked = is_loopback_host(bound) || (hosts && *hosts);
     for (size_t i = 0; origin && host && host_was_checked && i < 2; i++) {
         size_t n = strlen(schemes[i]);
         if (strncasecmp(origin, schemes[i], n) == 0 && strcasecmp(origin + n, host) == 0)

@@ -35,12 +35,11 @@ MUST_CHECK int http_find_route(const struct http_route *routes, size_t n, const 
                                struct buf *allow);
 void http_match_done(struct http_match *m);
 
-bool http_is_loopback(const char *host);
 /* header: a Host header, or NULL. */
 bool http_host_right(const char *header, const char *bound, const char *const *hosts);
 bool http_origin_right(const char *header, const char *const *origins);
 /* The page came from the very Host that is asked, and that is one of few: where every Host is right
- * a foreign name may lead here (DNS rebinding). */
+ * a external name may lead here (DNS rebinding). */
 bool http_origin_is_own(const char *origin, const char *host, const char *bound,
                         const char *const *hosts);
 

@@ -67,7 +67,7 @@ void http_begin(struct http_request *r, const char *method)
 }
 
 /* The path of its route: what the client wrote may name its files. */
-void http_tell_over(const struct http_request *r)
+void http_notify_over(const struct http_request *r)
 {
     enum log_level level = r->status == 500 ? LOG_WARNING : LOG_DEBUG;
     if (r->arrival == HTTP_ARRIVES || !log_enabled(level))
@@ -189,24 +189,9 @@ int64_t http_body_length(const struct http_request *r)
     return text && *end == '\0' && n >= 0 ? n : -1;
 }
 
-const struct http_route *http_route_of(const struct http_request *r)
-{
-    return r->match.route;
-}
-
 struct buf *http_body(struct http_request *r)
 {
     return &r->body;
-}
-
-void http_set_data(struct http_request *r, void *data)
-{
-    r->data = data;
-}
-
-void *http_data(const struct http_request *r)
-{
-    return r->data;
 }
 
 void http_watch(struct http_request *r, const struct http_events *events, void *ctx)

@@ -65,7 +65,6 @@ struct http_request {
     bool paused;    /* the handler wants no more of the body now */
     bool held;      /* the answer is held back until `timer` */
     bool small;     /* the answer */
-    void *data;
     const struct http_events *events;
     void *ctx;
     struct buf body;
@@ -129,7 +128,7 @@ bool http_is_crowded(const struct http *http, const char *address);
 /* Its head is there: what it is called from now on. */
 void http_begin(struct http_request *r, const char *method);
 /* It is over: a line for the log, without what the client wrote but for the id. */
-void http_tell_over(const struct http_request *r);
+void http_notify_over(const struct http_request *r);
 
 /* How far the client has taken what was sent; 0: the kernel does not tell. */
 uint64_t http_acknowledged(const struct http_request *r);

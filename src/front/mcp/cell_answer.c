@@ -46,7 +46,8 @@ static void put_cut_notice(struct buf *out, const struct output *o)
                        (unsigned long long)o->chars, o->file_note);
 }
 
-void cell_put_text(struct buf *out, const struct output *o)
+/* The first block's text of a cell that ran to its end. */
+static void put_cell_text(struct buf *out, const struct output *o)
 {
     drop_buf struct buf files = BUF_INIT(TEXT_MAX);
     put_files(&files, o, true);
@@ -170,13 +171,13 @@ static void put_titled(struct jsonw *w, const char *title, const char *text, siz
 
 void cell_answer(void *ctx, const struct cell_result *r)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     struct buf out;
     struct jsonw w;
     call->cell = NULL;
     call_answer_begin(call, &out, &w);
     drop_buf struct buf text = BUF_INIT(TEXT_MAX), error = BUF_INIT(TEXT_MAX);
-    cell_put_text(&text, r->output);
+    put_cell_text(&text, r->output);
     if (r->status == CELL_OK) {
         put_text_block(&w, buf_text(&text), text.len);
     } else {

@@ -9,10 +9,7 @@
 
 #include "session/queue/session.h"
 
-/* The `finished` event of a cell; ctx is its struct call, which is freed. */
+/* The `finished` event of a cell; ctx is its struct mcp_call, which is freed. */
 void cell_answer(void *ctx, const struct cell_result *result);
-
-/* The first block's text of a cell that ran to its end. */
-void cell_put_text(struct buf *out, const struct output *o);
 
 #endif

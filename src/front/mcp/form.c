@@ -7,7 +7,7 @@
 
 #include "base/text/utf8.h"
 
-struct field {
+struct form_field {
     const char *name;
     const struct json *schema, *value;
 };
@@ -103,7 +103,7 @@ static double bound(const struct json *schema, const char *name)
     return json_is_number(limit) ? json_number(limit) : -1;
 }
 
-static int string_fits(const struct field *f, struct err *e)
+static int string_fits(const struct form_field *f, struct err *e)
 {
     const char *text = json_text(f->value);
     if (!text)
@@ -123,7 +123,7 @@ static int string_fits(const struct field *f, struct err *e)
 
 /* --- the other kinds -------------------------------------------------------------------------- */
 
-static int number_fits(const struct field *f, struct err *e)
+static int number_fits(const struct form_field *f, struct err *e)
 {
     const struct json *least = json_get(f->schema, "minimum");
     const struct json *most = json_get(f->schema, "maximum");
@@ -137,7 +137,7 @@ static int number_fits(const struct field *f, struct err *e)
     return 0;
 }
 
-static int integer_fits(const struct field *f, struct err *e)
+static int integer_fits(const struct form_field *f, struct err *e)
 {
     double n = json_number(f->value);
     bool whole = n > -1e18 && n < 1e18 ? (double)(int64_t)n >= n && (double)(int64_t)n <= n : true;
@@ -146,14 +146,14 @@ static int integer_fits(const struct field *f, struct err *e)
     return number_fits(f, e);
 }
 
-static int boolean_fits(const struct field *f, struct err *e)
+static int boolean_fits(const struct form_field *f, struct err *e)
 {
     return json_is_bool(f->value)
                ? 0
                : err_set(e, -EINVAL, "content.%.80s: true or false is needed", f->name);
 }
 
-static int array_fits(const struct field *f, struct err *e)
+static int array_fits(const struct form_field *f, struct err *e)
 {
     const struct json *items = json_get(f->schema, "items");
     double n = (double)json_count(f->value), most = bound(f->schema, "maxItems");
@@ -171,7 +171,7 @@ static int array_fits(const struct field *f, struct err *e)
 
 static const struct kind {
     const char *name;
-    int (*fits)(const struct field *f, struct err *e);
+    int (*fits)(const struct form_field *f, struct err *e);
 } kinds[] = {{"string", string_fits},
              {"number", number_fits},
              {"integer", integer_fits},
@@ -211,7 +211,7 @@ int form_check(const struct json *form, struct err *e)
 int form_field_fits(const struct json *form, const struct json *member, struct err *e)
 {
     const char *name = json_name(member);
-    struct field f = {name, json_get(properties_of(form), name), member};
+    struct form_field f = {name, json_get(properties_of(form), name), member};
     const struct kind *kind = form_kind_of(f.schema);
     return kind ? kind->fits(&f, e)
                 : err_set(e, -EINVAL, "content.%.80s: the form has no such field", name);

@@ -53,7 +53,7 @@ void mcp_input_ended(struct mcp *mcp)
 
 bool mcp_is_idle(const struct mcp *mcp)
 {
-    const struct call *call = mcp->calls;
+    const struct mcp_call *call = mcp->calls;
     while (call && (call->listening || call->ask.parked))
         call = call->next;
     return call == NULL;
@@ -219,7 +219,7 @@ static void call_tool(const struct mcp_request *r)
                              "Invalid or expired requestState", NULL);
         return;
     }
-    struct call *call = call_new(r->mcp, r->m, r->era);
+    struct mcp_call *call = call_new(r->mcp, r->m, r->era);
     ask_call_begins(call, r->m->params);
     tool_call(call, name, arguments);
 }
@@ -227,7 +227,7 @@ static void call_tool(const struct mcp_request *r)
 /* Nothing that could be subscribed to ever changes here: the stream is opened and stays silent. */
 static void listen_to_changes(const struct mcp_request *r)
 {
-    struct call *call = call_new(r->mcp, r->m, r->era);
+    struct mcp_call *call = call_new(r->mcp, r->m, r->era);
     call->listening = true;
     drop_buf struct buf out = BUF_INIT(SMALL_ANSWER_MAX);
     struct jsonw w = JSONW(&out);
@@ -334,7 +334,7 @@ static void on_client_notification(struct mcp *mcp, const struct rpc_message *m)
         return; /* initialized, roots/list_changed…: nothing depends on them */
     const struct json *id = json_get(m->params, "requestId");
     drop_str char *text = json_text(id) || json_is_number(id) ? json_print(id) : NULL;
-    struct call *call = text ? call_find(mcp, text) : NULL;
+    struct mcp_call *call = text ? call_find(mcp, text) : NULL;
     if (text && !call)
         call = call_find_parked(mcp, text);
     if (call)
@@ -366,15 +366,15 @@ void mcp_dispatch(struct mcp *mcp, void *stream, const struct mcp_caller *caller
 void mcp_refuse_call(struct mcp *mcp, void *stream, const struct rpc_message *m, const char *why)
 {
     mcp->stream = stream;
-    struct call *call = call_new(mcp, m, MCP_MODERN);
+    struct mcp_call *call = call_new(mcp, m, MCP_MODERN);
     mcp->stream = NULL;
     call_fail(call, json_get_text(m->params, "name"), why);
 }
 
 void mcp_stream_gone(struct mcp *mcp, const void *stream)
 {
-    struct call *next = NULL;
-    for (struct call *call = mcp->calls; call; call = next) {
+    struct mcp_call *next = NULL;
+    for (struct mcp_call *call = mcp->calls; call; call = next) {
         next = call->next;
         if (call->stream != stream || call->ask.parked)
             continue;
@@ -392,8 +392,8 @@ void mcp_answer_broken(struct mcp *mcp, void *stream, const char *id, const stru
 
 void mcp_stop_listening(struct mcp *mcp)
 {
-    struct call *next = NULL;
-    for (struct call *call = mcp->calls; call; call = next) {
+    struct mcp_call *next = NULL;
+    for (struct mcp_call *call = mcp->calls; call; call = next) {
         next = call->next;
         if (!call->listening)
             continue;

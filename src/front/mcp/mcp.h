@@ -52,7 +52,7 @@ struct mcp_events {
 };
 
 struct mcp_caller { /* who a message is from; all zero: nobody knows */
-    struct origin origin;
+    struct request_context origin;
     bool may_register; /* MCP servers: programs beside the kernels, with the server's variables */
     bool may_approve;  /* be asked, and answer */
 };

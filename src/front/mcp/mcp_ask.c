@@ -21,7 +21,7 @@ static const char answer_start[] = "{\"jsonrpc\":\"2.0\",\"id\":";
 
 struct question {
     struct question *next;
-    struct call *call; /* whose work asks; NULL: no call is open, the next one takes it */
+    struct mcp_call *call; /* whose work asks; NULL: no call is open, the next one takes it */
     char id[APPROVALS_ID_MAX];
     char key[KEY_MAX]; /* id of the live request, name among the inputRequests */
     bool is_form;
@@ -127,7 +127,7 @@ static void pass_elicitation(struct asker *a, const char *id)
     (void)r; /* settled meanwhile */
 }
 
-static struct question *question_of(const struct asker *a, const struct call *call)
+static struct question *question_of(const struct asker *a, const struct mcp_call *call)
 {
     struct question *q = a->questions;
     while (q && q->call != call)
@@ -198,7 +198,7 @@ static void make_digest(struct asker *a, const struct json *params,
     xfree(text);
 }
 
-static void put_requests(struct asker *a, struct call *call, struct jsonw *w)
+static void put_requests(struct asker *a, struct mcp_call *call, struct jsonw *w)
 {
     jsonw_set_object(w, "inputRequests");
     for (struct question *q = a->questions; q; q = q->next) {
@@ -213,7 +213,7 @@ static void put_requests(struct asker *a, struct call *call, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void set_elicitation_end(struct asker *a, struct call *call)
+static void set_elicitation_end(struct asker *a, struct mcp_call *call)
 {
     int64_t now = loop_now(get_loop(a)), until = 0;
     bool endless = false;
@@ -226,7 +226,7 @@ static void set_elicitation_end(struct asker *a, struct call *call)
     call->ask.until_ms = endless ? now + ASK_PARKED_MS : until;
 }
 
-static void refuse_all_elicitations(struct asker *a, struct call *call)
+static void refuse_all_elicitations(struct asker *a, struct mcp_call *call)
 {
     struct question *q = NULL;
     while ((q = question_of(a, call)) != NULL)
@@ -236,13 +236,13 @@ static void refuse_all_elicitations(struct asker *a, struct call *call)
 /* Nobody came for it: that is a no, and the work goes on without a listener. */
 static void on_elicitation_given_up(void *ctx)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     if (call->mcp->asker)
         refuse_all_elicitations(call->mcp->asker, call);
     call_abandon(call);
 }
 
-static void park(struct asker *a, struct call *call)
+static void park(struct asker *a, struct mcp_call *call)
 {
     drop_buf struct buf out = BUF_INIT(MCP_ANSWER_MAX);
     struct jsonw w = JSONW(&out);
@@ -271,7 +271,7 @@ static void park(struct asker *a, struct call *call)
         a->mcp->events->idle(a->mcp->ctx);
 }
 
-static void pass_all(struct asker *a, struct call *call)
+static void pass_all(struct asker *a, struct mcp_call *call)
 {
     struct question *q = NULL;
     while ((q = question_of(a, call)) != NULL) {
@@ -282,7 +282,7 @@ static void pass_all(struct asker *a, struct call *call)
 
 static void on_gathered(void *ctx)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     struct asker *a = call->mcp->asker;
     if (!a || call->ask.parked || !question_of(a, call))
         return;
@@ -292,21 +292,21 @@ static void on_gathered(void *ctx)
         pass_all(a, call);
 }
 
-static void gather(struct asker *a, struct call *call, int64_t ms)
+static void gather(struct asker *a, struct mcp_call *call, int64_t ms)
 {
     if (!call->ask.parked && !call->ask.timer.armed)
         loop_timer_set(get_loop(a), &call->ask.timer, ms, on_gathered, call);
 }
 
 /* "v1.HANDLE.MAC": the parked call that it was made for, or NULL. */
-static struct call *find_parked(struct asker *a, const struct json *params)
+static struct mcp_call *find_parked(struct asker *a, const struct json *params)
 {
     const char *state = json_get_text(params, "requestState");
     char handle[2 * ASK_HANDLE_BYTES + 1], mac[HMAC_HEX + 1];
     if (!state || strlen(state) != STATE_MAX - 1 || strncmp(state, "v1.", 3) != 0)
         return NULL;
     (void)snprintf(handle, sizeof handle, "%s", state + 3);
-    for (struct call *call = a->mcp->calls; call; call = call->next) {
+    for (struct mcp_call *call = a->mcp->calls; call; call = call->next) {
         if (!call->ask.parked || call->cancelled || strcmp(call->ask.handle, handle) != 0)
             continue;
         unsigned char digest[HMAC_BYTES];
@@ -321,7 +321,7 @@ static struct call *find_parked(struct asker *a, const struct json *params)
     return NULL;
 }
 
-static void take_responses(struct asker *a, struct call *call, const struct json *responses)
+static void take_responses(struct asker *a, struct mcp_call *call, const struct json *responses)
 {
     struct question *next = NULL;
     for (struct question *q = a->questions; q; q = next) {
@@ -335,7 +335,7 @@ static void take_responses(struct asker *a, struct call *call, const struct json
 }
 
 /* The answer was written for the id of the request that was parked. */
-static void send_kept(struct call *call, size_t old_id_len)
+static void send_kept(struct mcp_call *call, size_t old_id_len)
 {
     drop_buf struct buf out = BUF_INIT(MCP_ANSWER_MAX + JSONSCAN_ID_MAX);
     size_t skip = sizeof answer_start - 1 + old_id_len;
@@ -366,7 +366,7 @@ static bool may_be_asked(const struct mcp *mcp, const struct json *params)
 }
 
 /* Questions that came while no call was open. */
-static void adopt(struct asker *a, struct call *call)
+static void adopt(struct asker *a, struct mcp_call *call)
 {
     for (struct question *q = a->questions; q; q = q->next) {
         if (!q->call && !q->live)
@@ -377,7 +377,7 @@ static void adopt(struct asker *a, struct call *call)
 bool ask_retry(struct mcp *mcp, const struct rpc_message *m)
 {
     struct asker *a = mcp->asker;
-    struct call *call = a ? find_parked(a, m->params) : NULL;
+    struct mcp_call *call = a ? find_parked(a, m->params) : NULL;
     if (!call)
         return false;
     size_t old_id_len = strlen(call->id);
@@ -397,7 +397,7 @@ bool ask_retry(struct mcp *mcp, const struct rpc_message *m)
     return true;
 }
 
-void ask_keep_answer(struct call *call, struct buf *answer_text)
+void ask_keep_answer(struct mcp_call *call, struct buf *answer_text)
 {
     call->ask.kept = *answer_text;
     *answer_text = BUF_INIT(MCP_ANSWER_MAX);
@@ -409,10 +409,10 @@ void ask_keep_answer(struct call *call, struct buf *answer_text)
  * in the order of their calls: the oldest that runs code is the one whose cell runs. Without one it
  * is the oldest other call (servers may ask while they are registered); NULL: a thread asks after
  * its cell's end. */
-static struct call *find_call(const struct mcp *mcp)
+static struct mcp_call *find_call(const struct mcp *mcp)
 {
-    struct call *cell = NULL, *other = NULL;
-    for (struct call *call = mcp->calls; call; call = call->next) { /* the newest first */
+    struct mcp_call *cell = NULL, *other = NULL;
+    for (struct mcp_call *call = mcp->calls; call; call = call->next) { /* the newest first */
         if (call->runs_code && call->cell)
             cell = call;
         else if (!call->runs_code && !call->listening && !call->cancelled &&
@@ -422,7 +422,7 @@ static struct call *find_call(const struct mcp *mcp)
     return cell ? cell : other;
 }
 
-static bool can_ask(const struct asker *a, const struct call *call)
+static bool can_ask(const struct asker *a, const struct mcp_call *call)
 {
     if (!call)
         return a->handshake_can || a->modern_can;
@@ -442,7 +442,7 @@ static bool put_params(const struct asker *a, struct buf *out, const struct appr
 }
 
 static struct question *add_question(struct asker *a, const struct approval_view *view,
-                                     struct call *call, char *params)
+                                     struct mcp_call *call, char *params)
 {
     struct question *q = NEW(struct question), **at = &a->questions;
     q->call = call;
@@ -461,7 +461,7 @@ static struct question *add_question(struct asker *a, const struct approval_view
 static void on_elicitation_ask(void *ctx, const struct approval_view *view)
 {
     struct asker *a = ctx;
-    struct call *call = find_call(a->mcp);
+    struct mcp_call *call = find_call(a->mcp);
     bool modern = call ? call->era == MCP_MODERN : !a->handshake_can;
     drop_buf struct buf params = BUF_INIT(FORM_MAX);
     if (call && call->cancelled) { /* the one who could say yes has turned away */
@@ -546,7 +546,7 @@ void ask_handshake(struct mcp *mcp, const struct json *capabilities)
         leave_elicitations(a);
 }
 
-void ask_call_begins(struct call *call, const struct json *params)
+void ask_call_begins(struct mcp_call *call, const struct json *params)
 {
     struct asker *a = call->mcp->asker;
     if (!a || call->era != MCP_MODERN || !may_be_asked(call->mcp, params))
@@ -559,13 +559,13 @@ void ask_call_begins(struct call *call, const struct json *params)
         gather(a, call, 0);
 }
 
-void ask_call_cancelled(struct call *call)
+void ask_call_cancelled(struct mcp_call *call)
 {
     if (call->mcp->asker)
         refuse_all_elicitations(call->mcp->asker, call);
 }
 
-void ask_call_ends(struct call *call)
+void ask_call_ends(struct mcp_call *call)
 {
     struct asker *a = call->mcp->asker;
     loop_timer_stop(call->mcp->config->loop, &call->ask.timer);

@@ -32,7 +32,7 @@
 #define ASK_HANDLE_BYTES 16
 
 struct mcp;
-struct call;
+struct mcp_call;
 
 struct call_ask {                     /* inside every call */
     bool can;                         /* modern: this request may be answered with a question */
@@ -53,14 +53,14 @@ struct asker *asker_close(struct asker *asker); /* before the calls; NULL in, NU
 void ask_handshake(struct mcp *mcp, const struct json *capabilities);
 
 /* A tools/call has been made a call. */
-void ask_call_begins(struct call *call, const struct json *params);
+void ask_call_begins(struct mcp_call *call, const struct json *params);
 
 /* A tools/call with a requestState: gives it the parked call. False: the state is not good. */
 bool ask_retry(struct mcp *mcp, const struct rpc_message *m);
 
 void ask_response(struct mcp *mcp, const struct rpc_message *m); /* maybe to a question */
-void ask_call_cancelled(struct call *call);                      /* its questions are refused */
-void ask_call_ends(struct call *call);
-void ask_keep_answer(struct call *call, struct buf *answer); /* of a parked call; moved */
+void ask_call_cancelled(struct mcp_call *call);                  /* its questions are refused */
+void ask_call_ends(struct mcp_call *call);
+void ask_keep_answer(struct mcp_call *call, struct buf *answer); /* of a parked call; moved */
 
 #endif

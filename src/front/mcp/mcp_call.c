@@ -7,14 +7,14 @@
 #include "base/alloc.h"
 #include "base/text/utf8.h"
 
-void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message)
+void mcp_send(struct mcp *mcp, const struct mcp_call *call, const struct buf *message)
 {
     mcp->events->send(mcp->ctx, &(struct mcp_out){.text = buf_text(message),
                                                   .n = message->len,
                                                   .stream = call ? call->stream : NULL});
 }
 
-void call_send_answer(struct call *call, const struct buf *message, int error)
+void call_send_answer(struct mcp_call *call, const struct buf *message, int error)
 {
     call->mcp->events->send(call->mcp->ctx, &(struct mcp_out){.text = buf_text(message),
                                                               .n = message->len,
@@ -31,7 +31,7 @@ static char *progress_token(const struct json *params)
 }
 
 /* What stands in the message itself is nearer to the work than what carried it. */
-static void find_client_call(struct call *call, const struct json *params)
+static void find_client_call(struct mcp_call *call, const struct json *params)
 {
     const struct json *meta = json_get(params, "_meta");
     if (call->mcp->caller)
@@ -40,9 +40,9 @@ static void find_client_call(struct call *call, const struct json *params)
                       &call->origin.trace);
 }
 
-struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era)
+struct mcp_call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era)
 {
-    struct call *call = NEW(struct call);
+    struct mcp_call *call = NEW(struct mcp_call);
     call->mcp = mcp;
     call->era = era;
     call->stream = mcp->stream;
@@ -57,7 +57,7 @@ struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era
     return call;
 }
 
-static void call_free(struct call *call)
+static void call_free(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
     if (call->prev)
@@ -76,24 +76,24 @@ static void call_free(struct call *call)
         mcp->events->idle(mcp->ctx);
 }
 
-struct call *call_find(struct mcp *mcp, const char *id)
+struct mcp_call *call_find(struct mcp *mcp, const char *id)
 {
-    struct call *call = mcp->calls;
+    struct mcp_call *call = mcp->calls;
     while (call && (call->cancelled || call->ask.parked || !rpc_same_id(call->id, id)))
         call = call->next;
     return call;
 }
 
-struct call *call_find_parked(struct mcp *mcp, const char *id)
+struct mcp_call *call_find_parked(struct mcp *mcp, const char *id)
 {
-    struct call *call = mcp->calls;
+    struct mcp_call *call = mcp->calls;
     while (call && (call->cancelled || !call->ask.parked || !rpc_same_id(call->id, id)))
         call = call->next;
     return call;
 }
 
 /* Work that ends with the one who asked for it. */
-static void drop_call_job(struct call *call)
+static void drop_call_job(struct mcp_call *call)
 {
     call->install = install_cancel(call->install);
     if (call->registration)
@@ -104,14 +104,14 @@ static void drop_call_job(struct call *call)
     call->work = (struct call_work){0};
 }
 
-static void answer_cancelled(struct call *call)
+static void answer_cancelled(struct mcp_call *call)
 {
     drop_buf struct buf out = BUF_INIT(4096);
     rpc_put_error(&out, call->id, RPC_CANCELLED, "Request cancelled", NULL);
     call_send_answer(call, &out, RPC_CANCELLED);
 }
 
-void call_cancel(struct call *call)
+void call_cancel(struct mcp_call *call)
 {
     bool was = call->cancelled;
     call->cancelled = true;
@@ -126,7 +126,7 @@ void call_cancel(struct call *call)
     }
 }
 
-void call_drop(struct call *call)
+void call_drop(struct mcp_call *call)
 {
     call->cancelled = true;
     if (call->cell)
@@ -135,7 +135,7 @@ void call_drop(struct call *call)
     call_free(call);
 }
 
-void call_abandon(struct call *call)
+void call_abandon(struct mcp_call *call)
 {
     if (call->cell)
         cell_abandon(call->cell);
@@ -159,7 +159,7 @@ static size_t whole_characters(const struct buf *text)
     return n;
 }
 
-static void send_progress(struct call *call)
+static void send_progress(struct mcp_call *call)
 {
     size_t n = whole_characters(&call->progress_text);
     if (n == 0)
@@ -181,7 +181,7 @@ static void on_progress_timer(void *ctx)
     send_progress(ctx);
 }
 
-void call_end_progress(struct call *call)
+void call_end_progress(struct mcp_call *call)
 {
     send_progress(call);
     loop_timer_stop(call->mcp->config->loop, &call->progress_timer);
@@ -190,7 +190,7 @@ void call_end_progress(struct call *call)
     call->progress_token = NULL;
 }
 
-void call_reopen(struct call *call, const struct rpc_message *m)
+void call_reopen(struct mcp_call *call, const struct rpc_message *m)
 {
     memcpy(call->id, m->id, sizeof call->id);
     call->stream = call->mcp->stream;
@@ -202,7 +202,7 @@ void call_reopen(struct call *call, const struct rpc_message *m)
 void call_text(void *ctx, const char *text, size_t n)
 {
     static const char cut[] = "\n[more output follows; it is not shown as progress]\n";
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     if (!call->progress_token || call->cancelled || call->progress_bytes > PROGRESS_TEXT_MAX / 2)
         return;
     call->progress_bytes += n;
@@ -245,7 +245,7 @@ void put_text_block(struct jsonw *w, const char *text, size_t n)
     jsonw_end(w);
 }
 
-void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w)
+void call_answer_begin(struct mcp_call *call, struct buf *out, struct jsonw *w)
 {
     if (!call->cancelled)
         send_progress(call);
@@ -255,7 +255,7 @@ void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w)
     jsonw_set_array(w, "content");
 }
 
-void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool is_error)
+void call_answer_end(struct mcp_call *call, struct buf *out, struct jsonw *w, bool is_error)
 {
     jsonw_end(w);
     jsonw_set_bool(w, "isError", is_error);
@@ -280,7 +280,7 @@ void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool i
     call_free(call);
 }
 
-void call_fail(struct call *call, const char *tool, const char *why)
+void call_fail(struct mcp_call *call, const char *tool, const char *why)
 {
     struct buf out;
     struct jsonw w;

@@ -17,9 +17,9 @@ enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
 #define PROGRESS_TEXT_MAX ((size_t)1 << 20)
 #define MCP_ANSWER_MAX ((size_t)256 << 20) /* bytes of one answer, images included */
 
-struct call {
+struct mcp_call {
     struct mcp *mcp;
-    struct call *prev, *next;
+    struct mcp_call *prev, *next;
     enum mcp_era era;
     char id[JSONSCAN_ID_MAX + 1];
     void *stream;         /* the peer's way back */
@@ -42,7 +42,7 @@ struct call {
     } work;
     /* execute_ipython_cell */
     bool runs_code;
-    struct origin origin;
+    struct request_context origin;
     double timeout_s;
     bool include_images;
 };
@@ -51,8 +51,8 @@ struct mcp { /* shared by the files of the dispatcher */
     const struct mcp_config *config;
     const struct mcp_events *events;
     void *ctx;
-    struct call *calls;  /* the newest first */
-    struct asker *asker; /* NULL: there are no approvals */
+    struct mcp_call *calls; /* the newest first */
+    struct asker *asker;    /* NULL: there are no approvals */
     bool initialized;
     const char *handshake_version;
     void *stream;                    /* of the message that is being dispatched */
@@ -73,30 +73,31 @@ struct mcp_extension {
     void (*put_tools)(struct jsonw *w, enum mcp_era era);
 };
 
-struct call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
-struct call *call_find(struct mcp *mcp, const char *id);
-void call_cancel(struct call *call);  /* stops the work; no answer is sent */
-void call_drop(struct call *call);    /* its peer is gone: frees it at once */
-void call_abandon(struct call *call); /* likewise; what its cell writes comes with the next one */
+struct mcp_call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp_era era);
+struct mcp_call *call_find(struct mcp *mcp, const char *id);
+void call_cancel(struct mcp_call *call); /* stops the work; no answer is sent */
+void call_drop(struct mcp_call *call);   /* its peer is gone: frees it at once */
+void call_abandon(
+    struct mcp_call *call); /* likewise; what its cell writes comes with the next one */
 
 /* A call whose answer was a question: has no id any more, then that of the request which brings
  * the answer. */
-struct call *call_find_parked(struct mcp *mcp, const char *id); /* by the id it had */
-void call_end_progress(struct call *call);
-void call_reopen(struct call *call, const struct rpc_message *m);
+struct mcp_call *call_find_parked(struct mcp *mcp, const char *id); /* by the id it had */
+void call_end_progress(struct mcp_call *call);
+void call_reopen(struct mcp_call *call, const struct rpc_message *m);
 
 /* Output as it comes: told as progress. */
 void call_text(void *ctx, const char *text, size_t n);
 
 /* The answer: what is written between begin and end are the content blocks. Frees the call. */
-void call_answer_begin(struct call *call, struct buf *out, struct jsonw *w);
-void call_answer_end(struct call *call, struct buf *out, struct jsonw *w, bool is_error);
+void call_answer_begin(struct mcp_call *call, struct buf *out, struct jsonw *w);
+void call_answer_end(struct mcp_call *call, struct buf *out, struct jsonw *w, bool is_error);
 
 /* {"type":"text","text":…} */
 void put_text_block(struct jsonw *w, const char *text, size_t n);
 
 /* "Error executing tool NAME: why", the form that clients of this tool know. Frees the call. */
-void call_fail(struct call *call, const char *tool, const char *why);
+void call_fail(struct mcp_call *call, const char *tool, const char *why);
 
 /* What both eras say about a complete result. */
 void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
@@ -107,8 +108,8 @@ void mcp_answer_error(struct mcp *mcp, const char *id, int code, const char *mes
                       const char *data);
 void mcp_answer(struct mcp *mcp, const struct buf *message);
 /* Belongs to the call; NULL: to none. */
-void mcp_send(struct mcp *mcp, const struct call *call, const struct buf *message);
-void call_send_answer(struct call *call, const struct buf *message, int error);
+void mcp_send(struct mcp *mcp, const struct mcp_call *call, const struct buf *message);
+void call_send_answer(struct mcp_call *call, const struct buf *message, int error);
 /* What all lists carry that may be kept. */
 void put_caching(struct jsonw *w, enum mcp_era era);
 

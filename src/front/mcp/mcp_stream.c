@@ -21,7 +21,6 @@ struct event {
 struct mcp_stream {
     struct mcp_streams *all;
     struct mcp_stream *next, *prev;
-    void *owner;
     uint64_t number;        /* among the kept ones */
     struct http_request *r; /* NULL: nobody is connected */
     bool streaming;         /* its answer has begun, as a stream of events */
@@ -38,12 +37,8 @@ void mcp_streams_init(struct mcp_streams *all, const struct mcp_streams_config *
     *all = (struct mcp_streams){.config = config};
 }
 
-void *mcp_stream_owner(const struct mcp_stream *s)
-{
-    return s->owner;
-}
-
-int mcp_http_status(int code)
+/* The HTTP status of an answer with this JSON-RPC code (0: a result), in the modern era. */
+static int http_status_of(int code)
 {
     switch (code) {
     case RPC_PARSE_ERROR:
@@ -62,10 +57,10 @@ int mcp_http_status(int code)
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-static struct mcp_stream *new_stream(struct mcp_streams *all, uint64_t number, void *owner)
+static struct mcp_stream *new_stream(struct mcp_streams *all, uint64_t number)
 {
     struct mcp_stream *s = NEW(struct mcp_stream);
-    *s = (struct mcp_stream){.all = all, .number = number, .owner = owner, .prev = all->last};
+    *s = (struct mcp_stream){.all = all, .number = number, .prev = all->last};
     if (s->prev)
         s->prev->next = s;
     else
@@ -298,7 +293,7 @@ static void answer_json(struct mcp_stream *s, const struct mcp_out *m)
     const struct http_header headers[] = {{"Content-Type", "application/json"},
                                           {"Mcp-Session-Id", s->all->session_id}};
     struct http_request *r = s->r;
-    int status = s->all->config->kept ? 200 : mcp_http_status(m->error);
+    int status = s->all->config->kept ? 200 : http_status_of(m->error);
     detach(s);
     http_answer(r, status, headers, s->all->session_id ? 2 : 1, m->text, m->n);
     end_when_over(s);
@@ -323,14 +318,14 @@ void mcp_stream_send(struct mcp_stream *s, const struct mcp_out *m)
 void mcp_streams_send(struct mcp_streams *all, const struct mcp_out *m)
 {
     struct mcp_stream *s = find_stream(all, LISTENING);
-    mcp_stream_send(s ? s : new_stream(all, LISTENING, NULL), m);
+    mcp_stream_send(s ? s : new_stream(all, LISTENING), m);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-struct mcp_stream *mcp_stream_open(struct mcp_streams *all, struct http_request *r, void *owner)
+struct mcp_stream *mcp_stream_open(struct mcp_streams *all, struct http_request *r)
 {
-    struct mcp_stream *s = new_stream(all, ++all->count, owner);
+    struct mcp_stream *s = new_stream(all, ++all->count);
     attach(s, r);
     return s;
 }
@@ -372,7 +367,7 @@ int mcp_streams_attach(struct mcp_streams *all, struct http_request *r, const ch
         return -ENOENT;
     struct mcp_stream *s = find_stream(all, stream);
     if (!s && stream == LISTENING)
-        s = new_stream(all, LISTENING, NULL);
+        s = new_stream(all, LISTENING);
     if (!s || event > s->made)
         return -ENOENT;
     if (s->r) {

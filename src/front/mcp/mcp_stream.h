@@ -48,9 +48,8 @@ void mcp_streams_init(struct mcp_streams *all, const struct mcp_streams_config *
 /* Requests that wait are answered with this status (a problem), streams end. */
 void mcp_streams_done(struct mcp_streams *all, int status, const char *why);
 
-/* For the requests of this POST; `owner` is the caller's, for mcp_stream_owner(). */
-struct mcp_stream *mcp_stream_open(struct mcp_streams *all, struct http_request *r, void *owner);
-void *mcp_stream_owner(const struct mcp_stream *stream);
+/* For the requests of this POST. */
+struct mcp_stream *mcp_stream_open(struct mcp_streams *all, struct http_request *r);
 
 /* One more answer is to come; the last of them ends the stream. */
 void mcp_stream_expect(struct mcp_stream *stream);
@@ -68,8 +67,5 @@ MUST_CHECK int mcp_streams_attach(struct mcp_streams *all, struct http_request *
                                   const char *last_event_id);
 
 void mcp_streams_stop_listening(struct mcp_streams *all);
-
-/* The HTTP status of an answer with this JSON-RPC code (0: a result), in the modern era. */
-int mcp_http_status(int code);
 
 #endif

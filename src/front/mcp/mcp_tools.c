@@ -79,7 +79,7 @@ static const char execute_json[] =
 
 static const struct cell_events cell_events = {.text = call_text, .finished = cell_answer};
 
-static int read_cell_arguments(struct call *call, const struct json *arguments,
+static int read_cell_arguments(struct mcp_call *call, const struct json *arguments,
                                struct cell_request *request, struct err *e)
 {
     const char *code = NULL;
@@ -106,7 +106,7 @@ static int read_cell_arguments(struct call *call, const struct json *arguments,
     return 0;
 }
 
-static int execute_cell_tool(struct call *call, const struct json *arguments, struct err *e)
+static int execute_cell_tool(struct mcp_call *call, const struct json *arguments, struct err *e)
 {
     struct cell_request request;
     int r = read_cell_arguments(call, arguments, &request, e);
@@ -135,7 +135,7 @@ static const char install_json[] =
 
 static void installed(void *ctx, const char *output, const struct err *why)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     struct buf out;
     struct jsonw w;
     call->install = NULL;
@@ -148,7 +148,7 @@ static void installed(void *ctx, const char *output, const struct err *why)
     call_answer_end(call, &out, &w, why != NULL);
 }
 
-static int install_package_tool(struct call *call, const struct json *arguments, struct err *e)
+static int install_package_tool(struct mcp_call *call, const struct json *arguments, struct err *e)
 {
     static const struct install_events events = {.text = call_text, .finished = installed};
     const char *package = NULL;
@@ -187,7 +187,7 @@ static const char register_json[] =
 
 static void registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     call->registration = NULL;
     if (why) {
         call_fail(call, "register_mcp_server", why->msg);
@@ -219,7 +219,7 @@ static const struct json *get_object(const struct json *arguments, const char *n
     return value;
 }
 
-static int register_server(struct call *call, const struct json *arguments, struct err *e)
+static int register_server(struct mcp_call *call, const struct json *arguments, struct err *e)
 {
     const char *name = NULL;
     drop_json struct json *owned = NULL;
@@ -256,7 +256,7 @@ static const char reset_json[] =
 
 static void was_reset(void *ctx, const struct err *why)
 {
-    struct call *call = ctx;
+    struct mcp_call *call = ctx;
     call->cell = NULL;
     if (why) {
         call_fail(call, "reset", why->msg);
@@ -268,7 +268,7 @@ static void was_reset(void *ctx, const struct err *why)
     call_answer_end(call, &out, &w, false);
 }
 
-static int reset_tool(struct call *call, const struct json *arguments, struct err *e)
+static int reset_tool(struct mcp_call *call, const struct json *arguments, struct err *e)
 {
     (void)arguments;
     const struct mcp_config *config = call->mcp->config;
@@ -282,7 +282,7 @@ static int reset_tool(struct call *call, const struct json *arguments, struct er
 
 static const struct tool {
     const char *name, *json;
-    int (*start)(struct call *call, const struct json *arguments, struct err *e);
+    int (*start)(struct mcp_call *call, const struct json *arguments, struct err *e);
 } tools[] = {
     {"execute_ipython_cell", execute_json, execute_cell_tool},
     {"install_package", install_json, install_package_tool},
@@ -337,7 +337,7 @@ bool tool_exists(const char *name)
     return find_tool(name) != NULL;
 }
 
-void tool_call(struct call *call, const char *name, const struct json *arguments)
+void tool_call(struct mcp_call *call, const char *name, const struct json *arguments)
 {
     struct err e = ERR_NONE;
     if (find_tool(name)->start(call, arguments, &e) < 0)

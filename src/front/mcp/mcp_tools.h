@@ -15,6 +15,6 @@ bool tool_exists(const char *name);
 bool tool_takes_session(const char *name); /* the argument "session", where there are several */
 
 /* Starts the call; its answer comes later, or at once when the arguments are wrong. */
-void tool_call(struct call *call, const char *name, const struct json *arguments);
+void tool_call(struct mcp_call *call, const char *name, const struct json *arguments);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "front/api/api_parts.h"
-#include "front/http/origin.h"
+#include "front/api/api_internal.h"
+#include "front/http/http_context.h"
 #include "front/mcp/mcp_tools.h"
 #include "front/mcp_http/mcp_http_head.h"
 #include "front/mcp_http/mcp_peer.h"
@@ -151,7 +151,7 @@ static void serve_modern(struct api_mcp *all, struct http_request *r, const stru
     bool refused = !peer;
     if (refused)
         peer = nameless(all);
-    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
+    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r);
     mcp_stream_expect(stream);
     if (refused)
         mcp_refuse_call(peer->mcp, stream, m, e.msg);
@@ -193,7 +193,7 @@ static bool is_posted_batch(const struct buf *body)
 static struct mcp_caller caller_of(const struct api_mcp *all, const struct http_request *r)
 {
     struct mcp_caller caller = {0};
-    origin_of(r, &caller.origin);
+    request_context_of(r, &caller.origin);
     if (all->config.rights)
         all->config.rights(all->config.ctx, r, &caller);
     return caller;

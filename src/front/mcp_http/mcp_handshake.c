@@ -90,7 +90,7 @@ static void on_initialize(struct api_mcp *all, struct http_request *r, const str
     struct mcp_peer *peer = new_session(all, r, m->id);
     if (!peer)
         return;
-    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
+    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r);
     mcp_stream_expect(stream);
     mcp_dispatch(peer->mcp, stream, caller, m);
     peer->streams.primes = is_since(peer, primes_since);
@@ -108,7 +108,7 @@ void mcp_handshake_post(struct api_mcp *all, struct http_request *r, struct rpc_
         return;
     struct mcp_stream *stream = NULL;
     if (m->kind == RPC_REQUEST) {
-        stream = mcp_stream_open(&peer->streams, r, peer);
+        stream = mcp_stream_open(&peer->streams, r);
         mcp_stream_expect(stream);
     } else {
         accepted(r);
@@ -153,7 +153,7 @@ void mcp_handshake_batch(struct api_mcp *all, struct http_request *r,
                    batch ? "Invalid Request: an empty batch" : e.msg);
         return;
     }
-    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r, peer);
+    struct mcp_stream *stream = mcp_stream_open(&peer->streams, r);
     mcp_stream_expect(stream); /* until all of it has been read */
     for (const struct json *one = json_first(batch); one; one = json_next(one))
         one_of_batch(peer, stream, caller, one);

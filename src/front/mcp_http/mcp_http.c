@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "front/mcp_http/api_mcp.h"
 
 struct held {

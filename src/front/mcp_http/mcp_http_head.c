@@ -34,7 +34,9 @@ bool mcp_head_accepts(const char *accept, const char *type)
 
 /* --- mirrors of the body ---------------------------------------------------------------------- */
 
-int mcp_head_decode(const char *value, struct buf *ret)
+/* A value as it was meant: without blanks at its ends, and decoded where it is written as
+ * "=?base64?…?=". -EBADMSG: it cannot be decoded. */
+static int decode_mcp_header(const char *value, struct buf *ret)
 {
     static const char open[] = "=?base64?", close[] = "?=";
     const size_t frame = sizeof open - 1 + sizeof close - 1;
@@ -70,7 +72,7 @@ static int check_mcp_header(const struct http_request *r, const char *name, cons
         return err_set(e, -EBADMSG, "Header mismatch: %s is missing", name);
     if (count > 1)
         return err_set(e, -EBADMSG, "Header mismatch: %s is there %zu times", name, count);
-    if (mcp_head_decode(http_header(r, name), &value) < 0)
+    if (decode_mcp_header(http_header(r, name), &value) < 0)
         return err_set(e, -EBADMSG, "Header mismatch: %s cannot be decoded", name);
     if (!expected || value.len != strlen(expected) ||
         memcmp(buf_text(&value), expected, value.len) != 0)

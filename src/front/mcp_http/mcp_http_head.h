@@ -11,10 +11,6 @@
 /* Whether an Accept header takes this media type ("application/json"), maybe by a wildcard. */
 bool mcp_head_accepts(const char *accept, const char *type);
 
-/* A value as it was meant: without blanks at its ends, and decoded where it is written as
- * "=?base64?…?=". -EBADMSG: it cannot be decoded. */
-MUST_CHECK int mcp_head_decode(const char *value, struct buf *ret);
-
 /* Modern: MCP-Protocol-Version, Mcp-Method and Mcp-Name are there once, and say what the message
  * says. */
 MUST_CHECK int mcp_head_mirrors(const struct http_request *r, const struct rpc_message *m,

@@ -7,24 +7,24 @@
 #include "base/alloc.h"
 #include "front/api.h"
 #include "front/api/api_json.h"
-#include "front/sessions/api_desk.h"
+#include "front/sessions/api_session.h"
 
 enum { EVENTS_PER_TURN = 64 };
 
 static void pump_events(void *ctx);
 
-static void free_event_stream(struct stream *s)
+static void free_event_stream(struct event_stream *s)
 {
-    *(s->prev ? &s->prev->next : &s->desk->streams) = s->next;
+    *(s->prev ? &s->prev->next : &s->api_session->streams) = s->next;
     if (s->next)
         s->next->prev = s->prev;
     reader_close(&s->reader);
-    loop_defer_stop(s->desk->api->loop, &s->again);
+    loop_defer_stop(s->api_session->api->loop, &s->again);
     follow_drop(&s->follow);
     xfree(s);
 }
 
-static void end_stream(struct stream *s, enum follow_why why, const char *reason)
+static void end_stream(struct event_stream *s, enum follow_why why, const char *reason)
 {
     follow_end(&s->follow, why, reason);
     free_event_stream(s);
@@ -32,7 +32,7 @@ static void end_stream(struct stream *s, enum follow_why why, const char *reason
 
 static void on_event_stream_gone(void *ctx)
 {
-    struct stream *s = ctx;
+    struct event_stream *s = ctx;
     struct execution *x = s->reader.execution;
     const bool first = s->first;
     free_event_stream(s);
@@ -55,7 +55,7 @@ static bool is_text_event(enum logged_kind kind)
 }
 
 /* The data of every kind is an object: its own members behind those that all have. */
-static void put_logged(const struct stream *s, struct buf *out, const struct logged *event)
+static void put_logged(const struct event_stream *s, struct buf *out, const struct logged *event)
 {
     follow_put(&s->follow, out, event->number, logged_names[event->kind]);
     (void)buf_addf(out, "{\"cell\":%llu,\"time_ms\":%lld", (unsigned long long)event->cell,
@@ -74,7 +74,8 @@ static void put_logged(const struct stream *s, struct buf *out, const struct log
 }
 
 /* Of an item that is not an event: a JSON object with one number. */
-static int send_number(struct stream *s, const char *type, const char *member, uint64_t number)
+static int send_number(struct event_stream *s, const char *type, const char *member,
+                       uint64_t number)
 {
     drop_buf struct buf text = BUF_INIT(4096);
     follow_put(&s->follow, &text, 0, type);
@@ -82,14 +83,14 @@ static int send_number(struct stream *s, const char *type, const char *member, u
     return follow_send(&s->follow, &text);
 }
 
-static int send_logged(struct stream *s, const struct logged *event)
+static int send_logged(struct event_stream *s, const struct logged *event)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
     put_logged(s, &text, event);
     return follow_send(&s->follow, &text);
 }
 
-static int send_item(struct stream *s, const struct reader_item *item)
+static int send_item(struct event_stream *s, const struct reader_item *item)
 {
     switch (item->kind) {
     case READER_RESET:
@@ -111,13 +112,13 @@ static int send_item(struct stream *s, const struct reader_item *item)
 
 static void on_event_stream_more(void *ctx)
 {
-    struct stream *s = ctx;
+    struct event_stream *s = ctx;
     if (!s->follow.blocked)
-        loop_defer(s->desk->api->loop, &s->again, pump_events, s);
+        loop_defer(s->api_session->api->loop, &s->again, pump_events, s);
 }
 
 /* All that an execution has brought was sent, or is no longer there. */
-static void finish_stream(struct stream *s)
+static void finish_stream(struct event_stream *s)
 {
     if (!s->reader.has_end) /* it never ran, or the log has dropped it */
         follow_last(&s->follow, logged_names[LOGGED_END], "status",
@@ -128,7 +129,7 @@ static void finish_stream(struct stream *s)
 enum step { STEP_SENT, STEP_STANDS, STEP_OVER };
 
 /* STEP_OVER: the stream is gone. STEP_STANDS: nothing more can be sent at present. */
-static enum step send_next(struct stream *s)
+static enum step send_next(struct event_stream *s)
 {
     const struct reader_item item = reader_next(&s->reader);
     if (item.kind == READER_OVER) {
@@ -143,11 +144,11 @@ static enum step send_next(struct stream *s)
 
 static void pump_events(void *ctx)
 {
-    struct stream *s = ctx;
+    struct event_stream *s = ctx;
     for (int i = 0; i < EVENTS_PER_TURN; i++)
         if (send_next(s) != STEP_SENT)
             return;
-    loop_defer(s->desk->api->loop, &s->again, pump_events, s);
+    loop_defer(s->api_session->api->loop, &s->again, pump_events, s);
 }
 
 /* Last-Event-ID is what a client sends that comes back by itself; ?after=N is for all others. */
@@ -170,62 +171,65 @@ static bool read_after(struct http_request *r, uint64_t *ret)
 }
 
 /* The answer has begun. False: with an error, and the stream is not to be. */
-static bool begin_event_stream(struct stream *s, const struct execution *x, struct http_request *r)
+static bool begin_event_stream(struct event_stream *s, const struct execution *x,
+                               struct http_request *r)
 {
     static const struct follow_events events = {.writable = on_event_stream_more,
                                                 .gone = on_event_stream_gone};
     drop_str char *location =
-        x ? xasprintf("/v1/sessions/%s/executions/%s", s->desk->id, x->id) : NULL;
-    if (!follow_begin(&s->follow, s->desk->api->loop, r, location, &events, s))
+        x ? xasprintf("/v1/sessions/%s/executions/%s", s->api_session->id, x->id) : NULL;
+    if (!follow_begin(&s->follow, s->api_session->api->loop, r, location, &events, s))
         return false;
     drop_buf struct buf text = BUF_INIT(4096);
     follow_put(&s->follow, &text, 0, api_event_names[TOLD_EXECUTION]);
     if (x)
-        (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\"}", x->id, s->desk->id);
+        (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\"}", x->id, s->api_session->id);
     if (x)
         (void)!follow_send(&s->follow, &text);
     return true;
 }
 
-bool stream_may_open(const struct desk *desk, struct http_request *r, uint64_t *ret_after)
+bool stream_may_open(const struct api_session *api_session, struct http_request *r,
+                     uint64_t *ret_after)
 {
-    if (!desk->api->drains)
+    if (!api_session->api->drains)
         return read_after(r, ret_after);
     http_problem(r, 503, NULL, 0, API_STOPPING);
     return false;
 }
 
-void stream_open(struct desk *desk, struct execution *x, struct http_request *r, bool first)
+void stream_open(struct api_session *api_session, struct execution *x, struct http_request *r,
+                 bool first)
 {
     uint64_t after = 0;
-    if (!stream_may_open(desk, r, &after))
+    if (!stream_may_open(api_session, r, &after))
         return;
-    struct stream *s = NEW(struct stream);
-    *s = (struct stream){.desk = desk, .first = first};
+    struct event_stream *s = NEW(struct event_stream);
+    *s = (struct event_stream){.api_session = api_session, .first = first};
     if (!begin_event_stream(s, x, r)) {
         xfree(s);
         return;
     }
-    s->next = desk->streams;
+    s->next = api_session->streams;
     if (s->next)
         s->next->prev = s;
-    desk->streams = s;
-    reader_open(&s->reader, desk->session, x, after, on_event_stream_more, s);
+    api_session->streams = s;
+    reader_open(&s->reader, api_session->session, x, after, on_event_stream_more, s);
     on_event_stream_more(s);
 }
 
 void events_get(void *ctx, struct http_request *r)
 {
-    struct desk *desk = desk_of(ctx, r);
-    if (desk)
-        stream_open(desk, NULL, r, false);
+    struct api_session *api_session = api_session_of(ctx, r);
+    if (api_session)
+        stream_open(api_session, NULL, r, false);
 }
 
 /* What is still in the log goes out first, as far as the client takes it at once. */
-void streams_end(struct desk *desk, enum follow_why why, const char *reason)
+void streams_end(struct api_session *api_session, enum follow_why why, const char *reason)
 {
-    while (desk->streams) {
-        struct stream *s = desk->streams;
+    while (api_session->streams) {
+        struct event_stream *s = api_session->streams;
         enum step step = STEP_SENT;
         while (step == STEP_SENT)
             step = send_next(s);

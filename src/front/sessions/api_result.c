@@ -3,7 +3,7 @@
  * What an execution has brought, as one JSON document. */
 #include "front/api.h"
 #include "front/api/api_json.h"
-#include "front/sessions/api_desk.h"
+#include "front/sessions/api_session.h"
 
 /* --- the document ----------------------------------------------------------------------------- */
 
@@ -20,10 +20,11 @@ const char *execution_status(const struct execution *x)
     return cell_status_names[x->result.status];
 }
 
-static void put_result_head(struct jsonw *w, const struct desk *desk, const struct execution *x)
+static void put_result_head(struct jsonw *w, const struct api_session *api_session,
+                            const struct execution *x)
 {
     jsonw_set_text(w, "id", x->id);
-    jsonw_set_text(w, "session", desk->id);
+    jsonw_set_text(w, "session", api_session->id);
     jsonw_set_text(w, "status", execution_status(x));
     jsonw_set_int(w, "created_ms", x->created_ms);
     if (x->number > 0)
@@ -120,24 +121,25 @@ static void put_ended(struct jsonw *w, const struct execution *x, bool whole)
     }
 }
 
-static void put_document(struct buf *out, const struct desk *desk, const struct execution *x,
-                         bool whole)
+static void put_document(struct buf *out, const struct api_session *api_session,
+                         const struct execution *x, bool whole)
 {
     struct jsonw w = JSONW(out);
     jsonw_object(&w);
-    put_result_head(&w, desk, x);
+    put_result_head(&w, api_session, x);
     if (x->state == EXECUTION_ENDED)
         put_ended(&w, x, whole);
     jsonw_end(&w);
 }
 
-void execution_put(struct buf *out, const struct desk *desk, const struct execution *x)
+void execution_put(struct buf *out, const struct api_session *api_session,
+                   const struct execution *x)
 {
-    put_document(out, desk, x, true);
+    put_document(out, api_session, x, true);
     if (!out->failed)
         return;
     const size_t most = out->cap;
     buf_done(out);
     *out = BUF_INIT(most);
-    put_document(out, desk, x, false);
+    put_document(out, api_session, x, false);
 }

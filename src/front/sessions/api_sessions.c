@@ -8,12 +8,12 @@
 #include "front/api.h"
 #include "front/api/api_bodies.h"
 #include "front/api/api_json.h"
-#include "front/sessions/api_desk.h"
+#include "front/sessions/api_session.h"
 #include "session/kernels/limits.h"
 
 struct api_sessions {
     struct api *api;
-    struct desk *desks;
+    struct api_session *api_sessions;
     struct sessions_watcher watcher;
     struct reset *resets;
 };
@@ -25,26 +25,28 @@ struct reset { /* a request that waits for a new kernel */
     struct http_request *r; /* NULL: it is gone */
 };
 
-/* --- desks ------------------------------------------------------------------------------------ */
+/* --- api_sessions
+ * ------------------------------------------------------------------------------------ */
 
-static struct desk *open_desk(struct api_sessions *all, const struct sessions_view *view)
+static struct api_session *open_api_session(struct api_sessions *all,
+                                            const struct sessions_view *view)
 {
-    struct desk *desk = all->desks;
-    while (desk && strcmp(desk->id, view->id) != 0)
-        desk = desk->next;
-    if (desk)
-        return desk;
-    desk = NEW(struct desk);
-    *desk = (struct desk){.next = all->desks,
-                          .api = all->api,
-                          .session = view->session,
-                          .executions = view->executions};
-    (void)snprintf(desk->id, sizeof desk->id, "%s", view->id);
-    all->desks = desk;
-    return desk;
+    struct api_session *api_session = all->api_sessions;
+    while (api_session && strcmp(api_session->id, view->id) != 0)
+        api_session = api_session->next;
+    if (api_session)
+        return api_session;
+    api_session = NEW(struct api_session);
+    *api_session = (struct api_session){.next = all->api_sessions,
+                                        .api = all->api,
+                                        .session = view->session,
+                                        .executions = view->executions};
+    (void)snprintf(api_session->id, sizeof api_session->id, "%s", view->id);
+    all->api_sessions = api_session;
+    return api_session;
 }
 
-struct desk *desk_of(struct api *api, struct http_request *r)
+struct api_session *api_session_of(struct api *api, struct http_request *r)
 {
     struct sessions_view view;
     const char *id = http_param(r, "id");
@@ -53,7 +55,7 @@ struct desk *desk_of(struct api *api, struct http_request *r)
         return NULL;
     }
     sessions_touch(api->config->sessions, id);
-    return open_desk(api->sessions, &view);
+    return open_api_session(api->sessions, &view);
 }
 
 void api_record(const struct api *api, const char *session, enum logged_kind kind,
@@ -70,26 +72,26 @@ void api_record(const struct api *api, const char *session, enum logged_kind kin
                                            .n = data->len});
 }
 
-static void free_desk(struct api_sessions *all, struct desk *desk)
+static void free_api_session(struct api_sessions *all, struct api_session *api_session)
 {
-    struct desk **at = &all->desks;
-    while (*at != desk)
+    struct api_session **at = &all->api_sessions;
+    while (*at != api_session)
         at = &(*at)->next;
-    *at = desk->next;
-    streams_end(desk, FOLLOW_DONE, "the session has ended");
-    waiters_free(desk);
-    xfree(desk);
+    *at = api_session->next;
+    streams_end(api_session, FOLLOW_DONE, "the session has ended");
+    waiters_free(api_session);
+    xfree(api_session);
 }
 
 static void on_session_ended(void *ctx, const char *id)
 {
     struct api_sessions *all = ctx;
-    struct desk *desk = all->desks;
+    struct api_session *api_session = all->api_sessions;
     approvals_forget(all->api->config->approvals, id);
-    while (desk && strcmp(desk->id, id) != 0)
-        desk = desk->next;
-    if (desk)
-        free_desk(all, desk);
+    while (api_session && strcmp(api_session->id, id) != 0)
+        api_session = api_session->next;
+    if (api_session)
+        free_api_session(all, api_session);
 }
 
 /* --- documents -------------------------------------------------------------------------------- */
@@ -146,15 +148,15 @@ static int read_sandbox(const struct api *api, const struct http_request *r,
     return audit_check(api->config->audit, e);
 }
 
-static void tell_created(const struct api *api, const struct http_request *r,
-                         const struct sessions_view *view)
+static void notify_created(const struct api *api, const struct http_request *r,
+                           const struct sessions_view *view)
 {
     if (view->own_sandbox)
-        api_tell_sandbox(api, &(struct sandbox_told){.session = view->id,
-                                                     .peer = http_peer(r),
-                                                     .request_id = http_id(r),
-                                                     .settings = view->sandbox,
-                                                     .outcome = "created"});
+        api_notify_sandbox(api, &(struct sandbox_told){.session = view->id,
+                                                       .peer = http_peer(r),
+                                                       .request_id = http_id(r),
+                                                       .settings = view->sandbox,
+                                                       .outcome = "created"});
 }
 
 static void sessions_post(void *ctx, struct http_request *r)
@@ -177,7 +179,7 @@ static void sessions_post(void *ctx, struct http_request *r)
         return;
     }
     approvals_restrict(api->config->approvals, view.id, strictness);
-    tell_created(api, r, &view);
+    notify_created(api, r, &view);
     answer_session(r, 201, &view);
 }
 
@@ -201,7 +203,7 @@ static void session_get(void *ctx, struct http_request *r)
 {
     struct api *api = ctx;
     struct sessions_view view;
-    if (desk_of(api, r) && sessions_find(api->config->sessions, http_param(r, "id"), &view))
+    if (api_session_of(api, r) && sessions_find(api->config->sessions, http_param(r, "id"), &view))
         answer_session(r, 200, &view);
 }
 
@@ -245,12 +247,12 @@ static void session_post_reset(void *ctx, struct http_request *r)
 {
     static const struct http_events events = {.gone = on_reset_gone};
     struct api *api = ctx;
-    struct desk *desk = desk_of(api, r);
+    struct api_session *api_session = api_session_of(api, r);
     struct err e = ERR_NONE;
-    if (!desk)
+    if (!api_session)
         return;
     struct reset *reset = NEW(struct reset);
-    if (session_reset(desk->session, on_api_session_reset, reset, &reset->cell, &e) < 0) {
+    if (session_reset(api_session->session, on_api_session_reset, reset, &reset->cell, &e) < 0) {
         xfree(reset);
         api_fail(r, &e);
         return;
@@ -298,8 +300,9 @@ static int open_sessions_group(struct api *api, struct err *e)
 
 static void drain_sessions_group(struct api *api)
 {
-    for (struct desk *desk = api->sessions->desks; desk; desk = desk->next)
-        streams_end(desk, FOLLOW_STOPPING, API_STOPPING);
+    for (struct api_session *api_session = api->sessions->api_sessions; api_session;
+         api_session = api_session->next)
+        streams_end(api_session, FOLLOW_STOPPING, API_STOPPING);
 }
 
 static void close_sessions_group(struct api *api)
@@ -311,8 +314,8 @@ static void close_sessions_group(struct api *api)
         cell_forget(all->resets->cell);
         free_reset(all->resets);
     }
-    while (all->desks)
-        free_desk(all, all->desks);
+    while (all->api_sessions)
+        free_api_session(all, all->api_sessions);
     sessions_unwatch(api->config->sessions, &all->watcher);
     xfree(all);
     api->sessions = NULL;

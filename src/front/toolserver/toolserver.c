@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "front/http/http_auth.h"
-#include "front/http/origin.h"
+#include "front/http/http_context.h"
 #include "front/toolserver/toolserver_wire.h"
 
-enum role { APPLICATION = 1, APPROVER = 2, KERNEL = 4 };
+enum tool_role { APPLICATION = 1, APPROVER = 2, KERNEL = 4 };
 
-struct call {
+struct tool_request {
     struct toolserver *server;
-    struct call *next, *prev;
+    struct tool_request *next, *prev;
     struct http_request *request;
     struct toolplane_call *under_way;
     char *token; /* the kernel's whose code asks; NULL: an application's */
@@ -36,7 +36,7 @@ struct toolserver {
     struct toolserver_config config;
     struct http *http;
     struct http_guard *guard;
-    struct call *calls;
+    struct tool_request *calls;
     struct channel *channel; /* NULL: nobody is connected */
     struct channel *waiting; /* the first who came is the first in the list */
     struct loop_defer next;  /* the first who waits is connected */
@@ -109,7 +109,7 @@ static void put_tool_problem(void *ctx, int status, const char *detail, struct b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static void free_tool_request(struct call *c)
+static void free_tool_request(struct tool_request *c)
 {
     if (c->prev)
         c->prev->next = c->next;
@@ -146,21 +146,21 @@ static void answer_tool_request(struct http_request *r, bool approval,
 static void on_tool_request_done(void *ctx, enum toolplane_failure failure,
                                  const struct tools_result *result, const char *why)
 {
-    struct call *c = ctx;
+    struct tool_request *c = ctx;
     answer_tool_request(c->request, c->approval, failure, result, why);
     free_tool_request(c);
 }
 
 static void on_caller_gone(void *ctx)
 {
-    struct call *c = ctx;
+    struct tool_request *c = ctx;
     toolplane_call_cancel(c->under_way);
     free_tool_request(c);
 }
 
 void toolserver_revoke(struct toolserver *s, const char *token)
 {
-    for (struct call *c = s->calls, *next; c; c = next) {
+    for (struct tool_request *c = s->calls, *next; c; c = next) {
         next = c->next;
         if (!c->token || strcmp(c->token, token) != 0)
             continue;
@@ -170,7 +170,7 @@ void toolserver_revoke(struct toolserver *s, const char *token)
     }
 }
 
-static int ask_plane(struct call *c, const struct toolplane_request *request, struct err *e)
+static int ask_plane(struct tool_request *c, const struct toolplane_request *request, struct err *e)
 {
     static const struct toolplane_events events = {.done = on_tool_request_done};
     return (c->approval ? toolplane_approve : toolplane_call)(c->server->config.plane, request,
@@ -183,8 +183,8 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
     static const struct http_events events = {.gone = on_caller_gone};
     const char *session = NULL;
     unsigned roles = toolserver_roles_of(s, r, &session);
-    struct origin origin;
-    origin_of(r, &origin);
+    struct request_context origin;
+    request_context_of(r, &origin);
     struct toolplane_request request = {
         .role = roles & APPLICATION ? TOOLPLANE_APPLICATION : TOOLPLANE_KERNEL,
         .session = session,
@@ -199,8 +199,8 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
         http_problem(r, 401, NULL, 0, "the token is no longer right");
         return;
     }
-    struct call *c = NEW(struct call);
-    *c = (struct call){.server = s, .next = s->calls, .request = r, .approval = approval};
+    struct tool_request *c = NEW(struct tool_request);
+    *c = (struct tool_request){.server = s, .next = s->calls, .request = r, .approval = approval};
     char token[HTTP_TOKEN_MAX + 1];
     if (!(roles & APPLICATION) && http_token(r, token))
         c->token = xstrdup(token);

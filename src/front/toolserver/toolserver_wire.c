@@ -14,32 +14,32 @@ enum { NESTING_MAX = 1000, MEMBERS = 4 };
 
 /* --- the place of a fault --------------------------------------------------------------------- */
 
-struct scan {
+struct wire_scan {
     const char *text;
     size_t n, i;
     const char *fault; /* NULL: none so far */
     size_t at;
 };
 
-static bool fail_wire(struct scan *s, const char *fault, size_t at)
+static bool fail_wire(struct wire_scan *s, const char *fault, size_t at)
 {
     s->fault = fault;
     s->at = at;
     return false;
 }
 
-static char peek_wire(const struct scan *s)
+static char peek_wire(const struct wire_scan *s)
 {
     return s->i < s->n ? s->text[s->i] : '\0';
 }
 
-static void skip_wire_space(struct scan *s)
+static void skip_wire_space(struct wire_scan *s)
 {
     while (s->i < s->n && strchr(" \t\r\n", s->text[s->i]) && s->text[s->i])
         s->i++;
 }
 
-static bool scan_escape(struct scan *s, size_t begin)
+static bool scan_escape(struct wire_scan *s, size_t begin)
 {
     size_t slash = s->i++;
     if (s->i >= s->n)
@@ -55,7 +55,7 @@ static bool scan_escape(struct scan *s, size_t begin)
     return true;
 }
 
-static bool scan_string(struct scan *s)
+static bool scan_string(struct wire_scan *s)
 {
     size_t begin = s->i++;
     for (; s->i < s->n; s->i++) {
@@ -72,7 +72,7 @@ static bool scan_string(struct scan *s)
     return fail_wire(s, "Unterminated string starting at", begin);
 }
 
-static size_t skip_wire_digits(const struct scan *s, size_t i)
+static size_t skip_wire_digits(const struct wire_scan *s, size_t i)
 {
     size_t n = 0;
     while (i + n < s->n && s->text[i + n] >= '0' && s->text[i + n] <= '9')
@@ -80,7 +80,7 @@ static size_t skip_wire_digits(const struct scan *s, size_t i)
     return n;
 }
 
-static bool scan_number(struct scan *s)
+static bool scan_number(struct wire_scan *s)
 {
     size_t i = s->i + (peek_wire(s) == '-'), whole = skip_wire_digits(s, i);
     if (whole == 0)
@@ -97,7 +97,7 @@ static bool scan_number(struct scan *s)
     return true;
 }
 
-static bool scan_simple(struct scan *s)
+static bool scan_simple(struct wire_scan *s)
 {
     static const char *const words[] = {"null", "true", "false", "NaN", "Infinity", "-Infinity"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -110,7 +110,7 @@ static bool scan_simple(struct scan *s)
     return peek_wire(s) == '"' ? scan_string(s) : scan_number(s);
 }
 
-static bool scan_name(struct scan *s)
+static bool scan_name(struct wire_scan *s)
 {
     if (peek_wire(s) != '"')
         return fail_wire(s, "Expecting property name enclosed in double quotes", s->i);
@@ -125,7 +125,7 @@ static bool scan_name(struct scan *s)
 }
 
 /* Closes what ends here, and goes to the next value that is still due. Returns whether one is. */
-static bool scan_after(struct scan *s, char *closers, size_t *depth)
+static bool scan_after(struct wire_scan *s, char *closers, size_t *depth)
 {
     while (*depth > 0) {
         skip_wire_space(s);
@@ -143,7 +143,7 @@ static bool scan_after(struct scan *s, char *closers, size_t *depth)
     return false;
 }
 
-static void scan_all(struct scan *s)
+static void scan_all(struct wire_scan *s)
 {
     char closers[NESTING_MAX];
     size_t depth = 0;
@@ -169,7 +169,7 @@ static void scan_all(struct scan *s)
 
 const char *toolserver_json_fault(const char *text, size_t n, size_t *at)
 {
-    struct scan s = {.text = text, .n = n};
+    struct wire_scan s = {.text = text, .n = n};
     skip_wire_space(&s);
     scan_all(&s);
     if (!s.fault) {
@@ -287,16 +287,16 @@ static bool is_json(const char *content_type)
             strncasecmp(content_type + n - 5, "+json", 5) == 0);
 }
 
-struct member {
+struct wire_member {
     const char *name;
     bool is_text; /* otherwise an object */
     bool only_run;
 };
 
-static const struct member members[MEMBERS] = {{"server_name", true, false},
-                                               {"server_params", false, true},
-                                               {"tool_name", true, false},
-                                               {"tool_args", false, false}};
+static const struct wire_member members[MEMBERS] = {{"server_name", true, false},
+                                                    {"server_params", false, true},
+                                                    {"tool_name", true, false},
+                                                    {"tool_args", false, false}};
 
 /* Every fault of every member. Returns how many there are. */
 static int judge_wire_member(const struct json *tree, struct jsonspan whole, bool with_params,
@@ -304,7 +304,7 @@ static int judge_wire_member(const struct json *tree, struct jsonspan whole, boo
 {
     int faults = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
-        const struct member *m = &members[i];
+        const struct wire_member *m = &members[i];
         const struct json *value = json_get(tree, m->name);
         struct jsonspan span = whole;
         if ((m->only_run && !with_params) ||

@@ -28,17 +28,17 @@ struct holder { /* of a token: those who know it */
     size_t held; /* bytes */
 };
 
-struct ask { /* a request that is not answered yet */
-    struct ask *prev, *next;
-    struct peer *peer;
+struct tool_line_ask { /* a request that is not answered yet */
+    struct tool_line_ask *prev, *next;
+    struct tool_peer *peer;
     struct toolplane_call *call;
     bool approval; /* else a call */
     size_t held;
     char id[JSONSCAN_ID_MAX + 1];
 };
 
-struct peer { /* a connection */
-    struct peer *prev, *next;
+struct tool_peer { /* a connection */
+    struct tool_peer *prev, *next;
     struct toolsock *owner;
     struct holder *holder; /* NULL before its hello */
     struct loop_io *io;
@@ -48,7 +48,7 @@ struct peer { /* a connection */
     size_t scanned; /* bytes of `in` that hold no end of a line */
     size_t sent;    /* bytes of `out` */
     size_t counted; /* bytes of both in holder->held */
-    struct ask *asks;
+    struct tool_line_ask *asks;
     size_t n_asks;
     bool ending; /* when its last answer is sent */
     bool broken; /* to be ended by who works on it */
@@ -60,7 +60,7 @@ struct toolsock {
     int fd;
     struct loop_io *io;
     struct loop_timer pause;
-    struct peer *peers; /* the newest first */
+    struct tool_peer *peers; /* the newest first */
     size_t n_peers, n_strangers;
     struct holder *holders;
 };
@@ -92,7 +92,7 @@ static void holder_leave(struct toolsock *s, struct holder *h)
 }
 
 /* Brings holder->held up to date. */
-static void count_token_bytes(struct peer *peer)
+static void count_token_bytes(struct tool_peer *peer)
 {
     size_t now = peer->in.len + peer->out.len;
     if (peer->holder)
@@ -102,7 +102,7 @@ static void count_token_bytes(struct peer *peer)
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static bool backlog(const struct peer *peer)
+static bool backlog(const struct tool_peer *peer)
 {
     return peer->out.len - peer->sent > TOOLSOCK_BACKLOG;
 }
@@ -113,7 +113,7 @@ static void give_back(struct buf *b)
         buf_done(b);
 }
 
-static void flush_answers(struct peer *peer)
+static void flush_answers(struct tool_peer *peer)
 {
     while (peer->sent < peer->out.len) {
         ssize_t n = send(peer->fd, peer->out.data + peer->sent, peer->out.len - peer->sent,
@@ -140,7 +140,7 @@ static void flush_answers(struct peer *peer)
                               (peer->out.len > 0 ? LOOP_OUT : 0U));
 }
 
-static void answer_line_error(struct peer *peer, const char *id, int code, const char *why)
+static void answer_line_error(struct tool_peer *peer, const char *id, int code, const char *why)
 {
     rpc_put_error(&peer->out, id, code, why, NULL);
     (void)buf_addc(&peer->out, '\n');
@@ -149,13 +149,13 @@ static void answer_line_error(struct peer *peer, const char *id, int code, const
 }
 
 /* The last that this connection hears. */
-static void refuse_tool_line(struct peer *peer, const char *id, int code, const char *why)
+static void refuse_tool_line(struct tool_peer *peer, const char *id, int code, const char *why)
 {
     peer->ending = true;
     answer_line_error(peer, id, code, why);
 }
 
-static void answer_empty(struct peer *peer, const char *id)
+static void answer_empty(struct tool_peer *peer, const char *id)
 {
     struct jsonw w = JSONW(&peer->out);
     rpc_result_begin(&w, id);
@@ -174,7 +174,7 @@ static void put_failure(struct jsonw *w, enum toolplane_failure failure, const c
         jsonw_set_text(w, "type", "timeout");
 }
 
-static void put_line_answer(struct peer *peer, const char *id, bool approval,
+static void put_line_answer(struct tool_peer *peer, const char *id, bool approval,
                             enum toolplane_failure failure, const struct tools_result *result,
                             const char *why)
 {
@@ -194,7 +194,7 @@ static void put_line_answer(struct peer *peer, const char *id, bool approval,
 }
 
 /* An answer that does not fit is replaced by one that says so. */
-static void answer_tool_line(struct peer *peer, const char *id, bool approval,
+static void answer_tool_line(struct tool_peer *peer, const char *id, bool approval,
                              enum toolplane_failure failure, const struct tools_result *result,
                              const char *why)
 {
@@ -219,9 +219,9 @@ static void answer_tool_line(struct peer *peer, const char *id, bool approval,
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static void end_ask(struct ask *ask)
+static void end_ask(struct tool_line_ask *ask)
 {
-    struct peer *peer = ask->peer;
+    struct tool_peer *peer = ask->peer;
     if (ask->prev)
         ask->prev->next = ask->next;
     else
@@ -233,13 +233,13 @@ static void end_ask(struct ask *ask)
     xfree(ask);
 }
 
-static void work_on_tool_lines(struct peer *peer);
+static void work_on_tool_lines(struct tool_peer *peer);
 
 static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
                               const struct tools_result *result, const char *why)
 {
-    struct ask *ask = ctx;
-    struct peer *peer = ask->peer;
+    struct tool_line_ask *ask = ctx;
+    struct tool_peer *peer = ask->peer;
     char id[sizeof ask->id];
     memcpy(id, ask->id, sizeof id);
     bool approval = ask->approval;
@@ -248,8 +248,8 @@ static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
     work_on_tool_lines(peer);
 }
 
-static int start_tool_request(struct peer *peer, const struct rpc_message *m, const char *arguments,
-                              struct err *e)
+static int start_tool_request(struct tool_peer *peer, const struct rpc_message *m,
+                              const char *arguments, struct err *e)
 {
     static const struct toolplane_events events = {.done = on_tool_line_done};
     struct toolplane_request request = {.role = TOOLPLANE_KERNEL,
@@ -264,11 +264,11 @@ static int start_tool_request(struct peer *peer, const struct rpc_message *m, co
         r = err_set(e, -EINVAL, "server_params: an object is needed");
     if (r < 0)
         return r;
-    struct ask *ask = NEW(struct ask);
-    *ask = (struct ask){.next = peer->asks,
-                        .peer = peer,
-                        .approval = strcmp(m->method, "approve") == 0,
-                        .held = strlen(arguments)};
+    struct tool_line_ask *ask = NEW(struct tool_line_ask);
+    *ask = (struct tool_line_ask){.next = peer->asks,
+                                  .peer = peer,
+                                  .approval = strcmp(m->method, "approve") == 0,
+                                  .held = strlen(arguments)};
     memcpy(ask->id, m->id, sizeof ask->id);
     if (ask->next)
         ask->next->prev = ask;
@@ -286,7 +286,7 @@ static int start_tool_request(struct peer *peer, const struct rpc_message *m, co
     return 0;
 }
 
-static void run_call(struct peer *peer, const struct rpc_message *m, const char *arguments)
+static void run_call(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
 {
     struct err e = ERR_NONE;
     if (peer->n_asks >= TOOLSOCK_CALLS_MAX)
@@ -297,7 +297,7 @@ static void run_call(struct peer *peer, const struct rpc_message *m, const char 
         answer_line_error(peer, m->id, RPC_INVALID_PARAMS, e.msg);
 }
 
-static void run_reset(struct peer *peer, const struct rpc_message *m, const char *arguments)
+static void run_reset(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
 {
     (void)arguments;
     const struct toolsock_config *config = &peer->owner->config;
@@ -314,7 +314,7 @@ static void run_reset(struct peer *peer, const struct rpc_message *m, const char
     answer_empty(peer, m->id);
 }
 
-static void run_hello(struct peer *peer, const struct rpc_message *m, const char *arguments)
+static void run_hello(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
 {
     (void)arguments;
     struct toolsock *s = peer->owner;
@@ -342,11 +342,11 @@ static void run_hello(struct peer *peer, const struct rpc_message *m, const char
 
 static const struct {
     const char *name;
-    void (*run)(struct peer *peer, const struct rpc_message *m, const char *arguments);
+    void (*run)(struct tool_peer *peer, const struct rpc_message *m, const char *arguments);
 } methods[] = {
     {"run", run_call}, {"approve", run_call}, {"reset", run_reset}, {"hello", run_hello}};
 
-static void run_tool_line_request(struct peer *peer, const struct rpc_message *m,
+static void run_tool_line_request(struct tool_peer *peer, const struct rpc_message *m,
                                   const char *arguments)
 {
     if (!peer->holder && strcmp(m->method, "hello") != 0) {
@@ -362,9 +362,9 @@ static void run_tool_line_request(struct peer *peer, const struct rpc_message *m
     answer_line_error(peer, m->id, RPC_METHOD_NOT_FOUND, "Method not found");
 }
 
-static void cancel(struct peer *peer, const char *id)
+static void cancel(struct tool_peer *peer, const char *id)
 {
-    for (struct ask *ask = peer->asks; ask; ask = ask->next) {
+    for (struct tool_line_ask *ask = peer->asks; ask; ask = ask->next) {
         if (rpc_same_id(ask->id, id)) {
             toolplane_call_cancel(ask->call);
             end_ask(ask);
@@ -384,7 +384,7 @@ static char *written(const char *line, size_t n, const char *name)
     return jsonspan_line(span);
 }
 
-static void run_tool_line(struct peer *peer, char *line, size_t n)
+static void run_tool_line(struct tool_peer *peer, char *line, size_t n)
 {
     drop_str char *arguments = written(line, n, "tool_args");
     drop_str char *id = arguments ? NULL : written(line, n, "id");
@@ -403,7 +403,7 @@ static void run_tool_line(struct peer *peer, char *line, size_t n)
 }
 
 /* Whole lines, while their answers are read. */
-static void run_tool_lines(struct peer *peer)
+static void run_tool_lines(struct tool_peer *peer)
 {
     size_t at = 0;
     while (!peer->broken && !peer->ending && !backlog(peer) && peer->scanned < peer->in.len) {
@@ -422,7 +422,7 @@ static void run_tool_lines(struct peer *peer)
     count_token_bytes(peer);
 }
 
-static void check_length(struct peer *peer)
+static void check_length(struct tool_peer *peer)
 {
     if (peer->ending || peer->broken || peer->scanned < peer->in.len)
         return;
@@ -432,7 +432,7 @@ static void check_length(struct peer *peer)
         refuse_tool_line(peer, "null", RPC_TOO_MUCH, "the open calls of this kernel are too large");
 }
 
-static void read_tool_lines(struct peer *peer)
+static void read_tool_lines(struct tool_peer *peer)
 {
     if (peer->ending || backlog(peer))
         return;
@@ -450,7 +450,7 @@ static void read_tool_lines(struct peer *peer)
 
 /* --- connections ---------------------------------------------------------------------------- */
 
-static void cancel_all(struct peer *peer)
+static void cancel_all(struct tool_peer *peer)
 {
     while (peer->asks) {
         toolplane_call_cancel(peer->asks->call);
@@ -458,7 +458,7 @@ static void cancel_all(struct peer *peer)
     }
 }
 
-static void end_peer(struct peer *peer)
+static void end_peer(struct tool_peer *peer)
 {
     struct toolsock *s = peer->owner;
     cancel_all(peer);
@@ -483,7 +483,7 @@ static void end_peer(struct peer *peer)
     xfree(peer);
 }
 
-static void work_on_tool_lines(struct peer *peer)
+static void work_on_tool_lines(struct tool_peer *peer)
 {
     run_tool_lines(peer);
     check_length(peer);
@@ -493,7 +493,7 @@ static void work_on_tool_lines(struct peer *peer)
 
 static void on_peer(void *ctx, unsigned events)
 {
-    struct peer *peer = ctx;
+    struct tool_peer *peer = ctx;
     if (events & LOOP_OUT)
         flush_answers(peer);
     if (events & LOOP_IN)
@@ -509,7 +509,7 @@ static void on_no_hello(void *ctx)
 }
 
 /* Its calls end now; itself in the next turn, for it may be at work. */
-static void give_up_peer(struct peer *peer)
+static void give_up_peer(struct tool_peer *peer)
 {
     cancel_all(peer);
     peer->broken = true;
@@ -519,8 +519,8 @@ static void give_up_peer(struct peer *peer)
 
 static void drop_oldest_stranger(struct toolsock *s)
 {
-    struct peer *oldest = NULL;
-    for (struct peer *peer = s->peers; peer; peer = peer->next)
+    struct tool_peer *oldest = NULL;
+    for (struct tool_peer *peer = s->peers; peer; peer = peer->next)
         oldest = peer->holder ? oldest : peer;
     end_peer(oldest);
 }
@@ -542,12 +542,12 @@ static void take_in(struct toolsock *s, int fd)
         turn_away(fd);
         return;
     }
-    struct peer *peer = NEW(struct peer);
-    *peer = (struct peer){.next = s->peers,
-                          .owner = s,
-                          .fd = fd,
-                          .in = BUF_INIT(2 * TOOLSOCK_HELLO_MAX + 2),
-                          .out = BUF_INIT(SIZE_MAX / 2)};
+    struct tool_peer *peer = NEW(struct tool_peer);
+    *peer = (struct tool_peer){.next = s->peers,
+                               .owner = s,
+                               .fd = fd,
+                               .in = BUF_INIT(2 * TOOLSOCK_HELLO_MAX + 2),
+                               .out = BUF_INIT(SIZE_MAX / 2)};
     if (peer->next)
         peer->next->prev = peer;
     s->peers = peer;
@@ -619,8 +619,8 @@ struct toolsock *toolsock_close(struct toolsock *s)
 
 void toolsock_revoke(struct toolsock *s, const char *token)
 {
-    struct peer *next;
-    for (struct peer *peer = s->peers; peer; peer = next) {
+    struct tool_peer *next;
+    for (struct tool_peer *peer = s->peers; peer; peer = next) {
         next = peer->next;
         if (peer->holder && strcmp(peer->holder->token, token) == 0)
             give_up_peer(peer);

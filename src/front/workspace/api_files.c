@@ -13,7 +13,7 @@
 #include "files/listing.h"
 #include "front/api.h"
 #include "front/http/http_head.h"
-#include "front/workspace/api_files_parts.h"
+#include "front/workspace/api_files_internal.h"
 
 enum {
     ENTRY_MAX = 16 << 10,

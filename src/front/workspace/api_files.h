@@ -2,7 +2,7 @@
  *
  * front/workspace/api_files.h - /v1/files, /v1/tar and /v1/watch: the workspace over HTTP
  * (docs/files.md).
- * Routes:  api_files_group (api_parts.h); the ctx of each is a struct api.
+ * Routes:  api_files_group (api_internal.h); the ctx of each is a struct api.
  * Safety:  nothing outside the workspace is reached, whatever code in it does meanwhile
  *          (files/beneath.h). Files are answered in a way that browsers run nothing of them.
  * Memory:  of constant size for each request, however large files, folders and archives are.

@@ -11,7 +11,7 @@
 #include "base/json/json.h"
 #include "files/newfile.h"
 #include "files/tree.h"
-#include "front/workspace/api_files_parts.h"
+#include "front/workspace/api_files_internal.h"
 
 enum { FILE_MODE = 0666, FOLDER_MODE = 0777, SHOWN_MAX = 300 };
 
@@ -195,8 +195,8 @@ static void free_removal(struct removal *d)
 }
 
 /* outcome: "partial" when some of a folder is gone, else NULL. */
-static void tell_removed(const struct api_files *f, const struct http_request *r, const char *path,
-                         const char *outcome)
+static void notify_removed(const struct api_files *f, const struct http_request *r,
+                           const char *path, const char *outcome)
 {
     files_tell(f, r,
                &(struct audit_event){.kind = AUDIT_FILE_DELETED, .path = path, .outcome = outcome});
@@ -209,14 +209,14 @@ static void answer_removed(const struct api_files *f, struct http_request *r, in
         files_problem(r, code, path);
         return;
     }
-    tell_removed(f, r, path, NULL);
+    notify_removed(f, r, path, NULL);
     http_answer(r, 204, NULL, 0, "", 0);
 }
 
 static void on_removal_gone(void *ctx)
 {
     struct removal *d = ctx;
-    tell_removed(d->f, d->r, d->path, "partial");
+    notify_removed(d->f, d->r, d->path, "partial");
     free_removal(d);
 }
 
@@ -231,7 +231,7 @@ static void go_on_removing(void *ctx)
     }
     if (done < 0) {
         drop_str char *path = xasprintf("%s/%s", d->path, below);
-        tell_removed(d->f, d->r, d->path, "partial");
+        notify_removed(d->f, d->r, d->path, "partial");
         files_problem(d->r, done, path);
     } else {
         done = unlinkat(d->dir, slash ? slash + 1 : d->path, AT_REMOVEDIR) < 0 ? -errno : 0;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "front/workspace/api_files_parts.h"
+#include "front/workspace/api_files_internal.h"
 
 enum { SHOWN_MAX = 300, CANONICAL_MAX = PATH_MAX + BENEATH_PATH_MAX };
 

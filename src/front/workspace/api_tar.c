@@ -11,7 +11,7 @@
 #include "files/newfile.h"
 #include "files/tree.h"
 #include "files/untar.h"
-#include "front/workspace/api_files_parts.h"
+#include "front/workspace/api_files_internal.h"
 #include "wire/tar.h"
 
 enum {
@@ -243,7 +243,8 @@ static void free_in(struct tar_in *t)
 }
 
 /* What is in place by now: also of one that ended in the middle. */
-static void tell_unpacked(const struct tar_in *t, const struct untar_counts *n, const char *outcome)
+static void notify_unpacked(const struct tar_in *t, const struct untar_counts *n,
+                            const char *outcome)
 {
     files_tell(t->f, t->r,
                &(struct audit_event){.kind = AUDIT_ARCHIVE_UNPACKED,
@@ -257,14 +258,14 @@ static void tell_unpacked(const struct tar_in *t, const struct untar_counts *n, 
 static void on_in_gone(void *ctx)
 {
     struct tar_in *t = ctx;
-    tell_unpacked(t, untar_so_far(t->untar), "partial");
+    notify_unpacked(t, untar_so_far(t->untar), "partial");
     free_in(t);
 }
 
 static void fail_in(struct tar_in *t, const struct err *e)
 {
     const struct untar_counts *n = untar_so_far(t->untar);
-    tell_unpacked(t, n, "partial");
+    notify_unpacked(t, n, "partial");
     http_problem(t->r, files_status(e->code), NULL, 0,
                  "%s; before it %llu files, %llu folders and %llu links were put in place", e->msg,
                  (unsigned long long)n->files, (unsigned long long)n->folders,
@@ -289,7 +290,7 @@ static void on_in_end(void *ctx)
         fail_in(t, &e);
         return;
     }
-    tell_unpacked(t, &n, "ok");
+    notify_unpacked(t, &n, "ok");
     drop_buf struct buf body = BUF_INIT(4096);
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);

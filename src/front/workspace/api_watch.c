@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "files/watch.h"
-#include "front/workspace/api_files_parts.h"
+#include "front/workspace/api_files_internal.h"
 
 enum {
     STEPS = 256,

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 enum { COMMAND_SHOWN = 1024 };
 
@@ -37,7 +37,7 @@ static int ask_listener(const struct broker *broker, unsigned long request, void
 
 const struct policy *notice_policy(const struct notice *notice)
 {
-    return ruling_policy(notice->ruling);
+    return policy_reference_policy(notice->reference);
 }
 
 bool notice_alive(const struct notice *notice)
@@ -149,7 +149,7 @@ static notice_fn room_of(int call)
 static void handle(struct broker *broker, const struct seccomp_notif *received)
 {
     struct notice notice = {.broker = broker,
-                            .ruling = ruling_take(broker),
+                            .reference = policy_reference_take(broker),
                             .id = received->id,
                             .pid = (pid_t)received->pid,
                             .call = received->data.nr};
@@ -161,7 +161,7 @@ static void handle(struct broker *broker, const struct seccomp_notif *received)
     else
         notice_refuse(&notice, "not possible in this sandbox");
     notice_answer(&notice);
-    ruling_drop(broker, notice.ruling);
+    policy_reference_drop(broker, notice.reference);
 }
 
 /* ENOENT: the caller died before we looked, or all have; then it would be so for ever. */
@@ -222,7 +222,7 @@ static struct broker *broker_new(const struct broker_config *config)
     struct broker *broker = NEW(struct broker);
     broker->config = *config;
     broker->listener = config->listener;
-    ruling_first(broker, config->policy);
+    policy_reference_first(broker, config->policy);
     broker->tasks = config->tasks_max > 0 ? tasks_new(config->tasks_max) : NULL;
     broker->gives_at_once = true;
     broker->reads_memory = true;
@@ -280,7 +280,7 @@ struct broker *broker_free(struct broker *broker)
     broker->net = net_free(broker->net);
     (void)fd_close(broker->listener);
     broker->tasks = tasks_free(broker->tasks);
-    ruling_last(broker);
+    policy_reference_last(broker);
     xfree(broker);
     return NULL;
 }

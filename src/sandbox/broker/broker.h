@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/broker/broker.h - performs, for the sandboxed processes below this one, the system calls
- * that their floor does not grant, after asking the policy; the result is handed back as a
+ * that their ruleset does not grant, after asking the policy; the result is handed back as a
  * descriptor.
  * Why:      a call that is checked and then continued reads its arguments a second time, from
- *           memory that hostile code changes meanwhile. Nothing is continued here that the floor
+ *           memory that hostile code changes meanwhile. Nothing is continued here that the ruleset
  *           would not refuse by itself.
  * Who:      the parent of the sandboxed process (ptrace access needs an ancestor under Yama), with
  *           the same uid, no capability, not dumpable, umask 0.
@@ -17,7 +17,7 @@
 
 #include <sys/types.h>
 
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 
 #define BROKER_THREADS 2
 #define BROKER_BLOCKED_MAX 256
@@ -32,8 +32,9 @@ struct refusal { /* borrowed for the call */
 };
 
 struct broker_config {
-    const struct policy *policy;       /* the first one; outlives the broker; NULL: walls alone */
-    const struct floor *floor;         /* outlives the broker; NULL: the kernel enforces nothing */
+    const struct policy *policy; /* the first one; outlives the broker; NULL: walls alone */
+    const struct landlock_ruleset
+        *ruleset;                      /* outlives the broker; NULL: the kernel enforces nothing */
     int listener;                      /* taken */
     int tasks_max;                     /* 0: no limit */
     int write_error;                   /* errno of a refused change of files; 0: EPERM */
@@ -53,7 +54,7 @@ struct broker;
 MUST_CHECK int broker_start(const struct broker_config *config, struct broker **ret, struct err *e);
 /* Every call that begins from now on is judged by this policy, which is the broker's; it is freed
  * when another one holds and the last call that began under it has ended. One that waits (for a
- * connection, at a FIFO) began when it was made. The floor stays as it is: it must not grant what
+ * connection, at a FIFO) began when it was made. The ruleset stays as it is: it must not grant what
  * this policy takes away (policy_includes()). Any thread. */
 void broker_set_policy(struct broker *broker, struct policy *policy);
 /* How often the task limit was met; for the message of the cell that met it. */

@@ -14,7 +14,7 @@
 #include <utime.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/paths/lexical.h"
 
 enum { NO_ARG = -1 };
@@ -173,14 +173,14 @@ static const struct attr *find_attr(int call)
     return NULL;
 }
 
-static bool floor_grants_length(const struct notice *notice, const struct attr *attr,
-                                const char *path)
+static bool ruleset_grants_length(const struct notice *notice, const struct attr *attr,
+                                  const char *path)
 {
-    const struct floor *floor = notice->broker->config.floor;
+    const struct landlock_ruleset *ruleset = notice->broker->config.ruleset;
     char full[PATH_MAX];
-    return attr->act == set_file_length && floor && notice->broker->landlock_abi >= 3 &&
+    return attr->act == set_file_length && ruleset && notice->broker->landlock_abi >= 3 &&
            !notice->deferred && !lexical_climbs(path) &&
-           path_lexical(notice, AT_FDCWD, path, full) == 0 && floor_grants_write(floor, full) &&
+           path_lexical(notice, AT_FDCWD, path, full) == 0 && ruleset_grants_write(ruleset, full) &&
            path_is_plain(full);
 }
 
@@ -206,7 +206,7 @@ static int find_object(struct notice *notice, const struct attr *attr)
     else
         r = target_text(notice, notice->args[attr->path], path, sizeof path);
     if (r >= 0 && !takes_no_path(notice, attr)) {
-        notice->go_on = floor_grants_length(notice, attr, path);
+        notice->go_on = ruleset_grants_length(notice, attr, path);
         if (notice->go_on)
             return -1;
         bool nofollow = attr->nofollow || flags & AT_SYMLINK_NOFOLLOW;

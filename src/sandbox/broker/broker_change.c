@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/paths/lexical.h"
 
 enum { NO_ARG = -1 };
 
-struct change {
+struct tree_change {
     int call;
     int dirfd, path; /* which arguments; NO_ARG: the working directory */
     bool makes;      /* a name, else it removes one */
@@ -38,19 +38,19 @@ static int result(long r)
 /* --- what the kernel may do itself ------------------------------------------------------------ */
 
 /* A name that Landlock grants to make and remove, in a directory that it grants. */
-static bool floor_grants_name(const struct notice *notice, int dirfd, const char *path)
+static bool ruleset_grants_name(const struct notice *notice, int dirfd, const char *path)
 {
-    const struct floor *floor = notice->broker->config.floor;
+    const struct landlock_ruleset *ruleset = notice->broker->config.ruleset;
     char full[PATH_MAX];
-    if (!floor || lexical_climbs(path) || path_lexical(notice, dirfd, path, full) < 0)
+    if (!ruleset || lexical_climbs(path) || path_lexical(notice, dirfd, path, full) < 0)
         return false;
-    if (!floor_grants_write(floor, full))
+    if (!ruleset_grants_write(ruleset, full))
         return false;
     char *slash = strrchr(full, '/');
     if (!slash || slash == full)
         return false;
     *slash = '\0';
-    return floor_grants_write(floor, full) && path_is_plain(full);
+    return ruleset_grants_write(ruleset, full) && path_is_plain(full);
 }
 
 /* --- one name --------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static int make_node(const struct notice *notice, const struct place *place)
     return result(mknodat(place->dir, place->name, mode, 0));
 }
 
-static const struct change changes[] = {
+static const struct tree_change changes[] = {
     {SYS_mkdirat, 0, 1, true, broker_make_directory},
     {SYS_unlinkat, 0, 1, false, remove_name},
     {SYS_symlinkat, 1, 2, true, make_symlink},
@@ -102,7 +102,7 @@ static const struct change changes[] = {
 #endif
 };
 
-static const struct change *find_change(int call)
+static const struct tree_change *find_change(int call)
 {
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (changes[i].call == call)
@@ -111,7 +111,7 @@ static const struct change *find_change(int call)
 }
 
 /* What the kernel would say before it asks who may write here: mkdir -p and its like need it. */
-static int check_presence(const struct change *change, const struct place *place)
+static int check_presence(const struct tree_change *change, const struct place *place)
 {
     struct stat st;
     if (place->special)
@@ -123,7 +123,7 @@ static int check_presence(const struct change *change, const struct place *place
 }
 
 /* A link in the place of a directory above a protected path would lead the world elsewhere. */
-static bool may_change_entry(const struct notice *notice, const struct change *change,
+static bool may_change_entry(const struct notice *notice, const struct tree_change *change,
                              const char *path)
 {
     const struct policy *policy = notice_policy(notice);
@@ -131,7 +131,7 @@ static bool may_change_entry(const struct notice *notice, const struct change *c
     return policy_may_write(policy, path) && !(replaces && policy_pins(policy, path));
 }
 
-static int change_place(struct notice *notice, const struct change *change,
+static int change_place(struct notice *notice, const struct tree_change *change,
                         const struct place *place)
 {
     int r = check_presence(change, place);
@@ -146,19 +146,19 @@ static int change_place(struct notice *notice, const struct change *change,
     return change->act(notice, place);
 }
 
-static bool asks_for_setuid(const struct notice *notice, const struct change *change)
+static bool asks_for_setuid(const struct notice *notice, const struct tree_change *change)
 {
     return change->act == make_node && notice->args[change->path + 1] & (S_ISUID | S_ISGID);
 }
 
 static void change_one(struct notice *notice)
 {
-    const struct change *change = find_change(notice->call);
+    const struct tree_change *change = find_change(notice->call);
     int dirfd = dirfd_of(notice, change->dirfd);
     char path[PATH_MAX];
     struct place place;
     int r = target_text(notice, notice->args[change->path], path, sizeof path);
-    if (r >= 0 && !asks_for_setuid(notice, change) && floor_grants_name(notice, dirfd, path)) {
+    if (r >= 0 && !asks_for_setuid(notice, change) && ruleset_grants_name(notice, dirfd, path)) {
         notice->go_on = true;
         return;
     }
@@ -198,11 +198,11 @@ static int read_pair(const struct notice *notice, struct pair *pair)
 }
 
 /* REFER: before it, Landlock refuses every move from one directory to another. */
-static bool floor_grants_pair(const struct notice *notice, const struct pair *pair)
+static bool ruleset_grants_pair(const struct notice *notice, const struct pair *pair)
 {
     return notice->broker->landlock_abi >= 2 &&
-           floor_grants_name(notice, pair->dirfd[0], pair->path[0]) &&
-           floor_grants_name(notice, pair->dirfd[1], pair->path[1]);
+           ruleset_grants_name(notice, pair->dirfd[0], pair->path[0]) &&
+           ruleset_grants_name(notice, pair->dirfd[1], pair->path[1]);
 }
 
 /* Both ends may be written, are not above a protected path, and bring nothing to one. */
@@ -243,7 +243,7 @@ static void move_name(struct notice *notice)
     int r = read_pair(notice, &pair);
     if (r == 0 && pair.flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
         r = -EINVAL;
-    if (r == 0 && floor_grants_pair(notice, &pair)) {
+    if (r == 0 && ruleset_grants_pair(notice, &pair)) {
         notice->go_on = true;
         return;
     }
@@ -291,7 +291,7 @@ static void link_name(struct notice *notice)
     int r = read_pair(notice, &pair);
     if (r == 0 && pair.flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
         r = -EINVAL;
-    if (r == 0 && !pair.flags && floor_grants_pair(notice, &pair)) {
+    if (r == 0 && !pair.flags && ruleset_grants_pair(notice, &pair)) {
         notice->go_on = true;
         return;
     }

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 struct call_name {
     int call;

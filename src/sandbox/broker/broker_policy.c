@@ -4,72 +4,73 @@
  * it and counting oneself among its users must be one act, or it could be gone in between: hence a
  * lock, held for that alone. */
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
-struct ruling {
+struct policy_reference {
     const struct policy *policy;
     struct policy *own; /* freed with it; NULL: lent */
     unsigned users;     /* the broker is one of them while it is in force */
 };
 
-static struct ruling *ruling_new(const struct policy *policy, struct policy *own)
+static struct policy_reference *policy_reference_new(const struct policy *policy,
+                                                     struct policy *own)
 {
-    struct ruling *ruling = NEW(struct ruling);
-    *ruling = (struct ruling){.policy = policy, .own = own, .users = 1};
-    return ruling;
+    struct policy_reference *reference = NEW(struct policy_reference);
+    *reference = (struct policy_reference){.policy = policy, .own = own, .users = 1};
+    return reference;
 }
 
-void ruling_first(struct broker *broker, const struct policy *policy)
+void policy_reference_first(struct broker *broker, const struct policy *policy)
 {
-    (void)pthread_mutex_init(&broker->ruling_lock, NULL);
-    broker->ruling = ruling_new(policy, NULL);
+    (void)pthread_mutex_init(&broker->policy_reference_lock, NULL);
+    broker->reference = policy_reference_new(policy, NULL);
 }
 
-struct ruling *ruling_take(struct broker *broker)
+struct policy_reference *policy_reference_take(struct broker *broker)
 {
-    (void)pthread_mutex_lock(&broker->ruling_lock);
-    struct ruling *ruling = broker->ruling;
-    ruling->users++;
-    (void)pthread_mutex_unlock(&broker->ruling_lock);
-    return ruling;
+    (void)pthread_mutex_lock(&broker->policy_reference_lock);
+    struct policy_reference *reference = broker->reference;
+    reference->users++;
+    (void)pthread_mutex_unlock(&broker->policy_reference_lock);
+    return reference;
 }
 
-void ruling_keep(struct broker *broker, struct ruling *ruling)
+void policy_reference_keep(struct broker *broker, struct policy_reference *reference)
 {
-    (void)pthread_mutex_lock(&broker->ruling_lock);
-    ruling->users++;
-    (void)pthread_mutex_unlock(&broker->ruling_lock);
+    (void)pthread_mutex_lock(&broker->policy_reference_lock);
+    reference->users++;
+    (void)pthread_mutex_unlock(&broker->policy_reference_lock);
 }
 
-void ruling_drop(struct broker *broker, struct ruling *ruling)
+void policy_reference_drop(struct broker *broker, struct policy_reference *reference)
 {
-    (void)pthread_mutex_lock(&broker->ruling_lock);
-    bool last = --ruling->users == 0;
-    (void)pthread_mutex_unlock(&broker->ruling_lock);
+    (void)pthread_mutex_lock(&broker->policy_reference_lock);
+    bool last = --reference->users == 0;
+    (void)pthread_mutex_unlock(&broker->policy_reference_lock);
     if (!last)
         return;
-    (void)policy_free(ruling->own);
-    xfree(ruling);
+    (void)policy_free(reference->own);
+    xfree(reference);
 }
 
-const struct policy *ruling_policy(const struct ruling *ruling)
+const struct policy *policy_reference_policy(const struct policy_reference *reference)
 {
-    return ruling->policy;
+    return reference->policy;
 }
 
 void broker_set_policy(struct broker *broker, struct policy *policy)
 {
-    struct ruling *next = ruling_new(policy, policy);
-    (void)pthread_mutex_lock(&broker->ruling_lock);
-    struct ruling *before = broker->ruling;
-    broker->ruling = next;
-    (void)pthread_mutex_unlock(&broker->ruling_lock);
-    ruling_drop(broker, before);
+    struct policy_reference *next = policy_reference_new(policy, policy);
+    (void)pthread_mutex_lock(&broker->policy_reference_lock);
+    struct policy_reference *before = broker->reference;
+    broker->reference = next;
+    (void)pthread_mutex_unlock(&broker->policy_reference_lock);
+    policy_reference_drop(broker, before);
 }
 
-void ruling_last(struct broker *broker)
+void policy_reference_last(struct broker *broker)
 {
-    ruling_drop(broker, broker->ruling);
-    broker->ruling = NULL;
-    (void)pthread_mutex_destroy(&broker->ruling_lock);
+    policy_reference_drop(broker, broker->reference);
+    broker->reference = NULL;
+    (void)pthread_mutex_destroy(&broker->policy_reference_lock);
 }

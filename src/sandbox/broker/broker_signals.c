@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/service.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 static void refuse_process(struct notice *notice, pid_t pid)
 {

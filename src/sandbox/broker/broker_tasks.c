@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/service.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 enum {
     UNDER_WAY_MAX = 128,
@@ -25,7 +25,7 @@ enum {
     FIELD_THREADS = 17,  /* of /proc/PID/stat, after the parent's */
 };
 
-struct grant { /* a clone that may go on still */
+struct task_grant { /* a clone that may go on still */
     pid_t thread;
     int64_t at; /* clock_ms() */
 };
@@ -34,17 +34,17 @@ struct tasks {
     pthread_mutex_t lock;
     int most, count;
     long refusals;
-    struct grant grants[UNDER_WAY_MAX];
+    struct task_grant grants[UNDER_WAY_MAX];
     int under_way;
 };
 
-struct process {
+struct task_process {
     pid_t pid, parent;
     int threads;
 };
 
 struct table { /* in the order of their numbers, as /proc has them */
-    struct process *items;
+    struct task_process *items;
     size_t count, size;
 };
 
@@ -83,7 +83,7 @@ static bool read_task_file(const char *path, char *text, size_t size)
     return true;
 }
 
-static bool read_process(pid_t pid, struct process *ret)
+static bool read_process(pid_t pid, struct task_process *ret)
 {
     char path[32], text[1024];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -93,7 +93,7 @@ static bool read_process(pid_t pid, struct process *ret)
     if (!at || strlen(at) < 4)
         return false;
     at += 3;
-    *ret = (struct process){.pid = pid, .parent = (pid_t)strtol(at, &at, 10)};
+    *ret = (struct task_process){.pid = pid, .parent = (pid_t)strtol(at, &at, 10)};
     for (int i = 1; i < FIELD_THREADS - 1; i++)
         (void)strtol(at, &at, 10);
     ret->threads = (int)strtol(at, &at, 10);
@@ -102,11 +102,11 @@ static bool read_process(pid_t pid, struct process *ret)
     return true;
 }
 
-static bool add_process(struct table *table, const struct process *process)
+static bool add_process(struct table *table, const struct task_process *process)
 {
     if (table->count == table->size) {
         size_t size = table->size ? table->size * 2 : 256;
-        struct process *items = try_realloc(table->items, size * sizeof *items);
+        struct task_process *items = try_realloc(table->items, size * sizeof *items);
         if (!items)
             return false;
         table->items = items;
@@ -125,7 +125,7 @@ static bool read_table(struct table *table)
     bool ok = true;
     while (ok && (entry = readdir(dir))) {
         char *end;
-        struct process process;
+        struct task_process process;
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         pid_t pid = (pid_t)strtol(entry->d_name, &end, 10);
@@ -138,19 +138,19 @@ static bool read_table(struct table *table)
 
 static int by_pid(const void *a, const void *b)
 {
-    const struct process *x = a, *y = b;
+    const struct task_process *x = a, *y = b;
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* A parent that went while we read leaves no trace: its child may be ours, so it is. */
-static bool is_below_task(const struct table *table, const struct process *process, pid_t top)
+static bool is_below_task(const struct table *table, const struct task_process *process, pid_t top)
 {
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (process->parent == top)
             return true;
         if (process->parent == 0 || process->pid == top)
             return false;
-        struct process key = {.pid = process->parent};
+        struct task_process key = {.pid = process->parent};
         process = bsearch(&key, table->items, table->count, sizeof key, by_pid);
         if (!process)
             return true;
@@ -174,7 +174,7 @@ static int count_below(void)
 
 bool tasks_are_ours(pid_t pid)
 {
-    struct process process = {.pid = pid};
+    struct task_process process = {.pid = pid};
     pid_t top = getpid();
     for (int depth = 0; depth < DEPTH_MAX && process.pid > 0 && process.pid != top; depth++) {
         if (!read_process(process.pid, &process))
@@ -198,7 +198,7 @@ static bool is_cloning(long call)
 }
 
 /* Has the thread come out of the clone that it was granted? One on a processor does not say. */
-static bool is_under_way(const struct grant *grant)
+static bool is_under_way(const struct task_grant *grant)
 {
     char path[48], text[256], *end;
     (void)snprintf(path, sizeof path, "/proc/%d/syscall", (int)grant->thread);
@@ -244,7 +244,7 @@ static bool may_have_one_more(struct tasks *tasks, pid_t thread)
     if (tasks->count >= tasks->most || tasks->under_way == UNDER_WAY_MAX)
         return false;
     tasks->count++;
-    tasks->grants[tasks->under_way++] = (struct grant){thread, clock_ms()};
+    tasks->grants[tasks->under_way++] = (struct task_grant){thread, clock_ms()};
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which terminals are whose. All of a container belong to few uids, so their modes do not tell, and
- * the floor refuses every one of them. A terminal is the sandbox's if it is the one that controls
+ * the ruleset refuses every one of them. A terminal is the sandbox's if it is the one that controls
  * the caller (which may have it as /dev/tty anyhow), or if a process of the sandbox holds the other
  * end: nobody outside hands that out. The other end says its number in /proc/PID/fdinfo.
  * Why no race: the terminal is held while we look. Once its other end is closed it opens no more,
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/paths/terminals.h"
 
 enum {

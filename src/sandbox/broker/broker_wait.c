@@ -11,23 +11,23 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 enum { LOOK_EVERY_MS = 5, STACK = 512 * 1024 };
 
-struct waiter {
+struct broker_waiter {
     struct notice notice;
     notice_fn fn;
     pthread_t thread;
-    struct waiting *waiting;
-    struct waiter *next;
+    struct waiting_syscall *waiting;
+    struct broker_waiter *next;
 };
 
-struct waiting {
+struct waiting_syscall {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t watcher;
-    struct waiter *first;
+    struct broker_waiter *first;
     int count;
     bool over;
 };
@@ -37,9 +37,9 @@ static void on_urgent(int sig)
     (void)sig;
 }
 
-static void unlink_waiter(struct waiting *waiting, const struct waiter *waiter)
+static void unlink_waiter(struct waiting_syscall *waiting, const struct broker_waiter *waiter)
 {
-    struct waiter **at = &waiting->first;
+    struct broker_waiter **at = &waiting->first;
     while (*at != waiter)
         at = &(*at)->next;
     *at = waiter->next;
@@ -49,15 +49,15 @@ static void unlink_waiter(struct waiting *waiting, const struct waiter *waiter)
 
 static void *run_waiting(void *ctx)
 {
-    struct waiter *waiter = ctx;
-    struct waiting *waiting = waiter->waiting;
+    struct broker_waiter *waiter = ctx;
+    struct waiting_syscall *waiting = waiter->waiting;
     sigset_t urgent;
     (void)sigemptyset(&urgent);
     (void)sigaddset(&urgent, SIGURG);
     (void)pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
     waiter->fn(&waiter->notice);
     notice_answer(&waiter->notice);
-    ruling_drop(waiter->notice.broker, waiter->notice.ruling);
+    policy_reference_drop(waiter->notice.broker, waiter->notice.reference);
     (void)pthread_mutex_lock(&waiting->lock);
     unlink_waiter(waiting, waiter);
     (void)pthread_mutex_unlock(&waiting->lock);
@@ -65,7 +65,7 @@ static void *run_waiting(void *ctx)
     return NULL;
 }
 
-static int start_waiter(struct waiter *waiter)
+static int start_waiter(struct broker_waiter *waiter)
 {
     pthread_attr_t attr;
     (void)pthread_attr_init(&attr);
@@ -79,11 +79,11 @@ static int start_waiter(struct waiter *waiter)
 
 void notice_defer(struct notice *notice, notice_fn fn)
 {
-    struct waiting *waiting = notice->broker->waiting;
-    struct waiter *waiter = NEW(struct waiter);
-    *waiter = (struct waiter){.notice = *notice, .fn = fn, .waiting = waiting};
+    struct waiting_syscall *waiting = notice->broker->waiting;
+    struct broker_waiter *waiter = NEW(struct broker_waiter);
+    *waiter = (struct broker_waiter){.notice = *notice, .fn = fn, .waiting = waiting};
     waiter->notice.deferred = true;
-    ruling_keep(notice->broker, notice->ruling);
+    policy_reference_keep(notice->broker, notice->reference);
     (void)pthread_mutex_lock(&waiting->lock);
     int r = waiting->count >= BROKER_BLOCKED_MAX ? EAGAIN : start_waiter(waiter);
     if (r == 0) { /* it cannot take itself off the list before it is on it: we hold the lock */
@@ -96,21 +96,21 @@ void notice_defer(struct notice *notice, notice_fn fn)
     notice->answered = r == 0;
     notice->error = r;
     if (r != 0) {
-        ruling_drop(notice->broker, notice->ruling);
+        policy_reference_drop(notice->broker, notice->reference);
         xfree(waiter);
     }
 }
 
 static void *watch_waiting(void *ctx)
 {
-    struct waiting *waiting = ctx;
+    struct waiting_syscall *waiting = ctx;
     (void)pthread_mutex_lock(&waiting->lock);
     while (waiting->first || !waiting->over) {
         if (!waiting->first) {
             (void)pthread_cond_wait(&waiting->changed, &waiting->lock);
             continue;
         }
-        for (const struct waiter *w = waiting->first; w; w = w->next)
+        for (const struct broker_waiter *w = waiting->first; w; w = w->next)
             if (!notice_alive(&w->notice) || target_interrupted(&w->notice))
                 (void)pthread_kill(w->thread, SIGURG);
         struct timespec until;
@@ -131,7 +131,7 @@ int waiting_open(struct broker *broker, struct err *e)
     struct sigaction action = {.sa_handler = on_urgent}; /* no SA_RESTART: that is the point */
     if (sigaction(SIGURG, &action, NULL) < 0)
         return err_set(e, -errno, "SIGURG: %s", strerror(errno));
-    struct waiting *waiting = NEW(struct waiting);
+    struct waiting_syscall *waiting = NEW(struct waiting_syscall);
     (void)pthread_mutex_init(&waiting->lock, NULL);
     (void)pthread_cond_init(&waiting->changed, NULL);
     broker->waiting = waiting;
@@ -141,7 +141,7 @@ int waiting_open(struct broker *broker, struct err *e)
 
 void waiting_free(struct broker *broker)
 {
-    struct waiting *waiting = broker->waiting;
+    struct waiting_syscall *waiting = broker->waiting;
     (void)pthread_mutex_lock(&waiting->lock);
     waiting->over = true;
     (void)pthread_cond_broadcast(&waiting->changed);

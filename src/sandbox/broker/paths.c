@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/paths/lexical.h"
 #include "sandbox/policy/pathname.h"
 
@@ -26,7 +26,7 @@ enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 
 static const char deleted[] = " (deleted)";
 
-struct walk {
+struct path_walk {
     const struct notice *notice;
     int at;              /* O_PATH, owned: what was reached */
     bool on_proc;        /* ... is of a process file system */
@@ -77,7 +77,7 @@ int path_canonical(int fd, char full[static PATH_MAX])
 /* --- name by name ----------------------------------------------------------------------------- */
 
 /* Not another process's: /proc/123 and what is below. */
-static int check_owner(const struct walk *walk, int fd)
+static int check_owner(const struct path_walk *walk, int fd)
 {
     char full[PATH_MAX];
     int r = path_canonical(fd, full);
@@ -97,7 +97,7 @@ static int check_owner(const struct walk *walk, int fd)
 }
 
 /* fd is taken. */
-static int arrive(struct walk *walk, int fd)
+static int arrive(struct path_walk *walk, int fd)
 {
     drop_fd int reached = fd;
     walk->on_proc = is_on_proc(fd);
@@ -110,7 +110,7 @@ static int arrive(struct walk *walk, int fd)
 }
 
 /* The text of a link comes before the rest of the path, which is empty or begins with a slash. */
-static int turn(struct walk *walk, const char *text)
+static int turn(struct path_walk *walk, const char *text)
 {
     char rest[PATH_MAX];
     if (!*text)
@@ -125,14 +125,15 @@ static int turn(struct walk *walk, const char *text)
     return root < 0 ? -errno : arrive(walk, root);
 }
 
-static int open_here(const struct walk *walk, const char *name, uint64_t flags, uint64_t resolve)
+static int open_here(const struct path_walk *walk, const char *name, uint64_t flags,
+                     uint64_t resolve)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
     int fd = (int)syscall(SYS_openat2, walk->at, name, &how, sizeof how);
     return fd < 0 ? -errno : fd;
 }
 
-static int follow_link(struct walk *walk, const char *name, uint64_t resolve)
+static int follow_link(struct path_walk *walk, const char *name, uint64_t resolve)
 {
     if (++walk->links > LINKS_MAX || resolve & RESOLVE_NO_SYMLINKS)
         return -ELOOP;
@@ -155,7 +156,7 @@ static int follow_link(struct walk *walk, const char *name, uint64_t resolve)
 }
 
 /* "self" of /proc: 1 when the name was one of these and the path goes on from there. */
-static int follow_self(struct walk *walk, const char *name)
+static int follow_self(struct path_walk *walk, const char *name)
 {
     struct stat st;
     bool thread = strcmp(name, "thread-self") == 0;
@@ -175,7 +176,7 @@ static int follow_self(struct walk *walk, const char *name)
     return r < 0 ? r : 1;
 }
 
-static int step_path(struct walk *walk, const char *name, bool stop_at_link, uint64_t resolve)
+static int step_path(struct path_walk *walk, const char *name, bool stop_at_link, uint64_t resolve)
 {
     int r = stop_at_link ? 0 : follow_self(walk, name);
     if (r != 0)
@@ -192,7 +193,7 @@ static int step_path(struct walk *walk, const char *name, bool stop_at_link, uin
 }
 
 /* The next name of the rest: its length, 0 at the end. */
-static int next_path_name(struct walk *walk, char name[static NAME_MAX + 1])
+static int next_path_name(struct path_walk *walk, char name[static NAME_MAX + 1])
 {
     char *at = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(at, "/");
@@ -204,7 +205,7 @@ static int next_path_name(struct walk *walk, char name[static NAME_MAX + 1])
     return (int)len;
 }
 
-static int walk_on_path(struct walk *walk, unsigned how, uint64_t resolve)
+static int walk_on_path(struct path_walk *walk, unsigned how, uint64_t resolve)
 {
     char name[NAME_MAX + 1];
     bool directory = (how & LOOK_DIRECTORY) != 0;
@@ -225,7 +226,7 @@ static int walk_on_path(struct walk *walk, unsigned how, uint64_t resolve)
 static int look_slowly(const struct notice *notice, int base, const char *path, unsigned how,
                        uint64_t resolve)
 {
-    struct walk walk = {.notice = notice, .at = -1};
+    struct path_walk walk = {.notice = notice, .at = -1};
     size_t len = strlen(path);
     if (len >= sizeof walk.rest)
         return -ENAMETOOLONG;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/proc/proctree.h"
 
 enum { PAGE = 4096, CHUNK = 256, STATUS_MAX = 4096 };
@@ -88,15 +88,6 @@ int target_bytes(const struct notice *notice, uint64_t address, void *bytes, siz
         at += (size_t)got;
     }
     return still_there(notice, 0);
-}
-
-int target_write(const struct notice *notice, uint64_t address, const void *bytes, size_t n)
-{
-    if (!notice_alive(notice))
-        return -ESRCH;
-    /* NOLINTNEXTLINE(cppcoreguidelines-pro-type-cast-qual): it is only read */
-    ssize_t done = move_by_file(notice, address, (void *)(uintptr_t)bytes, n, true);
-    return still_there(notice, done == (ssize_t)n ? 0 : -EFAULT);
 }
 
 static void target_name_of(int dirfd, char name[static 24])

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #include "base/err.h"
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 #include "sandbox/seccomp/filter.h"
 
 #define CONFINE_LIMITS_MAX 8

@@ -16,7 +16,7 @@
 struct guard {
     struct policy *policy; /* NULL: the walls alone, with nothing hidden or kept */
     bool asks;             /* of these with places: the broker holds them, too */
-    struct floor *floor;
+    struct landlock_ruleset *ruleset;
     struct sock_filter *filter;
     unsigned short filter_count;
     bool listener;
@@ -67,7 +67,7 @@ static bool has_places(const struct sandbox_spec *spec)
 static int open_walls(const struct sandbox_spec *spec, struct guard *guard, struct err *e)
 {
     if (!has_places(spec) || spec->level == SANDBOX_NONE)
-        return floor_build_walls(walls_have_terminals(spec), &guard->floor, e);
+        return ruleset_build_walls(walls_have_terminals(spec), &guard->ruleset, e);
     const char **hidden, **kept;
     places_held(spec, &hidden, &kept);
     const struct policy_place place = {
@@ -75,10 +75,10 @@ static int open_walls(const struct sandbox_spec *spec, struct guard *guard, stru
     guard->asks = places_ask(spec);
     int r = policy_new_walls(&place, &guard->policy, e);
     if (r == 0) {
-        const struct floor_walls how = {.brokered = guard->asks,
-                                        .terminals = walls_have_terminals(spec),
-                                        .lists = lists(spec, guard)};
-        r = floor_build_places(guard->policy, &how, &guard->floor, e);
+        const struct ruleset_walls how = {.brokered = guard->asks,
+                                          .terminals = walls_have_terminals(spec),
+                                          .lists = lists(spec, guard)};
+        r = ruleset_build_places(guard->policy, &how, &guard->ruleset, e);
     }
     xfree(hidden);
     xfree(kept);
@@ -99,7 +99,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
         wants.lists = lists(spec, guard);
         wants.reads = guard->asks && policy_denies_reads(policy);
         wants.writes = guard->asks;
-        wants.marks = guard->floor && floor_holds_reads(guard->floor);
+        wants.marks = guard->ruleset && ruleset_holds_reads(guard->ruleset);
         wants.attributes = true;
     }
     wants.listener = wants.tasks || wants.terminals || wants.lists || guard->asks;
@@ -108,7 +108,7 @@ static int make_filter(const struct sandbox_spec *spec, struct guard *guard, str
         wants = (struct filter_wants){
             .listener = full,
             .reads = full && (policy_denies_reads(policy) || policy_has_inet(policy)),
-            .marks = guard->floor && floor_holds_reads(guard->floor),
+            .marks = guard->ruleset && ruleset_holds_reads(guard->ruleset),
             .writes = full,
             .network = full, /* a later policy may allow some: the broker refuses until then */
             .unix_sockets = policy_has_unix(policy) || policy_all_unix(policy) ||
@@ -134,7 +134,7 @@ int guard_open(const struct sandbox_spec *spec, struct guard **ret, struct err *
     if (r == 0 && !spec->settings)
         r = open_walls(spec, guard, e);
     else if (r == 0 && spec->level >= SANDBOX_LANDLOCK)
-        r = floor_build(guard->policy, spec->level == SANDBOX_FULL, &guard->floor, e);
+        r = ruleset_build(guard->policy, spec->level == SANDBOX_FULL, &guard->ruleset, e);
     if (r == 0)
         r = make_filter(spec, guard, e);
     if (r < 0)
@@ -149,7 +149,7 @@ struct guard *guard_free(struct guard *guard)
     if (!guard)
         return NULL;
     xfree(guard->filter);
-    (void)floor_free(guard->floor);
+    (void)ruleset_free(guard->ruleset);
     (void)policy_free(guard->policy);
     xfree(guard);
     return NULL;
@@ -198,7 +198,7 @@ int guard_offer(struct guard *guard, int sock, struct err *e)
     add_limit(&limits, RLIMIT_FSIZE, guard->limits.file_size);
     if (guard->limits.cpu > 0)
         add_limit(&limits, RLIMIT_CPU, cpu_of_one(guard->limits.cpu));
-    int ruleset = guard->floor ? floor_ruleset(guard->floor) : -1;
+    int ruleset = guard->ruleset ? ruleset_fd(guard->ruleset) : -1;
     return confine_send(sock, ruleset, guard->filter, guard->filter_count, guard->listener, &limits,
                         e);
 }
@@ -208,7 +208,7 @@ static int start_broker(struct guard *guard, int listener,
                         struct err *e)
 {
     const struct broker_config config = {.policy = guard->policy,
-                                         .floor = guard->floor,
+                                         .ruleset = guard->ruleset,
                                          .listener = listener,
                                          .tasks_max = guard->limits.tasks,
                                          .write_error = guard->write_error,

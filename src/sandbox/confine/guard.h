@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/confine/guard.h - the walls of one child, put together from its spec: policy, floor,
+ * sandbox/confine/guard.h - the walls of one child, put together from its spec: policy, ruleset,
  * filter, and the broker behind them.
  * Who:     a process that is the parent of the child: a shim, or `ipybox sandbox`. It has no
  *          capability, is not dumpable, and its umask is 0 (guard_settle()).

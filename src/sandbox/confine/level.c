@@ -27,8 +27,8 @@
 #include "base/alloc.h"
 #include "base/service.h"
 #include "base/unixsock.h"
-#include "sandbox/landlock/floor.h"
 #include "sandbox/landlock/landlock_abi.h"
+#include "sandbox/landlock/ruleset.h"
 
 enum {
     NEW_LISTENER = 1 << 3, /* SECCOMP_FILTER_FLAG_NEW_LISTENER */

@@ -3,7 +3,7 @@
  * sandbox/confine/level.h - what isolation this machine grants, found out by trying.
  * How:     a short-lived child tries each mechanism for itself; nothing is read off a version.
  * Levels:  full      Landlock and a seccomp listener: every setting is enforced
- *          landlock  no listener (a foreign one is above us): the floor and the static filter
+ *          landlock  no listener (a foreign one is above us): the ruleset and the static filter
  *          none      neither; the static filter alone may still hold
  * Cost:    some milliseconds, once. */
 #ifndef SANDBOX_CONFINE_LEVEL_H

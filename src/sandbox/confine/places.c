@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/service.h"
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 #include "sandbox/policy/pathname.h"
 
 enum { ABI_OF_RENAMES = 2 }; /* before it, rules refuse every move from directory to directory */

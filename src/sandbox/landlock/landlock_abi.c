@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/landlock/landlock_abi.h"
 
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 
 int landlock_abi(void)
 {

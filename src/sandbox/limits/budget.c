@@ -11,9 +11,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sandbox/limits/activity.h"
-#include "sandbox/limits/holdings.h"
 #include "sandbox/limits/shared.h"
 #include "sandbox/limits/sockbufs.h"
+#include "sandbox/limits/unnamed_memory.h"
 #include "sandbox/proc/maps.h"
 #include "sandbox/proc/procfile.h"
 #include "sandbox/proc/proctree.h"
@@ -187,20 +187,20 @@ static void add_status(void *ctx, pid_t pid)
         procfile_behind(rss, "\nVmPTE:") * KIB + procfile_behind(rss, "\nThreads:") * THREAD;
 }
 
-static uint64_t in_ends(const struct holdings *holdings)
+static uint64_t in_ends(const struct unnamed_memory *unnamed)
 {
-    const uint64_t pipes = holdings->pipes;
+    const uint64_t pipes = unnamed->pipes;
     const uint64_t plain = pipes < PIPES_PLAIN ? pipes : PIPES_PLAIN;
-    return plain * PIPE_PLAIN + (pipes - plain + holdings->in_flight) * PIPE_SCARCE +
-           sockbufs_bytes(holdings);
+    return plain * PIPE_PLAIN + (pipes - plain + unnamed->in_flight) * PIPE_SCARCE +
+           sockbufs_bytes(unnamed);
 }
 
 struct exact {
-    uint64_t bytes, shared;          /* the latter is in the former */
-    const struct holdings *holdings; /* counted already */
-    const struct budget *budget;     /* NULL: nobody waits for another look */
-    uint64_t beside;                 /* what no process has mapped and no file is */
-    bool left;                       /* it was left for that */
+    uint64_t bytes, shared;               /* the latter is in the former */
+    const struct unnamed_memory *unnamed; /* counted already */
+    const struct budget *budget;          /* NULL: nobody waits for another look */
+    uint64_t beside;                      /* what no process has mapped and no file is */
+    bool left;                            /* it was left for that */
 };
 
 /* What those of the last look have for themselves more than at first, by their smallest file. */
@@ -250,7 +250,7 @@ static void add_line(struct exact *exact, const char *line, bool *counted)
 {
     struct maps_line map;
     if (maps_parse(line, &map)) {
-        *counted = map.ino != 0 && holdings_has(exact->holdings, map.dev, map.ino);
+        *counted = map.ino != 0 && unnamed_memory_has(exact->unnamed, map.dev, map.ino);
         return;
     }
     const char *label = *counted ? "Anonymous:" : "Pss:";
@@ -282,21 +282,21 @@ static void add_mappings(void *ctx, pid_t pid)
 /* Also true where it was left. `budget`: NULL where there is none. */
 static bool exceeds_exactly(const struct budget *budget, uint64_t most, uint64_t beside)
 {
-    drop_holdings struct holdings holdings = HOLDINGS_NONE;
-    holdings_take(&holdings);
+    drop_unnamed_memory struct unnamed_memory unnamed = UNNAMED_MEMORY_NONE;
+    unnamed_memory_take(&unnamed);
     const uint64_t charge = budget ? budget->charge : 0;
-    struct exact seen = {.holdings = &holdings, .budget = budget, .beside = beside};
+    struct exact seen = {.unnamed = &unnamed, .budget = budget, .beside = beside};
     struct exact rolled = {.budget = budget, .beside = beside};
-    if (holdings.memory > 0)
+    if (unnamed.memory > 0)
         (void)proctree_each(add_mappings, &seen);
-    if (holdings.memory == 0 || charge > 0)
+    if (unnamed.memory == 0 || charge > 0)
         (void)proctree_each(add_rollup, &rolled);
-    if (holdings.memory == 0)
+    if (unnamed.memory == 0)
         seen.bytes = rolled.bytes;
     if (seen.left || rolled.left)
         return true;
     const uint64_t alone = rolled.bytes > rolled.shared ? rolled.bytes - rolled.shared : 0;
-    return seen.bytes + holdings.memory + beside > most || alone + charge + beside > most;
+    return seen.bytes + unnamed.memory + beside > most || alone + charge + beside > most;
 }
 
 /* --- shared memory ---------------------------------------------------------------------------- */
@@ -336,7 +336,7 @@ static bool are_same(const struct known *a, const struct known *b)
            memcmp(a->pids, b->pids, a->count * sizeof a->pids[0]) == 0;
 }
 
-struct look {
+struct memory_look {
     struct moment moment; /* its beginning, */
     uint64_t shared;      /* then this, and then the processes of the budget */
 };
@@ -362,7 +362,7 @@ static uint64_t part_by_activity(struct budget *b, uint64_t grown)
 }
 
 /* What comes or goes while they do not run is not theirs. */
-static void divide(struct budget *b, const struct look *look)
+static void divide(struct budget *b, const struct memory_look *look)
 {
     const uint64_t grown = memory_above(look->shared, b->last);
     const bool others = b->before.other_count > 0;
@@ -451,16 +451,16 @@ static void look_at_ends(struct budget *b)
     if (!b->ran && !first)
         return;
     b->ran = false;
-    drop_holdings struct holdings holdings = HOLDINGS_NONE;
-    holdings_take(&holdings);
-    b->held = holdings.memory;
-    b->ends = in_ends(&holdings);
+    drop_unnamed_memory struct unnamed_memory unnamed = UNNAMED_MEMORY_NONE;
+    unnamed_memory_take(&unnamed);
+    b->held = unnamed.memory;
+    b->ends = in_ends(&unnamed);
 }
 
-static struct look look_begin(const struct budget *b, int64_t used_ns)
+static struct memory_look look_begin(const struct budget *b, int64_t used_ns)
 {
     const struct moment moment = {b->known, used_ns, last_pid()};
-    return (struct look){moment, shared_bytes(&b->shared)};
+    return (struct memory_look){moment, shared_bytes(&b->shared)};
 }
 
 bool budget_exceeded(struct budget *b)
@@ -472,7 +472,7 @@ bool budget_exceeded(struct budget *b)
     b->ran = b->ran || ran;
     if (!ran && !whole)
         return false;
-    const struct look look = look_begin(b, used_ns);
+    const struct memory_look look = look_begin(b, used_ns);
     struct use use = {.before = &b->known};
     (void)proctree_each(add_status, &use);
     b->known = use.known;
@@ -500,10 +500,10 @@ bool budget_exceeds(uint64_t bytes)
 {
     const struct known none = {0};
     struct use use = {.before = &none};
-    drop_holdings struct holdings holdings = HOLDINGS_NONE;
+    drop_unnamed_memory struct unnamed_memory unnamed = UNNAMED_MEMORY_NONE;
     (void)proctree_each(add_status, &use);
-    holdings_take(&holdings);
-    const uint64_t beside = use.kernel + in_ends(&holdings);
-    return use.own + use.shared + holdings.memory + beside > bytes &&
+    unnamed_memory_take(&unnamed);
+    const uint64_t beside = use.kernel + in_ends(&unnamed);
+    return use.own + use.shared + unnamed.memory + beside > bytes &&
            exceeds_exactly(NULL, bytes, beside);
 }

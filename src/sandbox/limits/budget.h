@@ -3,9 +3,9 @@
  * sandbox/limits/budget.h - how much memory and processor time the processes below this one use
  * together.
  * Counts:  what is theirs alone or shared among them, once (Pss); files that are mapped count too;
- *          what they hold in memory by descriptors alone (holdings.h); by how much the container's
- *          shared memory (shared.h) has grown while they ran; their page tables, threads, pipes and
- *          what waits in their sockets (sockbufs.h).
+ *          what they hold in memory by descriptors alone (unnamed_memory.h); by how much the
+ *          container's shared memory (shared.h) has grown while they ran; their page tables,
+ *          threads, pipes and what waits in their sockets (sockbufs.h).
  * Whose:   of shared memory that grows while other kernels are there, what these say that they
  *          have written and touched is theirs (activity.h).
  * Looks:   cheap ones, which count shared pages for each who has them: one small file per process;

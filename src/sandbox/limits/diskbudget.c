@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "sandbox/limits/activity.h"
 #include "sandbox/limits/diskuse.h"
-#include "sandbox/limits/holdings.h"
+#include "sandbox/limits/unnamed_memory.h"
 #include "sandbox/proc/maps.h"
 #include "sandbox/proc/proctree.h"
 
@@ -22,7 +22,7 @@ enum {
     NOISE_LEAST = 16 << 20, /* and so many bytes */
 };
 
-enum state { RESTS, WALKS, HAS_WALKED };
+enum disk_state { RESTS, WALKS, HAS_WALKED };
 
 struct diskbudget {
     uint64_t most, charge; /* the latter of files with names */
@@ -44,7 +44,7 @@ struct diskbudget {
     bool has_walker;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t go;
-    enum state state;
+    enum disk_state state;
     struct diskuse use;
     int64_t took_ms; /* of processor time */
 };
@@ -81,10 +81,10 @@ static bool start_walker(struct diskbudget *b)
     return b->has_walker;
 }
 
-static enum state look_at_walker(struct diskbudget *b)
+static enum disk_state look_at_walker(struct diskbudget *b)
 {
     (void)pthread_mutex_lock(&b->lock);
-    enum state state = b->state;
+    enum disk_state state = b->state;
     if (state == HAS_WALKED)
         b->state = RESTS;
     (void)pthread_mutex_unlock(&b->lock);
@@ -111,23 +111,23 @@ static void begin_walk(struct diskbudget *b, uint64_t filled)
 
 /* --- files that only a mapping holds ---------------------------------------------------------- */
 
-struct search {
-    const struct holdings *holdings;
+struct disk_search {
+    const struct unnamed_memory *unnamed;
     bool found;
 };
 
-static bool is_removed(const struct search *search, const char *line)
+static bool is_removed(const struct disk_search *search, const char *line)
 {
     struct maps_line map;
     return strstr(line, " (deleted)\n") && maps_parse(line, &map) && map.ino != 0 &&
            strncmp(map.name, "/memfd:", 7) != 0 && strncmp(map.name, "/dev/", 5) != 0 &&
-           !holdings_has(search->holdings, map.dev, map.ino);
+           !unnamed_memory_has(search->unnamed, map.dev, map.ino);
 }
 
 /* How much there is of it cannot be found out. */
 static void find_removed(void *ctx, pid_t pid)
 {
-    struct search *search = ctx;
+    struct disk_search *search = ctx;
     char path[32], line[LINE_MAX_LEN];
     (void)snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     FILE *file = fopen(path, "re");
@@ -198,15 +198,15 @@ static uint64_t missed(struct diskbudget *b, const struct activity *now, uint64_
 static bool judge_disk(struct diskbudget *b)
 {
     struct activity now;
-    drop_holdings struct holdings holdings = HOLDINGS_NONE;
+    drop_unnamed_memory struct unnamed_memory unnamed = UNNAMED_MEMORY_NONE;
     look_at_disk(b, &now);
-    holdings_take(&holdings);
-    struct search search = {.holdings = &holdings};
+    unnamed_memory_take(&unnamed);
+    struct disk_search search = {.unnamed = &unnamed};
     (void)proctree_each(find_removed, &search);
-    charge(b, &b->use, &now, b->use.unseen > b->unseen || holdings.unseen || search.found);
+    charge(b, &b->use, &now, b->use.unseen > b->unseen || unnamed.unseen || search.found);
     const int64_t end = clock_ms(), took = b->took_ms;
     b->last = b->use;
-    const uint64_t taken = b->charge + holdings.unnamed + missed(b, &now, holdings.unnamed);
+    const uint64_t taken = b->charge + unnamed.unnamed + missed(b, &now, unnamed.unnamed);
     b->before = b->begun;
     b->filled = b->begun_filled;
     b->soon_ms = end + took * SOON;

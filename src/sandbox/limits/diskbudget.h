@@ -3,8 +3,8 @@
  * sandbox/limits/diskbudget.h - how much disk space the processes below this one have taken since
  * it was opened.
  * Counts:  by how much the places of diskuse.h have grown while these processes ran, and their
- *          files without a name (holdings.h). Growth in a time in which they have hardly run, or
- *          in which another kernel has written or ended, is at most what ours say that they have
+ *          files without a name (unnamed_memory.h). Growth in a time in which they have hardly run,
+ *          or in which another kernel has written or ended, is at most what ours say that they have
  *          written (activity.h).
  * Looks:   cheap, each time that it is asked; the places are walked in a thread of its own: when
  *          their disks have filled by half of what is left, else every DISKBUDGET_PAUSE_MS, both

@@ -27,7 +27,7 @@ struct system { /* a file system */
     uint64_t blocks, files; /* the same of both: one disk that is seen twice */
 };
 
-struct walk {
+struct disk_walk {
     struct diskuse use;
     struct system systems[SYSTEMS_MAX];
     size_t system_count;
@@ -48,7 +48,7 @@ static enum kind disk_kind_of(const struct statfs *fs)
                                                                                       : ON_DISK;
 }
 
-static void add_filled(struct walk *w, const struct statfs *fs, const struct system *system)
+static void add_filled(struct disk_walk *w, const struct statfs *fs, const struct system *system)
 {
     for (size_t i = 0; i < w->system_count; i++)
         if (w->systems[i].blocks == system->blocks && w->systems[i].files == system->files)
@@ -56,7 +56,7 @@ static void add_filled(struct walk *w, const struct statfs *fs, const struct sys
     w->use.filled += (fs->f_blocks - fs->f_bfree) * (uint64_t)fs->f_bsize;
 }
 
-static enum kind enter_system(struct walk *w, int fd, dev_t dev)
+static enum kind enter_system(struct disk_walk *w, int fd, dev_t dev)
 {
     struct statfs fs;
     for (size_t i = 0; i < w->system_count; i++)
@@ -72,7 +72,7 @@ static enum kind enter_system(struct walk *w, int fd, dev_t dev)
     return system.kind;
 }
 
-static void count_disk_use(struct walk *w, const struct stat *st, enum kind kind)
+static void count_disk_use(struct disk_walk *w, const struct stat *st, enum kind kind)
 {
     uint64_t bytes = (uint64_t)st->st_blocks * BLOCK;
     bytes = bytes > DISKUSE_NAME_LEAST ? bytes : DISKUSE_NAME_LEAST;
@@ -100,9 +100,9 @@ static int open_dir(int parent, const char *name)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void measure_dir(struct walk *w, int fd, int depth);
+static void measure_dir(struct disk_walk *w, int fd, int depth);
 
-static void measure_entry(struct walk *w, int dir, const struct dirent *entry, enum kind kind,
+static void measure_entry(struct disk_walk *w, int dir, const struct dirent *entry, enum kind kind,
                           int depth)
 {
     struct stat st;
@@ -119,7 +119,7 @@ static void measure_entry(struct walk *w, int dir, const struct dirent *entry, e
 }
 
 /* Takes fd. */
-static void measure_dir(struct walk *w, int fd, int depth)
+static void measure_dir(struct disk_walk *w, int fd, int depth)
 {
     struct stat st;
     const struct dirent *entry;
@@ -140,7 +140,7 @@ static void measure_dir(struct walk *w, int fd, int depth)
     (void)closedir(dir);
 }
 
-static void measure_place(struct walk *w, const char *path)
+static void measure_place(struct disk_walk *w, const char *path)
 {
     struct stat st;
     int fd = open_dir(AT_FDCWD, path);
@@ -155,7 +155,7 @@ static void measure_place(struct walk *w, const char *path)
 
 void diskuse_take(const char *const *places, struct diskuse *ret)
 {
-    struct walk w = {0};
+    struct disk_walk w = {0};
     for (; *places; places++)
         measure_place(&w, *places);
     *ret = w.use;
@@ -163,7 +163,7 @@ void diskuse_take(const char *const *places, struct diskuse *ret)
 
 uint64_t diskuse_filled(const char *const *places)
 {
-    struct walk w = {0};
+    struct disk_walk w = {0};
     struct stat st;
     for (; *places; places++) {
         drop_fd int fd = open(*places, O_PATH | O_CLOEXEC);
@@ -175,7 +175,7 @@ uint64_t diskuse_filled(const char *const *places)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-static void add_disk_place(struct walk *w, const char *path)
+static void add_disk_place(struct disk_walk *w, const char *path)
 {
     if (!utf8_valid(path, strlen(path))) /* no spec can carry it */
         w->found_count = DISKUSE_PLACES_MAX;
@@ -184,9 +184,9 @@ static void add_disk_place(struct walk *w, const char *path)
     w->found_count++;
 }
 
-static void find_below(struct walk *w, int fd, const char *path, int depth);
+static void find_below(struct disk_walk *w, int fd, const char *path, int depth);
 
-static void find_at(struct walk *w, int dir, const struct dirent *entry, const char *path,
+static void find_at(struct disk_walk *w, int dir, const struct dirent *entry, const char *path,
                     int depth)
 {
     struct stat st;
@@ -201,7 +201,7 @@ static void find_at(struct walk *w, int dir, const struct dirent *entry, const c
 }
 
 /* Takes fd. `path` is "" for the root. */
-static void find_below(struct walk *w, int fd, const char *path, int depth)
+static void find_below(struct disk_walk *w, int fd, const char *path, int depth)
 {
     struct stat st;
     const struct dirent *entry;
@@ -221,7 +221,7 @@ static void find_below(struct walk *w, int fd, const char *path, int depth)
 
 char **diskuse_places(void)
 {
-    struct walk w = {.found = xcalloc(DISKUSE_PLACES_MAX + 1, sizeof *w.found)};
+    struct disk_walk w = {.found = xcalloc(DISKUSE_PLACES_MAX + 1, sizeof *w.found)};
     int fd = open_dir(AT_FDCWD, "/");
     if (fd >= 0)
         find_below(&w, fd, "", 0);

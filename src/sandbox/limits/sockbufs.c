@@ -40,7 +40,7 @@ static uint64_t memory_in(const uint32_t *info, size_t n)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-struct ask { /* one of both behind a header */
+struct socket_ask { /* one of both behind a header */
     struct nlmsghdr head;
     union {
         struct unix_diag_req local;
@@ -49,8 +49,8 @@ struct ask { /* one of both behind a header */
 };
 
 /* Calls fn for each socket of the answer. False: the kernel does not say. */
-static bool dump(struct ask *ask, size_t body, void (*fn)(void *ctx, const struct nlmsghdr *found),
-                 void *ctx)
+static bool dump(struct socket_ask *ask, size_t body,
+                 void (*fn)(void *ctx, const struct nlmsghdr *found), void *ctx)
 {
     _Alignas(struct nlmsghdr) char answer[ANSWER_MAX];
     ask->head = (struct nlmsghdr){.nlmsg_len = (uint32_t)NLMSG_LENGTH(body),
@@ -106,11 +106,11 @@ static uint64_t memory_of(const struct nlmsghdr *found, size_t body, int type)
 /* --- Unix sockets ----------------------------------------------------------------------------- */
 
 struct sum {
-    const struct holdings *ours;
+    const struct unnamed_memory *ours;
     uint64_t most_of_one; /* what a sender that has gone may have left */
     uint64_t bytes, known;
-    bool listens;                  /* with connections that nobody has taken */
-    const struct holdings *others; /* NULL: only ours count */
+    bool listens;                        /* with connections that nobody has taken */
+    const struct unnamed_memory *others; /* NULL: only ours count */
 };
 
 /* Messages are counted for who has sent them, and for nobody when that one is closed. */
@@ -134,12 +134,12 @@ static void add_local(void *ctx, const struct nlmsghdr *found)
     struct unix_diag_rqlen queue = {0};
     size_t size = 0;
     memcpy(&body, NLMSG_DATA(found), sizeof body);
-    const bool ours = body.udiag_ino != 0 && holdings_has_socket(sum->ours, body.udiag_ino);
+    const bool ours = body.udiag_ino != 0 && unnamed_memory_has_socket(sum->ours, body.udiag_ino);
     const void *at = attribute(found, sizeof body, UNIX_DIAG_RQLEN, &size);
     if (at && size >= sizeof queue)
         memcpy(&queue, at, sizeof queue);
     sum->known += ours;
-    if (!ours && (!sum->others || holdings_has_socket(sum->others, body.udiag_ino)))
+    if (!ours && (!sum->others || unnamed_memory_has_socket(sum->others, body.udiag_ino)))
         return;
     sum->bytes += memory_of(found, sizeof body, UNIX_DIAG_MEMINFO);
     if (body.udiag_state == TCP_LISTEN)
@@ -150,7 +150,7 @@ static void add_local(void *ctx, const struct nlmsghdr *found)
 
 static void add_locals(struct sum *sum)
 {
-    struct ask ask = {
+    struct socket_ask ask = {
         .body.local = {.sdiag_family = AF_UNIX,
                        .udiag_states = (uint32_t)ALL,
                        .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN | UDIAG_SHOW_MEMINFO}};
@@ -171,7 +171,7 @@ static void add_inet(void *ctx, const struct nlmsghdr *found)
     struct sum *sum = ctx;
     struct inet_diag_msg body;
     memcpy(&body, NLMSG_DATA(found), sizeof body);
-    if (is_closed_end(&body) || holdings_has_socket(sum->ours, body.idiag_inode))
+    if (is_closed_end(&body) || unnamed_memory_has_socket(sum->ours, body.idiag_inode))
         sum->bytes += memory_of(found, sizeof body, INET_DIAG_SKMEMINFO);
 }
 
@@ -179,10 +179,10 @@ static void add_inets(struct sum *sum)
 {
     static const uint8_t families[] = {AF_INET, AF_INET6}, kinds[] = {IPPROTO_TCP, IPPROTO_UDP};
     for (size_t i = 0; i < 4; i++) {
-        struct ask ask = {.body.inet = {.sdiag_family = families[i / 2],
-                                        .sdiag_protocol = kinds[i % 2],
-                                        .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
-                                        .idiag_states = (uint32_t)ALL}};
+        struct socket_ask ask = {.body.inet = {.sdiag_family = families[i / 2],
+                                               .sdiag_protocol = kinds[i % 2],
+                                               .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
+                                               .idiag_states = (uint32_t)ALL}};
         (void)dump(&ask, sizeof ask.body.inet, add_inet, sum);
     }
 }
@@ -213,7 +213,7 @@ static void add_netlinks(struct sum *sum)
             columns[i] = procfile_number(at, NULL);
             at += strcspn(at, " ");
         }
-        if (columns[9] != 0 && holdings_has_socket(sum->ours, columns[9]))
+        if (columns[9] != 0 && unnamed_memory_has_socket(sum->ours, columns[9]))
             sum->bytes += columns[4] + columns[5];
     }
     if (file)
@@ -229,15 +229,15 @@ static uint64_t largest_buffer(void)
     return 2 * (most > 0 ? most : 4 << 20);
 }
 
-uint64_t sockbufs_bytes(const struct holdings *ours)
+uint64_t sockbufs_bytes(const struct unnamed_memory *ours)
 {
     struct sum sum = {.ours = ours, .most_of_one = largest_buffer()};
     if (ours->sockets == 0)
         return 0;
     add_locals(&sum);
     if (ours->in_flight > 0 || sum.listens) {
-        drop_holdings struct holdings others = HOLDINGS_NONE;
-        holdings_of_others(&others);
+        drop_unnamed_memory struct unnamed_memory others = UNNAMED_MEMORY_NONE;
+        unnamed_memory_of_others(&others);
         sum = (struct sum){.ours = ours, .most_of_one = sum.most_of_one, .others = &others};
         add_locals(&sum);
     }

@@ -14,10 +14,10 @@
 
 #include <stdint.h>
 
-#include "sandbox/limits/holdings.h"
+#include "sandbox/limits/unnamed_memory.h"
 
 #define SOCKBUFS_NOISE ((uint64_t)8 << 20)
 
-uint64_t sockbufs_bytes(const struct holdings *ours);
+uint64_t sockbufs_bytes(const struct unnamed_memory *ours);
 
 #endif

@@ -9,26 +9,26 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 
-struct wish { /* one connect() */
+struct connect_request { /* one connect() */
     struct notice *notice;
     struct net *net;
     struct socket_seen seen;
 };
 
-static int connect_fd(struct wish *wish, const struct sockaddr *to, socklen_t len)
+static int connect_fd(struct connect_request *request, const struct sockaddr *to, socklen_t len)
 {
-    return connect(wish->seen.fd, to, len) == 0 ? 0 : -errno;
+    return connect(request->seen.fd, to, len) == 0 ? 0 : -errno;
 }
 
 /* --- the internet ----------------------------------------------------------------------------- */
 
-static int connect_to_judged(struct wish *wish, const struct address *to)
+static int connect_to_judged(struct connect_request *request, const struct address *to)
 {
     struct address fit;
-    int r = address_for(to, wish->seen.kind.domain, &fit);
-    return r < 0 ? r : connect_fd(wish, &fit.any, fit.len);
+    int r = address_for(to, request->seen.kind.domain, &fit);
+    return r < 0 ? r : connect_fd(request, &fit.any, fit.len);
 }
 
 /* It stands, or is on its way. */
@@ -37,106 +37,109 @@ static bool is_begun(int r)
     return r == 0 || r == -EINPROGRESS || r == -EINTR;
 }
 
-static int connect_name(struct wish *wish, const char *name, uint16_t port)
+static int connect_name(struct connect_request *request, const char *name, uint16_t port)
 {
     struct address found[NET_ADDRESSES_MAX];
-    int n = net_resolve(wish->net, notice_policy(wish->notice), name, port, wish->seen.kind.domain,
-                        found);
+    int n = net_resolve(request->net, notice_policy(request->notice), name, port,
+                        request->seen.kind.domain, found);
     if (n == -EACCES) {
         char text[NET_TEXT_MAX + 32];
         (void)snprintf(text, sizeof text, "%s:%u (an inner address)", name, port);
-        net_refuse(wish->notice, text);
+        net_refuse(request->notice, text);
     }
     if (n < 0)
         return n;
-    if (!notice_alive(wish->notice))
+    if (!notice_alive(request->notice))
         return -EINTR;
     int r = -EHOSTUNREACH;
     for (int i = 0; i < n; i++) {
-        r = connect_to_judged(wish, &found[i]);
+        r = connect_to_judged(request, &found[i]);
         if (is_begun(r))
             break;
     }
     return r;
 }
 
-static int connect_inet(struct wish *wish, const struct address *to)
+static int connect_inet(struct connect_request *request, const struct address *to)
 {
     char name[DNS_NAME_MAX + 1], text[NET_TEXT_MAX];
-    const struct address stub = address_of_v4(INADDR_LOOPBACK, wish->net->stub_port);
+    const struct address stub = address_of_v4(INADDR_LOOPBACK, request->net->stub_port);
     struct address place, other;
     int r;
-    switch (net_judge(wish->net, notice_policy(wish->notice), to, name, &place)) {
+    switch (net_judge(request->net, notice_policy(request->notice), to, name, &place)) {
     case NET_STUB:
-        r = net_run(wish->net);
-        return r < 0 ? r : connect_to_judged(wish, &stub);
+        r = net_run(request->net);
+        return r < 0 ? r : connect_to_judged(request, &stub);
     case NET_ADDRESS:
-        return notice_naive(wish->notice) || wish->notice->go_on ? 0
-                                                                 : connect_to_judged(wish, &place);
+        return notice_naive(request->notice) || request->notice->go_on
+                   ? 0
+                   : connect_to_judged(request, &place);
     case NET_NAME:
-        return connect_name(wish, name, address_port(to));
+        return connect_name(request, name, address_port(to));
     case NET_REFUSED:
         break;
     }
-    if (net_other_loopback(wish->net, to, &other))
-        return connect_to_judged(wish, &other);
+    if (net_other_loopback(request->net, to, &other))
+        return connect_to_judged(request, &other);
     net_text(to, name, text);
-    net_refuse(wish->notice, text);
+    net_refuse(request->notice, text);
     return -EACCES;
 }
 
-static int connect_unix(struct wish *wish, const struct sockaddr_storage *raw, int len)
+static int connect_unix(struct connect_request *request, const struct sockaddr_storage *raw,
+                        int len)
 {
     struct unix_peer peer = {.fd = -1};
-    int r = unix_find(wish->notice, raw, len, &peer);
+    int r = unix_find(request->notice, raw, len, &peer);
     if (r == 0)
-        r = connect_fd(wish, (const struct sockaddr *)&peer.address, peer.len);
+        r = connect_fd(request, (const struct sockaddr *)&peer.address, peer.len);
     (void)fd_close(peer.fd);
     return r;
 }
 
 /* A socket that we do not hold any more, because it was connected once, or because there are too
  * many of its kind. */
-static int take_again(struct wish *wish, bool disconnect)
+static int take_again(struct connect_request *request, bool disconnect)
 {
-    enum socket_state state = wish->seen.state;
+    enum socket_state state = request->seen.state;
     bool begun = state == SOCKET_STARTED || state == SOCKET_WAITING;
-    if (state == SOCKET_LISTENING || (begun && wish->seen.kind.domain == AF_UNIX))
+    if (state == SOCKET_LISTENING || (begun && request->seen.kind.domain == AF_UNIX))
         return -EISCONN;
-    int tcp = begun ? socket_tcp_state(wish->seen.inode) : 0;
+    int tcp = begun ? socket_tcp_state(request->seen.inode) : 0;
     if (tcp == TCP_SYN_SENT && !disconnect)
         return -EALREADY;
     if (tcp != 0 && !disconnect)
         return -EISCONN;
-    return net_replace(wish->notice, &wish->seen);
+    return net_replace(request->notice, &request->seen);
 }
 
-static int go_connect(struct wish *wish, const struct sockaddr_storage *raw, int len)
+static int go_connect(struct connect_request *request, const struct sockaddr_storage *raw, int len)
 {
     struct address to;
     bool disconnect = raw->ss_family == AF_UNSPEC;
-    int r = wish->seen.fd < 0 ? take_again(wish, disconnect) : 0;
+    int r = request->seen.fd < 0 ? take_again(request, disconnect) : 0;
     if (r < 0)
         return r;
     if (disconnect)
-        return connect_fd(wish, (const struct sockaddr *)raw, (socklen_t)len);
-    if (wish->seen.kind.domain == AF_UNIX)
-        return connect_unix(wish, raw, len);
+        return connect_fd(request, (const struct sockaddr *)raw, (socklen_t)len);
+    if (request->seen.kind.domain == AF_UNIX)
+        return connect_unix(request, raw, len);
     r = address_read(raw, (size_t)len, &to);
-    if (r == 0 && to.any.sa_family == AF_INET6 && wish->seen.kind.domain == AF_INET)
+    if (r == 0 && to.any.sa_family == AF_INET6 && request->seen.kind.domain == AF_INET)
         r = -EAFNOSUPPORT;
-    return r < 0 ? r : connect_inet(wish, &to);
+    return r < 0 ? r : connect_inet(request, &to);
 }
 
-static void tell_begun(const struct wish *wish, int r)
+static void notify_begun(const struct connect_request *request, int r)
 {
-    struct net *net = wish->net;
-    struct socket_holder holder = {.pid = wish->notice->pid, .fd = (int)wish->notice->args[0]};
+    struct net *net = request->net;
+    struct socket_holder holder = {.pid = request->notice->pid,
+                                   .fd = (int)request->notice->args[0]};
     if (r != -EINTR) {
-        sockets_started(net->sockets, wish->seen.inode);
+        sockets_started(net->sockets, request->seen.inode);
         return;
     }
-    sockets_waiting(net->sockets, wish->seen.inode, &holder);
+    sockets_waiting(net->sockets, request->seen.inode, &holder);
     net_sweep_soon(net);
 }
 
@@ -151,37 +154,38 @@ static void run_patiently(struct notice *notice)
 }
 
 /* Names are looked up, and sockets that block wait: both on a thread of their own. */
-static bool takes_time(const struct wish *wish, const struct sockaddr_storage *raw, int len)
+static bool takes_time(const struct connect_request *request, const struct sockaddr_storage *raw,
+                       int len)
 {
     struct address to;
     char name[DNS_NAME_MAX + 1];
     uint32_t v4;
-    if (wish->seen.fd < 0 || (fcntl(wish->seen.fd, F_GETFL) & O_NONBLOCK) == 0)
+    if (request->seen.fd < 0 || (fcntl(request->seen.fd, F_GETFL) & O_NONBLOCK) == 0)
         return true;
     return address_read(raw, (size_t)len, &to) == 0 && address_v4(&to, &v4) &&
-           names_find(wish->net->names, v4, name);
+           names_find(request->net->names, v4, name);
 }
 
 static void run_connect(struct notice *notice, bool patient)
 {
     struct sockaddr_storage raw;
-    struct wish wish = {.notice = notice, .net = notice->broker->net, .seen.fd = -1};
+    struct connect_request request = {.notice = notice, .net = notice->broker->net, .seen.fd = -1};
     int len = net_caller_address(notice, &raw);
-    int r = len < 0 ? len : net_socket(notice, &wish.seen);
+    int r = len < 0 ? len : net_socket(notice, &request.seen);
     if (r < 0) {
         notice->error = r == -ENOENT ? EISCONN : -r;
         return;
     }
-    if (!patient && takes_time(&wish, &raw, len)) {
-        (void)fd_close(wish.seen.fd);
+    if (!patient && takes_time(&request, &raw, len)) {
+        (void)fd_close(request.seen.fd);
         notice_defer(notice, run_patiently);
         return;
     }
-    r = go_connect(&wish, &raw, len);
-    (void)fd_close(wish.seen.fd);
+    r = go_connect(&request, &raw, len);
+    (void)fd_close(request.seen.fd);
     notice->error = r == -EINTR ? NOTICE_RESTART : -r;
     if (is_begun(r) && raw.ss_family != AF_UNSPEC && !notice->go_on)
-        tell_begun(&wish, r);
+        notify_begun(&request, r);
 }
 
 void net_connect(struct notice *notice)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 
 void net_refuse(struct notice *notice, const char *what)
 {
@@ -119,7 +119,7 @@ int net_replace(const struct notice *notice, struct socket_seen *seen)
 
 /* --- bind ------------------------------------------------------------------------------------- */
 
-static void tell_bound(const struct notice *notice, const struct socket_seen *seen)
+static void notify_bound(const struct notice *notice, const struct socket_seen *seen)
 {
     struct net *net = notice->broker->net;
     struct socket_holder holder = {.pid = notice->pid, .fd = (int)notice->args[0]};
@@ -175,7 +175,7 @@ static void bind_inet(struct notice *notice, const struct socket_seen *seen,
     }
     r = r < 0 ? r : bind_once_more(notice->broker->net, seen->fd, &to);
     if (r == 0)
-        tell_bound(notice, seen);
+        notify_bound(notice, seen);
     notice->error = -r;
 }
 

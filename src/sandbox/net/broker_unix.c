@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 
 enum { SOCKET_MODE = 0777, NAME_AT = offsetof(struct sockaddr_un, sun_path) };
 
@@ -82,9 +82,9 @@ static int bind_in(struct notice *notice, int fd, const struct place *place)
     return bind(fd, (const struct sockaddr *)&to, sizeof to) == 0 ? 0 : -errno;
 }
 
-/* Where the floor grants new files, the kernel binds by the caller's own name, which getsockname()
- * then tells; what it finds instead when the name was changed meanwhile, it checks by the same
- * rules. A socket of the internet put in its place gains nothing: on_listen() looks. */
+/* Where the ruleset grants new files, the kernel binds by the caller's own name, which
+ * getsockname() then tells; what it finds instead when the name was changed meanwhile, it checks by
+ * the same rules. A socket of the internet put in its place gains nothing: on_listen() looks. */
 static void bind_path(struct notice *notice, int fd, const char *path)
 {
     struct place place;
@@ -96,7 +96,7 @@ static void bind_path(struct notice *notice, int fd, const char *path)
     }
     if (!policy_may_write(policy, place.full) || !policy_may_connect_unix(policy, place.full)) {
         notice_refuse(notice, place.full);
-    } else if (floor_grants_write(notice->broker->config.floor, place.full)) {
+    } else if (ruleset_grants_write(notice->broker->config.ruleset, place.full)) {
         notice->go_on = true;
     } else {
         r = bind_in(notice, fd, &place);

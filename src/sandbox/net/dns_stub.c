@@ -12,7 +12,7 @@
 
 enum { LENGTH = 2 /* bytes before each message */ };
 
-struct connection {
+struct dns_connection {
     struct dns_stub *stub;
     int fd; /* -1: free */
     struct loop_io *io;
@@ -29,10 +29,10 @@ struct dns_stub {
     int fd;
     struct loop_io *io;
     int64_t count;
-    struct connection connections[DNS_STUB_CONNECTIONS_MAX];
+    struct dns_connection connections[DNS_STUB_CONNECTIONS_MAX];
 };
 
-static void hang_up_dns(struct connection *connection)
+static void hang_up_dns(struct dns_connection *connection)
 {
     loop_timer_stop(connection->stub->loop, &connection->idle);
     connection->io = loop_io_del(connection->io);
@@ -45,7 +45,7 @@ static void on_dns_idle(void *ctx)
 }
 
 /* One message; false: it is none that can be answered. */
-static bool answer_query(struct connection *connection, const uint8_t *query, size_t n)
+static bool answer_query(struct dns_connection *connection, const uint8_t *query, size_t n)
 {
     struct dns_stub *stub = connection->stub;
     struct dns_question question;
@@ -70,7 +70,7 @@ static bool answer_query(struct connection *connection, const uint8_t *query, si
 }
 
 /* All whole messages that have come; false: hang up. */
-static bool answer_all_queries(struct connection *connection)
+static bool answer_all_queries(struct dns_connection *connection)
 {
     size_t at = 0;
     while (connection->n - at >= LENGTH) {
@@ -94,7 +94,7 @@ static bool answer_all_queries(struct connection *connection)
 
 static void on_dns_readable(void *ctx, unsigned events)
 {
-    struct connection *connection = ctx;
+    struct dns_connection *connection = ctx;
     (void)events;
     ssize_t n = recv(connection->fd, connection->in + connection->n,
                      sizeof connection->in - connection->n, MSG_DONTWAIT);
@@ -106,11 +106,11 @@ static void on_dns_readable(void *ctx, unsigned events)
 }
 
 /* A free place, or that of the oldest. */
-static struct connection *make_room_for_query(struct dns_stub *stub)
+static struct dns_connection *make_room_for_query(struct dns_stub *stub)
 {
-    struct connection *oldest = &stub->connections[0];
+    struct dns_connection *oldest = &stub->connections[0];
     for (size_t i = 0; i < DNS_STUB_CONNECTIONS_MAX; i++) {
-        struct connection *connection = &stub->connections[i];
+        struct dns_connection *connection = &stub->connections[i];
         if (connection->fd < 0)
             return connection;
         if (connection->since < oldest->since)
@@ -128,7 +128,7 @@ static void on_dns_connection(void *ctx, unsigned events)
     drop_fd int fd = accept4(stub->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    struct connection *connection = make_room_for_query(stub);
+    struct dns_connection *connection = make_room_for_query(stub);
     if (loop_io_add(stub->loop, fd, LOOP_IN, on_dns_readable, connection, &connection->io, &e) < 0)
         return;
     connection->fd = fd_take(&fd);

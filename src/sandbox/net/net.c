@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "sandbox/net/dns_stub.h"
 #include "sandbox/net/loopback.h"
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 #include "sandbox/net/proxy.h"
 
 /* Reached without a proxy; to srt inner networks, too, but a proxy says why these are refused. */
@@ -147,9 +147,9 @@ int net_virtual_file(struct net *net, const struct policy *policy, const char *p
 static uint32_t on_net_question(void *ctx, const char *name)
 {
     struct net *net = ctx;
-    struct ruling *ruling = ruling_take(net->broker);
-    bool may = net_may_some_port(ruling_policy(ruling), name);
-    ruling_drop(net->broker, ruling);
+    struct policy_reference *reference = policy_reference_take(net->broker);
+    bool may = net_may_some_port(policy_reference_policy(reference), name);
+    policy_reference_drop(net->broker, reference);
     return may ? names_address(net->names, name) : 0;
 }
 
@@ -188,9 +188,9 @@ static int on_dial(void *ctx, const char *host, uint16_t port)
 {
     struct net *net = ctx;
     struct address found[NET_ADDRESSES_MAX];
-    struct ruling *ruling = ruling_take(net->broker);
-    int n = find_host(net, ruling_policy(ruling), host, port, found);
-    ruling_drop(net->broker, ruling);
+    struct policy_reference *reference = policy_reference_take(net->broker);
+    int n = find_host(net, policy_reference_policy(reference), host, port, found);
+    policy_reference_drop(net->broker, reference);
     const struct broker_config *config = &net->broker->config;
     if (n == -EACCES && config->refused) {
         char text[NET_TEXT_MAX];

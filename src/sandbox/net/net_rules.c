@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 
 enum { DNS_PORT = 53 };
 

@@ -19,12 +19,12 @@ enum {
 
 _Static_assert(FLOW_MAX >= PROXY_HEAD_MAX, "a request fits");
 
-enum state { GREETING, REQUEST, DIALLING, RELAY, SAYING_NO };
+enum proxy_state { GREETING, REQUEST, DIALLING, RELAY, SAYING_NO };
 
-struct connection {
-    struct connection *prev, *next;
+struct proxy_connection {
+    struct proxy_connection *prev, *next;
     struct proxy *proxy;
-    enum state state;
+    enum proxy_state state;
     struct dial *dial;
     struct loop_timer timer;
     struct loop_defer again;
@@ -35,7 +35,7 @@ struct connection {
 
 struct dial { /* of a thread; then comes back through the pipe */
     struct proxy *proxy;
-    struct connection *connection; /* NULL: it was closed meanwhile */
+    struct proxy_connection *connection; /* NULL: it was closed meanwhile */
     char host[PROXY_HOST_MAX + 1];
     uint16_t port;
     int result;
@@ -51,10 +51,10 @@ struct proxy {
     int dialled[2]; /* a pipe of struct dial * */
     struct loop_io *dialled_io;
     int dials, count;
-    struct connection *connections;
+    struct proxy_connection *connections;
 };
 
-static void hang_up_proxy(struct connection *connection)
+static void hang_up_proxy(struct proxy_connection *connection)
 {
     struct proxy *proxy = connection->proxy;
     loop_timer_stop(proxy->loop, &connection->timer);
@@ -82,7 +82,7 @@ static void on_time(void *ctx)
     hang_up_proxy(ctx);
 }
 
-static void work_on_proxied(struct connection *connection);
+static void work_on_proxied(struct proxy_connection *connection);
 
 static void work_again(void *ctx)
 {
@@ -91,7 +91,7 @@ static void work_again(void *ctx)
 
 static void on_proxy_event(void *ctx, struct end *end, unsigned events)
 {
-    struct connection *connection = ctx;
+    struct proxy_connection *connection = ctx;
     if (events & LOOP_HUP) {
         end->io = loop_io_del(end->io);
         end->hung_up = true;
@@ -101,17 +101,17 @@ static void on_proxy_event(void *ctx, struct end *end, unsigned events)
 
 static void on_proxy_client(void *ctx, unsigned events)
 {
-    struct connection *connection = ctx;
+    struct proxy_connection *connection = ctx;
     on_proxy_event(ctx, &connection->ends[0], events);
 }
 
 static void on_host(void *ctx, unsigned events)
 {
-    struct connection *connection = ctx;
+    struct proxy_connection *connection = ctx;
     on_proxy_event(ctx, &connection->ends[1], events);
 }
 
-static int drain_head(struct connection *connection)
+static int drain_head(struct proxy_connection *connection)
 {
     struct buf *head = &connection->head;
     if (head->len == 0)
@@ -122,7 +122,7 @@ static int drain_head(struct connection *connection)
     return sent < 0 ? (int)sent : sent > 0;
 }
 
-static void say_proxy_answer(struct connection *connection, const void *bytes, size_t n)
+static void say_proxy_answer(struct proxy_connection *connection, const void *bytes, size_t n)
 {
     struct flow *flow = &connection->flows[1]; /* only short words, while the host is silent */
     memcpy(flow->data + flow->to, bytes, n);
@@ -143,14 +143,14 @@ static const char established[] = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
 enum socks_code { SOCKS_OK, SOCKS_FAILED, SOCKS_REFUSED, SOCKS_UNREACHABLE = 4, SOCKS_COMMAND = 7 };
 
-static void say_socks(struct connection *connection, enum socks_code code)
+static void say_socks(struct proxy_connection *connection, enum socks_code code)
 {
     const char answer[] = {5, (char)code, 0, 1, 0, 0, 0, 0, 0, 0};
     say_proxy_answer(connection, answer, sizeof answer);
 }
 
 /* Says why and ends the connection once it is said. */
-static void refuse_proxied(struct connection *connection, int error)
+static void refuse_proxied(struct proxy_connection *connection, int error)
 {
     const char *text = error == -EACCES                          ? blocked
                        : error == -EBADMSG || error == -EMSGSIZE ? bad
@@ -177,7 +177,7 @@ static void *run_dial(void *ctx)
     return NULL;
 }
 
-static int start_dial(struct connection *connection, const struct proxy_request *request)
+static int start_dial(struct proxy_connection *connection, const struct proxy_request *request)
 {
     struct proxy *proxy = connection->proxy;
     if (proxy->dials >= PROXY_CONNECTIONS_MAX)
@@ -202,13 +202,13 @@ static int start_dial(struct connection *connection, const struct proxy_request 
     return 0;
 }
 
-static int read_proxy_request(struct connection *connection, struct proxy_request *ret)
+static int read_proxy_request(struct proxy_connection *connection, struct proxy_request *ret)
 {
     const struct flow *flow = &connection->flows[0];
     return proxy_http_read(flow->data, flow->to, ret, &connection->head);
 }
 
-static int read_socks(struct connection *connection, struct proxy_request *ret)
+static int read_socks(struct proxy_connection *connection, struct proxy_request *ret)
 {
     struct flow *flow = &connection->flows[0];
     const uint8_t *bytes = (const uint8_t *)flow->data + flow->from;
@@ -225,7 +225,7 @@ static int read_socks(struct connection *connection, struct proxy_request *ret)
     return proxy_socks_read(bytes, flow->to - flow->from, ret);
 }
 
-static void read_request(struct connection *connection)
+static void read_request(struct proxy_connection *connection)
 {
     struct flow *flow = &connection->flows[0];
     struct proxy_request request;
@@ -251,7 +251,7 @@ static void on_dialled(void *ctx, unsigned events)
     (void)events;
     if (read(proxy->dialled[0], &dial, sizeof dial) != sizeof dial)
         return;
-    struct connection *connection = dial->connection;
+    struct proxy_connection *connection = dial->connection;
     int result = dial->result;
     proxy->dials--;
     xfree(dial);
@@ -279,13 +279,13 @@ static void on_dialled(void *ctx, unsigned events)
 
 /* --- one connection --------------------------------------------------------------------------- */
 
-static bool is_relayed(const struct connection *connection)
+static bool is_relayed(const struct proxy_connection *connection)
 {
     return connection->state == RELAY;
 }
 
 /* A host that takes no more may have said something before: that is still passed on. */
-static int move_host(struct connection *connection)
+static int move_host(struct proxy_connection *connection)
 {
     const struct end *host = &connection->ends[1];
     struct flow *out = &connection->flows[0], *in = &connection->flows[1];
@@ -304,7 +304,7 @@ static int move_host(struct connection *connection)
 }
 
 /* Moves what can be moved: 1 when something was, -errno when an end is broken. */
-static int move_bytes(struct connection *connection)
+static int move_bytes(struct proxy_connection *connection)
 {
     const struct end *client = &connection->ends[0];
     struct flow *out = &connection->flows[0], *in = &connection->flows[1];
@@ -321,7 +321,7 @@ static int move_bytes(struct connection *connection)
     return r < 0 ? r : moved != 0;
 }
 
-static void watch_proxied(struct connection *connection)
+static void watch_proxied(struct proxy_connection *connection)
 {
     const struct flow *out = &connection->flows[0], *in = &connection->flows[1];
     bool asks = connection->state == GREETING || connection->state == REQUEST;
@@ -337,10 +337,10 @@ static void watch_proxied(struct connection *connection)
         loop_io_set(connection->ends[1].io, host);
 }
 
-static void work_on_proxied(struct connection *connection)
+static void work_on_proxied(struct proxy_connection *connection)
 {
     struct loop *loop = connection->proxy->loop;
-    enum state before = connection->state;
+    enum proxy_state before = connection->state;
     int r = 1, turns = 0;
     while (r > 0 && turns++ < TURN)
         r = move_bytes(connection);
@@ -369,7 +369,7 @@ static void on_proxy_connection(void *ctx, unsigned events)
     drop_fd int fd = accept4(proxy->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    struct connection *connection = NEW(struct connection);
+    struct proxy_connection *connection = NEW(struct proxy_connection);
     connection->proxy = proxy;
     connection->state = proxy->kind == PROXY_SOCKS ? GREETING : REQUEST;
     connection->head = BUF_INIT(HEAD_CAP);

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 
-struct entry {
+struct socket_entry {
     uint64_t used; /* by the clock; 0: free */
     bool held;
     int fd; /* owned while it is held */
@@ -25,7 +25,7 @@ struct sockets {
     uint64_t clock;
     size_t held;
     uint64_t inode[SOCKETS_MAX]; /* a column of its own: this is what is searched */
-    struct entry entry[SOCKETS_MAX];
+    struct socket_entry entry[SOCKETS_MAX];
 };
 
 struct sockets *sockets_new(void)
@@ -35,7 +35,7 @@ struct sockets *sockets_new(void)
     return sockets;
 }
 
-static void give_up_sockets(struct sockets *sockets, struct entry *entry)
+static void give_up_sockets(struct sockets *sockets, struct socket_entry *entry)
 {
     if (!entry->held)
         return;
@@ -55,7 +55,7 @@ struct sockets *sockets_free(struct sockets *sockets)
     return NULL;
 }
 
-static struct entry *find_socket(struct sockets *sockets, uint64_t inode)
+static struct socket_entry *find_socket(struct sockets *sockets, uint64_t inode)
 {
     size_t i = 0;
     while (i < SOCKETS_MAX && sockets->inode[i] != inode)
@@ -67,11 +67,11 @@ static struct entry *find_socket(struct sockets *sockets, uint64_t inode)
 }
 
 /* Of those whose descriptor is held; new ones before bound ones, which are not easily replaced. */
-static struct entry *oldest_held(struct sockets *sockets)
+static struct socket_entry *oldest_held(struct sockets *sockets)
 {
-    struct entry *oldest = NULL;
+    struct socket_entry *oldest = NULL;
     for (size_t i = 0; i < SOCKETS_MAX; i++) {
-        struct entry *entry = &sockets->entry[i];
+        struct socket_entry *entry = &sockets->entry[i];
         if (!entry->held)
             continue;
         bool bound = entry->state == SOCKET_BOUND;
@@ -88,7 +88,7 @@ static size_t place_for_new_socket(struct sockets *sockets)
 {
     size_t best = 0;
     for (size_t i = 0; i < SOCKETS_MAX && sockets->entry[best].used > 0; i++) {
-        const struct entry *entry = &sockets->entry[i], *other = &sockets->entry[best];
+        const struct socket_entry *entry = &sockets->entry[i], *other = &sockets->entry[best];
         bool listens = entry->state == SOCKET_LISTENING;
         bool other_listens = other->state == SOCKET_LISTENING;
         if (listens < other_listens || (listens == other_listens && entry->used < other->used))
@@ -106,7 +106,7 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
     if (copy < 0)
         return -errno;
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry =
+    struct socket_entry *entry =
         find_socket(sockets, st.st_ino); /* a number that is in use for the second time */
     size_t at = entry ? (size_t)(entry - sockets->entry) : place_for_new_socket(sockets);
     give_up_sockets(sockets, &sockets->entry[at]);
@@ -115,7 +115,7 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
     sockets->held++;
     sockets->inode[at] = st.st_ino;
     sockets->entry[at] =
-        (struct entry){.used = ++sockets->clock, .held = true, .fd = copy, .kind = *kind};
+        (struct socket_entry){.used = ++sockets->clock, .held = true, .fd = copy, .kind = *kind};
     (void)pthread_mutex_unlock(&sockets->lock);
     return 0;
 }
@@ -123,7 +123,7 @@ int sockets_add(struct sockets *sockets, int fd, const struct socket_kind *kind)
 bool sockets_find(struct sockets *sockets, uint64_t inode, struct socket_seen *ret)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    const struct entry *entry = find_socket(sockets, inode);
+    const struct socket_entry *entry = find_socket(sockets, inode);
     if (entry)
         *ret = (struct socket_seen){
             .inode = inode,
@@ -138,7 +138,7 @@ bool sockets_find(struct sockets *sockets, uint64_t inode, struct socket_seen *r
 void sockets_started(struct sockets *sockets, uint64_t inode)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find_socket(sockets, inode);
+    struct socket_entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = SOCKET_STARTED;
         give_up_sockets(sockets, entry);
@@ -150,7 +150,7 @@ static void set_held(struct sockets *sockets, uint64_t inode, enum socket_state 
                      const struct socket_holder *holder)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find_socket(sockets, inode);
+    struct socket_entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = state;
         entry->holder = *holder;
@@ -172,7 +172,7 @@ void sockets_listening(struct sockets *sockets, uint64_t inode, const struct soc
                        const struct address *address)
 {
     (void)pthread_mutex_lock(&sockets->lock);
-    struct entry *entry = find_socket(sockets, inode);
+    struct socket_entry *entry = find_socket(sockets, inode);
     if (entry) {
         entry->state = SOCKET_LISTENING;
         entry->holder = *holder;
@@ -188,14 +188,14 @@ bool sockets_listens(struct sockets *sockets, const struct address *address)
     bool listens = false;
     (void)pthread_mutex_lock(&sockets->lock);
     for (size_t i = 0; i < SOCKETS_MAX && !listens; i++) {
-        struct entry *entry = &sockets->entry[i];
+        struct socket_entry *entry = &sockets->entry[i];
         if (entry->used == 0 || entry->state != SOCKET_LISTENING || entry->address.len == 0 ||
             !address_same(&entry->address, address))
             continue;
         /* One that was shut down listens no more: its port may be another's by now. */
         listens = socket_listens(sockets->inode[i], address);
         if (!listens && !socket_held(sockets->inode[i], &entry->holder)) {
-            *entry = (struct entry){0};
+            *entry = (struct socket_entry){0};
             sockets->inode[i] = 0;
         }
     }
@@ -212,7 +212,7 @@ static bool is_on_its_way(int fd)
 }
 
 /* True: it stays. */
-static bool sweep_one(struct sockets *sockets, struct entry *entry, uint64_t inode)
+static bool sweep_one(struct sockets *sockets, struct socket_entry *entry, uint64_t inode)
 {
     bool waits = entry->state == SOCKET_WAITING;
     if (!entry->held || (!waits && entry->state != SOCKET_BOUND))

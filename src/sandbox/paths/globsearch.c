@@ -12,16 +12,16 @@
 #include "base/alloc.h"
 #include "sandbox/paths/glob.h"
 
-struct search {
+struct glob_search {
     const char *pattern;
     long names;
     int depth;
     char path[PATH_MAX];
 };
 
-static int look_into_match(struct search *search, int dir, const char *name);
+static int look_into_match(struct glob_search *search, int dir, const char *name);
 
-static int look_at_match(struct search *search, int dir, const struct dirent *entry)
+static int look_at_match(struct glob_search *search, int dir, const struct dirent *entry)
 {
     if (++search->names > GLOBSEARCH_NAMES_MAX)
         return -E2BIG;
@@ -34,7 +34,7 @@ static int look_at_match(struct search *search, int dir, const struct dirent *en
 }
 
 /* The path with a name behind it; it is what it was afterwards. */
-static int look_below(struct search *search, int dir, const struct dirent *entry)
+static int look_below(struct glob_search *search, int dir, const struct dirent *entry)
 {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
         return 0;
@@ -48,7 +48,7 @@ static int look_below(struct search *search, int dir, const struct dirent *entry
     return r;
 }
 
-static int look_into_match(struct search *search, int dir, const char *name)
+static int look_into_match(struct glob_search *search, int dir, const char *name)
 {
     drop_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -70,7 +70,7 @@ static int look_into_match(struct search *search, int dir, const char *name)
 
 int glob_search(const char *pattern, const char *dir, const char *as)
 {
-    struct search search = {.pattern = pattern};
+    struct glob_search search = {.pattern = pattern};
     size_t n = strlen(as);
     if (n >= sizeof search.path)
         return -ENAMETOOLONG;

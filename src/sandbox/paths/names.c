@@ -16,7 +16,7 @@
 enum { ADDRESSES = 0x20000 - 2, FILE_MODE = 0444 };
 
 /* Columns, so that a search reads little memory: 8192 names are compared in some microseconds. */
-struct names {
+struct host_names {
     pthread_mutex_t lock;
     size_t count;
     uint64_t clock;
@@ -27,14 +27,14 @@ struct names {
     char *name[NAMES_MAX];    /* owned, lower case */
 };
 
-struct names *names_new(void)
+struct host_names *names_new(void)
 {
-    struct names *names = NEW(struct names);
+    struct host_names *names = NEW(struct host_names);
     (void)pthread_mutex_init(&names->lock, NULL);
     return names;
 }
 
-struct names *names_free(struct names *names)
+struct host_names *names_free(struct host_names *names)
 {
     if (!names)
         return NULL;
@@ -53,7 +53,7 @@ static uint32_t name_hash_of(const char *name)
     return hash;
 }
 
-static size_t place_of_address(const struct names *names, uint32_t address)
+static size_t place_of_address(const struct host_names *names, uint32_t address)
 {
     size_t i = 0;
     while (i < names->count && names->address[i] != address)
@@ -61,7 +61,7 @@ static size_t place_of_address(const struct names *names, uint32_t address)
     return i;
 }
 
-static size_t place_of_name(const struct names *names, const char *name, uint32_t hash)
+static size_t place_of_name(const struct host_names *names, const char *name, uint32_t hash)
 {
     size_t i = 0;
     while (i < names->count && (names->hash[i] != hash || strcmp(names->name[i], name) != 0))
@@ -70,7 +70,7 @@ static size_t place_of_name(const struct names *names, const char *name, uint32_
 }
 
 /* Where a new name goes: a new place, or that of the one unused for longest. */
-static size_t place_for_new_name(struct names *names)
+static size_t place_for_new_name(struct host_names *names)
 {
     if (names->count < NAMES_MAX)
         return names->count++;
@@ -83,7 +83,7 @@ static size_t place_for_new_name(struct names *names)
     return oldest;
 }
 
-static uint32_t address_for_new(struct names *names)
+static uint32_t address_for_new(struct host_names *names)
 {
     uint32_t address;
     do {
@@ -93,7 +93,7 @@ static uint32_t address_for_new(struct names *names)
     return address;
 }
 
-uint32_t names_address(struct names *names, const char *name)
+uint32_t names_address(struct host_names *names, const char *name)
 {
     char lower[DNS_NAME_MAX + 1] = "";
     size_t n = strlen(name);
@@ -117,7 +117,7 @@ uint32_t names_address(struct names *names, const char *name)
     return address;
 }
 
-bool names_find(struct names *names, uint32_t address, char name[static DNS_NAME_MAX + 1])
+bool names_find(struct host_names *names, uint32_t address, char name[static DNS_NAME_MAX + 1])
 {
     (void)pthread_mutex_lock(&names->lock);
     size_t at = place_of_address(names, address);

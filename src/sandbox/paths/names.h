@@ -18,14 +18,14 @@
 
 #define NAMES_MAX 8192
 
-struct names;
-struct names *names_new(void);
-struct names *names_free(struct names *names); /* NULL in, NULL out */
+struct host_names;
+struct host_names *names_new(void);
+struct host_names *names_free(struct host_names *names); /* NULL in, NULL out */
 
 /* The address (host's order) of a name of at most DNS_NAME_MAX bytes, in any case; 0: longer. */
-uint32_t names_address(struct names *names, const char *name);
+uint32_t names_address(struct host_names *names, const char *name);
 /* The name that has this address now, in lower case. */
-bool names_find(struct names *names, uint32_t address, char name[static DNS_NAME_MAX + 1]);
+bool names_find(struct host_names *names, uint32_t address, char name[static DNS_NAME_MAX + 1]);
 
 /* A descriptor, for reading alone, of a sealed file with this text; -errno. */
 int names_file(const char *label, const struct buf *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sandbox/paths/pathset.h - canonical paths, to be asked whether one of them is a path or above it
- * (private to policy.c and its parts, and to floor_paths.c).
+ * (private to policy.c and its parts, and to ruleset_paths.c).
  * Cost:    one hash of the path, one look for each of its directories; however many there are. */
 #ifndef SANDBOX_PATHS_PATHSET_H
 #define SANDBOX_PATHS_PATHSET_H

@@ -60,16 +60,16 @@ static void step_back(struct mandatory_walk *walk, size_t len)
         walk->path[0] = '/';
 }
 
-static void tell_mandatory(struct mandatory_walk *walk, bool link)
+static void notify_mandatory(struct mandatory_walk *walk, bool link)
 {
     walk->what.found(walk->what.ctx, walk->path, link);
 }
 
-static void tell_inside(struct mandatory_walk *walk, const char *name)
+static void notify_inside(struct mandatory_walk *walk, const char *name)
 {
     size_t len = strlen(walk->path);
     if (step_mandatory(walk, name))
-        tell_mandatory(walk, true);
+        notify_mandatory(walk, true);
     step_back(walk, len);
 }
 
@@ -87,14 +87,14 @@ static bool is_mandatory(const char *name)
 }
 
 /* The path is a directory called name: what is protected in it, there or not. */
-static bool tell_insides(struct mandatory_walk *walk, const char *name)
+static bool notify_insides(struct mandatory_walk *walk, const char *name)
 {
     bool any = false;
     for (int i = 0; i < INSIDES; i++)
         if (strcasecmp(name, insides[i].dir) == 0) {
             any = true;
             if (is_wanted(walk, &insides[i]))
-                tell_inside(walk, insides[i].name);
+                notify_inside(walk, insides[i].name);
         }
     return any;
 }
@@ -121,7 +121,7 @@ static int look_into_mandatory(struct mandatory_walk *walk, int dir, const char 
         return err_set(e, -errno, "%s: %s", walk->path, strerror(errno));
     if (fd < 0) { /* nobody knows what is in it */
         if (errno != ENOENT)
-            tell_mandatory(walk, false);
+            notify_mandatory(walk, false);
         return 0;
     }
     DIR *list = fdopendir(fd);
@@ -139,10 +139,10 @@ static int look_at_mandatory(struct mandatory_walk *walk, const struct level *le
 {
     int dir = dirfd(level->list), depth = level->depth;
     if (is_mandatory(entry->d_name)) {
-        tell_mandatory(walk, entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+        notify_mandatory(walk, entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
         return 0;
     }
-    bool own = tell_insides(walk, entry->d_name); /* a link to a directory too */
+    bool own = notify_insides(walk, entry->d_name); /* a link to a directory too */
     if (own || depth <= 1 || !is_dir(dir, entry) || is_passed_over(walk, entry->d_name))
         return 0;
     return look_into_mandatory(walk, dir, entry->d_name, depth - 1, e);
@@ -190,10 +190,10 @@ int mandatory_open(const struct mandatory *what, struct mandatory_walk **ret, st
     walk->cwd = xstrdup(what->cwd);
     memcpy(walk->path, what->cwd, strlen(what->cwd) + 1);
     for (int i = 0; i < NAMES; i++)
-        tell_inside(walk, names[i]);
+        notify_inside(walk, names[i]);
     size_t len = strlen(walk->path);
     if (step_mandatory(walk, ".claude"))
-        (void)tell_insides(walk, ".claude");
+        (void)notify_insides(walk, ".claude");
     step_back(walk, len);
     int r = look_into_mandatory(walk, AT_FDCWD, walk->cwd, what->depth, e);
     if (r < 0)

@@ -8,7 +8,7 @@
 #include "sandbox/paths/mounts.h"
 #include "sandbox/policy/pathname.h"
 
-struct search {
+struct mount_search {
     const char *path;
     char *device, *inside; /* of the mount that the path is in: "8:1", its name in that */
     size_t depth;
@@ -23,7 +23,7 @@ static size_t length_of(const char *dir)
 /* The last one that is mounted deepest is what is seen. */
 static void find_mount(void *ctx, const struct mount *mount)
 {
-    struct search *s = ctx;
+    struct mount_search *s = ctx;
     const size_t depth = length_of(mount->point);
     if (!path_is_under(s->path, mount->point) || depth < s->depth)
         return;
@@ -41,7 +41,7 @@ static bool are_one(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
-static void add_name(struct search *s, const char *name, const char *is)
+static void add_name(struct mount_search *s, const char *name, const char *is)
 {
     if (strcmp(name, is) != 0 && are_one(name, is))
         words_add(s->ret, name);
@@ -50,7 +50,7 @@ static void add_name(struct search *s, const char *name, const char *is)
 /* It shows the place, or a part of it. */
 static void find_mount_name(void *ctx, const struct mount *mount)
 {
-    struct search *s = ctx;
+    struct mount_search *s = ctx;
     const char *inside = *s->inside ? s->inside : "/";
     if (strcmp(mount->device, s->device) != 0)
         return;
@@ -66,7 +66,7 @@ static void find_mount_name(void *ctx, const struct mount *mount)
 
 void mount_names(const char *path, struct words *ret)
 {
-    struct search s = {.path = path, .ret = ret};
+    struct mount_search s = {.path = path, .ret = ret};
     mounts_each(find_mount, &s);
     if (s.device)
         mounts_each(find_mount_name, &s);

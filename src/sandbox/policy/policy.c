@@ -12,7 +12,7 @@
 #include "sandbox/policy/mandatory.h"
 #include "sandbox/policy/mount_names.h"
 #include "sandbox/policy/pathname.h"
-#include "sandbox/policy/policy_parts.h"
+#include "sandbox/policy/policy_internal.h"
 
 /* What every program may write: devices without a memory of their own, and srt's directories. */
 static const char *const always_written[] = {

@@ -76,7 +76,7 @@ bool policy_denies_reads(const struct policy *policy); /* false: everything may 
  * by no link at the time of policy_new(); directories, files, or not there yet. */
 const struct words *policy_write_roots(const struct policy *policy);
 
-/* 0: `next` allows of files all that `first` allows, now and later; so a floor that was made of
+/* 0: `next` allows of files all that `first` allows, now and later; so a ruleset that was made of
  * `first` grants nothing that `next` takes away. -EBUSY: it does not, or one cannot tell; the
  * message names the entry. Files that no settings allow to be written are left out of it. */
 MUST_CHECK int policy_includes(const struct policy *next, const struct policy *first,

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "sandbox/paths/glob.h"
 #include "sandbox/paths/globsearch.h"
-#include "sandbox/policy/policy_parts.h"
+#include "sandbox/policy/policy_internal.h"
 
 enum { PATHS_SHOWN = 100 }; /* of the mandatory ones */
 

@@ -6,7 +6,7 @@
 
 #include "sandbox/paths/glob.h"
 #include "sandbox/paths/globsearch.h"
-#include "sandbox/policy/policy_parts.h"
+#include "sandbox/policy/policy_internal.h"
 
 static const struct rules *list_closed_files(const struct policy *policy, enum policy_list which)
 {

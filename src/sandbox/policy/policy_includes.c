@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "sandbox/paths/glob.h"
-#include "sandbox/policy/policy_parts.h"
+#include "sandbox/policy/policy_internal.h"
 
 struct comparison {
     const struct policy *first, *next;

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "sandbox/policy/pathname.h"
-#include "sandbox/policy/policy_parts.h"
+#include "sandbox/policy/policy_internal.h"
 
 /* --- making one ------------------------------------------------------------------------------- */
 

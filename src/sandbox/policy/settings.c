@@ -52,15 +52,15 @@ struct sandbox_settings *sandbox_settings_free(struct sandbox_settings *settings
 
 /* --- the keys --------------------------------------------------------------------------------- */
 
-struct reading {
+struct settings_reading {
     struct sandbox_settings *settings;
     struct err *e;
 };
 
 struct key;
 /* `name` is the full path of the value. */
-typedef int (*read_fn)(struct reading *reading, const struct key *key, const struct json *value,
-                       const char *name);
+typedef int (*read_fn)(struct settings_reading *reading, const struct key *key,
+                       const struct json *value, const char *name);
 
 struct key {
     const char *name;
@@ -74,18 +74,18 @@ struct key {
 
 #define FIELD(name) .at = offsetof(struct sandbox_settings, name)
 
-static void *settings_field(struct reading *reading, const struct key *key)
+static void *settings_field(struct settings_reading *reading, const struct key *key)
 {
     return (char *)reading->settings + key->at;
 }
 
-static int wrong_kind(struct reading *reading, const char *name, const char *kind)
+static int wrong_kind(struct settings_reading *reading, const char *name, const char *kind)
 {
     return err_set(reading->e, -EINVAL, "%s: %s is needed", name, kind);
 }
 
-static int read_flag(struct reading *reading, const struct key *key, const struct json *value,
-                     const char *name)
+static int read_flag(struct settings_reading *reading, const struct key *key,
+                     const struct json *value, const char *name)
 {
     if (!json_is_bool(value))
         return wrong_kind(reading, name, "true or false");
@@ -93,8 +93,8 @@ static int read_flag(struct reading *reading, const struct key *key, const struc
     return 0;
 }
 
-static int read_whole_settings(struct reading *reading, const struct json *value, const char *name,
-                               int most, int *ret)
+static int read_whole_settings(struct settings_reading *reading, const struct json *value,
+                               const char *name, int most, int *ret)
 {
     double number = json_number(value);
     if (!json_is_number(value) || number != floor(number) || number < 1 || number > most)
@@ -104,20 +104,20 @@ static int read_whole_settings(struct reading *reading, const struct json *value
     return 0;
 }
 
-static int read_port(struct reading *reading, const struct key *key, const struct json *value,
-                     const char *name)
+static int read_port(struct settings_reading *reading, const struct key *key,
+                     const struct json *value, const char *name)
 {
     return read_whole_settings(reading, value, name, 65535, settings_field(reading, key));
 }
 
-static int read_depth(struct reading *reading, const struct key *key, const struct json *value,
-                      const char *name)
+static int read_depth(struct settings_reading *reading, const struct key *key,
+                      const struct json *value, const char *name)
 {
     return read_whole_settings(reading, value, name, DEPTH_MAX, settings_field(reading, key));
 }
 
 /* A text of a list. "\xC0\x80" is a NUL, which no path can have. */
-static int check_text(struct reading *reading, const char *text, const char *name)
+static int check_text(struct settings_reading *reading, const char *text, const char *name)
 {
     if (!text)
         return wrong_kind(reading, name, "a string");
@@ -129,10 +129,10 @@ static int check_text(struct reading *reading, const char *text, const char *nam
     return 0;
 }
 
-typedef int (*check_fn)(struct reading *reading, const char *text, const char *name);
+typedef int (*check_fn)(struct settings_reading *reading, const char *text, const char *name);
 
-static int read_settings_list(struct reading *reading, const struct json *value, const char *name,
-                              check_fn check, struct words *ret)
+static int read_settings_list(struct settings_reading *reading, const struct json *value,
+                              const char *name, check_fn check, struct words *ret)
 {
     if (!json_is_array(value))
         return wrong_kind(reading, name, "a list of strings");
@@ -151,44 +151,45 @@ static int read_settings_list(struct reading *reading, const struct json *value,
     return 0;
 }
 
-static int read_paths(struct reading *reading, const struct key *key, const struct json *value,
-                      const char *name)
+static int read_paths(struct settings_reading *reading, const struct key *key,
+                      const struct json *value, const char *name)
 {
     return read_settings_list(reading, value, name, NULL, settings_field(reading, key));
 }
 
-static int check_domain(struct reading *reading, const char *text, const char *name, bool denies)
+static int check_domain(struct settings_reading *reading, const char *text, const char *name,
+                        bool denies)
 {
     struct domain domain;
     const char *wrong = domain_parse(text, denies, &domain);
     return wrong ? err_set(reading->e, -EINVAL, "%s: \"%.80s\": %s", name, text, wrong) : 0;
 }
 
-static int check_allowed(struct reading *reading, const char *text, const char *name)
+static int check_allowed(struct settings_reading *reading, const char *text, const char *name)
 {
     return check_domain(reading, text, name, false);
 }
 
-static int check_denied(struct reading *reading, const char *text, const char *name)
+static int check_denied(struct settings_reading *reading, const char *text, const char *name)
 {
     return check_domain(reading, text, name, true);
 }
 
-static int read_allowed(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name)
+static int read_allowed(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name)
 {
     return read_settings_list(reading, value, name, check_allowed, settings_field(reading, key));
 }
 
-static int read_denied_setting(struct reading *reading, const struct key *key,
+static int read_denied_setting(struct settings_reading *reading, const struct key *key,
                                const struct json *value, const char *name)
 {
     return read_settings_list(reading, value, name, check_denied, settings_field(reading, key));
 }
 
 /* {"part of a command, or *": ["part of a path"]} */
-static int read_ignored(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name)
+static int read_ignored(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name)
 {
     struct words *pairs = settings_field(reading, key);
     if (!json_is_object(value))
@@ -215,8 +216,8 @@ static bool is_setting_text(const struct json *value)
     return json_text(value) != NULL;
 }
 
-static int read_nothing(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name)
+static int read_nothing(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name)
 {
     if (!key->is_kind(value))
         return wrong_kind(reading, name, key->kind);
@@ -232,8 +233,8 @@ static bool is_off(const struct json *value)
     return (json_is_array(value) || json_is_object(value)) && json_count(value) == 0;
 }
 
-static int read_refused(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name)
+static int read_refused(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name)
 {
     if (is_off(value))
         return 0;
@@ -277,10 +278,10 @@ static const struct key filesystem_keys[] = {
     {0},
 };
 
-static int read_network(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name);
-static int read_filesystem(struct reading *reading, const struct key *key, const struct json *value,
-                           const char *name);
+static int read_network(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name);
+static int read_filesystem(struct settings_reading *reading, const struct key *key,
+                           const struct json *value, const char *name);
 
 static const struct key top_keys[] = {
     {"network", read_network, .needed = true},
@@ -330,7 +331,7 @@ static int setting_distance(const char *a, const char *b)
     return row[n];
 }
 
-static int unknown(struct reading *reading, const struct key *keys, const char *name,
+static int unknown(struct settings_reading *reading, const struct key *keys, const char *name,
                    const char *last)
 {
     for (const struct key *key = keys; key->name; key++)
@@ -344,7 +345,7 @@ static char *join_settings_path(const char *prefix, const char *name)
     return *prefix ? xasprintf("%s.%s", prefix, name) : xstrdup(name);
 }
 
-static int read_settings_member(struct reading *reading, const struct key *keys,
+static int read_settings_member(struct settings_reading *reading, const struct key *keys,
                                 const struct json *value, const char *prefix)
 {
     const char *last = json_name(value);
@@ -356,8 +357,8 @@ static int read_settings_member(struct reading *reading, const struct key *keys,
 }
 
 /* Of two equal names a reader sees one; so does a reviewer, and maybe the other. */
-static int refuse_twice(struct reading *reading, const struct json *object, const char *prefix,
-                        const struct key *keys)
+static int refuse_twice(struct settings_reading *reading, const struct json *object,
+                        const char *prefix, const struct key *keys)
 {
     for (const struct key *key = keys; key->name; key++) {
         int seen = 0;
@@ -372,8 +373,8 @@ static int refuse_twice(struct reading *reading, const struct json *object, cons
     return 0;
 }
 
-static int read_object(struct reading *reading, const struct key *keys, const struct json *object,
-                       const char *prefix)
+static int read_object(struct settings_reading *reading, const struct key *keys,
+                       const struct json *object, const char *prefix)
 {
     int r = 0;
     for (const struct json *at = json_first(object); at && r == 0; at = json_next(at))
@@ -381,8 +382,8 @@ static int read_object(struct reading *reading, const struct key *keys, const st
     return r < 0 ? r : refuse_twice(reading, object, prefix, keys);
 }
 
-static int read_network(struct reading *reading, const struct key *key, const struct json *value,
-                        const char *name)
+static int read_network(struct settings_reading *reading, const struct key *key,
+                        const struct json *value, const char *name)
 {
     (void)key;
     if (!json_is_object(value))
@@ -390,8 +391,8 @@ static int read_network(struct reading *reading, const struct key *key, const st
     return read_object(reading, network_keys, value, name);
 }
 
-static int read_filesystem(struct reading *reading, const struct key *key, const struct json *value,
-                           const char *name)
+static int read_filesystem(struct settings_reading *reading, const struct key *key,
+                           const struct json *value, const char *name)
 {
     (void)key;
     if (!json_is_object(value))
@@ -411,7 +412,7 @@ int sandbox_settings_parse(const char *text, size_t n, struct sandbox_settings *
         return err_set(e, -EINVAL, "settings: an object is needed");
     struct sandbox_settings *settings = NEW(struct sandbox_settings);
     settings->mandatory_deny_search_depth = DEPTH_DEFAULT;
-    struct reading reading = {.settings = settings, .e = e};
+    struct settings_reading reading = {.settings = settings, .e = e};
     int r = read_object(&reading, top_keys, json, "");
     if (r < 0) {
         (void)sandbox_settings_free(settings);

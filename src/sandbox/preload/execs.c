@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The other half of the library that sandboxed programs are given (opens.c): programs that were
- * made beside a denied file. The kernel reads a program to execute it, the floor has no rule for a
- * file that is new, and the broker cannot execute for another process. So what the floor refuses
- * and the broker opens is started by what the kernel would have started it with: a script by its
- * interpreter, a dynamic program by its dynamic linker, a static one as a copy in memory.
+ * made beside a denied file. The kernel reads a program to execute it, the ruleset has no rule for
+ * a file that is new, and the broker cannot execute for another process. So what the ruleset
+ * refuses and the broker opens is started by what the kernel would have started it with: a script
+ * by its interpreter, a dynamic program by its dynamic linker, a static one as a copy in memory.
  * Limits: calls by a path; not fexecve(), nor programs without this library. The dynamic linker is
  *         what /proc/self/exe leads to then.
  * Calls:  on the stack of the caller, who may share its memory with its parent (vfork(2)); more
@@ -72,9 +72,10 @@ static size_t put_word(char *to, size_t at, const char *text, size_t n)
     return at + n;
 }
 
-/* --- what the floor says ---------------------------------------------------------------------- */
+/* --- what the ruleset says ----------------------------------------------------------------------
+ * */
 
-static bool floor_refuses(const char *path)
+static bool ruleset_refuses(const char *path)
 {
     const int before = errno;
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0,
@@ -229,7 +230,7 @@ static int plan_file(struct plan *plan, int fd, char *line, char *name)
     return plan_elf(plan, fd, line, name);
 }
 
-/* How to execute it, if the floor refuses it: 1. Else 0: as it was asked for; or -errno. */
+/* How to execute it, if the ruleset refuses it: 1. Else 0: as it was asked for; or -errno. */
 static int make_plan(struct plan *plan, const char *path, char *const *argv)
 {
     char line[LINE];
@@ -237,7 +238,7 @@ static int make_plan(struct plan *plan, const char *path, char *const *argv)
     plan->count = 1;
     plan->prefix[0] = argv && argv[0] ? argv[0] : path;
     plan->copy = -1;
-    for (int level = 0; floor_refuses(plan->path); level++) {
+    for (int level = 0; ruleset_refuses(plan->path); level++) {
         if (level == LEVELS)
             return -ELOOP;
         int fd = open_program(plan->path);

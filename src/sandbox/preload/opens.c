@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A library of its own, for LD_PRELOAD: where a program opens a file only to read it, the call
- * bears the mark (opens_mark.h), so that the filter lets it pass and the floor judges it. What the
- * floor refuses is asked again without the mark, of the broker. Outside of a sandbox nobody looks
- * at the mark.
+ * bears the mark (opens_mark.h), so that the filter lets it pass and the ruleset judges it. What
+ * the ruleset refuses is asked again without the mark, of the broker. Outside of a sandbox nobody
+ * looks at the mark.
  * Limits: no C library is linked and nothing but these functions is defined, for it is loaded into
  *         programs of any. Its opens are no cancellation points. What a C library opens for itself
  *         (fopen(), the dynamic linker) is not marked. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/preload/opens_mark.h - how an open says that the floor alone may judge it.
+ * sandbox/preload/opens_mark.h - how an open says that the ruleset alone may judge it.
  * openat(2) reads four of the six argument registers, and a filter sees all six. The filter lets an
  * openat with the mark in the other two pass without the broker if it only reads
  * (filter_rules.c); opens.c sets the mark. It is no secret: whoever sets it gets what Landlock

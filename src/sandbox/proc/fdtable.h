@@ -3,7 +3,7 @@
  * sandbox/proc/fdtable.h - what another process has open, as /proc/PID/fd shows it
  * (proc_pid_fd(5)).
  * Caller:  any thread. Needs the right to ptrace that process.
- * Not here: what the files mean to the caller (claims.h, holdings.h, socklook.h). */
+ * Not here: what the files mean to the caller (open_resources.h, unnamed_memory.h, socklook.h). */
 #ifndef SANDBOX_PROC_FDTABLE_H
 #define SANDBOX_PROC_FDTABLE_H
 

@@ -38,7 +38,7 @@ struct verdict {
     bool ours;
 };
 
-struct scan {
+struct proc_scan {
     DIR *dir;
     int fd; /* of dir */
     pid_t self, session;
@@ -47,7 +47,7 @@ struct scan {
 };
 
 /* Too large for a stack, and there is one thread that calls. */
-static struct scan the_scan;
+static struct proc_scan the_scan;
 
 static bool read_stat_number(const char **at, pid_t *ret)
 {
@@ -106,14 +106,14 @@ static int check_proc(int proc_fd, pid_t self)
     return strcmp(text, want) == 0 ? 0 : -EXDEV;
 }
 
-static void scan_close(struct scan *s)
+static void scan_close(struct proc_scan *s)
 {
     if (s->dir)
         (void)closedir(s->dir);
     s->dir = NULL;
 }
 
-static int scan_open(struct scan *s)
+static int scan_open(struct proc_scan *s)
 {
     s->dir = opendir("/proc");
     if (!s->dir)
@@ -129,13 +129,13 @@ static int scan_open(struct scan *s)
     return r;
 }
 
-static struct verdict *verdict_of(struct scan *s, pid_t pid)
+static struct verdict *verdict_of(struct proc_scan *s, pid_t pid)
 {
     return &s->verdicts[(unsigned)pid & (VERDICTS - 1)];
 }
 
 /* `path` is a ring: of a longer one the beginning is overwritten. */
-static bool remember_process(struct scan *s, const pid_t *path, int n, bool ours)
+static bool remember_process(struct proc_scan *s, const pid_t *path, int n, bool ours)
 {
     for (int i = 0; i < n && i < PATH_KEPT; i++)
         *verdict_of(s, path[i]) = (struct verdict){path[i], ours};
@@ -144,7 +144,7 @@ static bool remember_process(struct scan *s, const pid_t *path, int n, bool ours
 
 /* Does the chain of parents from `pid` lead to us, however long it is? Unknown (a link just
  * vanished) is "no": an orphan has come to us by the next round. */
-static bool leads_to_us(struct scan *s, pid_t pid)
+static bool leads_to_us(struct proc_scan *s, pid_t pid)
 {
     struct proctree_stat st;
     pid_t path[PATH_KEPT];
@@ -166,7 +166,7 @@ static bool leads_to_us(struct scan *s, pid_t pid)
 
 /* A thread that lives, of a process whose first one has ended: that one looks like a zombie until
  * the last has ended too. 0: there is none. */
-static pid_t living_thread(const struct scan *s, pid_t pid)
+static pid_t living_thread(const struct proc_scan *s, pid_t pid)
 {
     char path[32];
     const struct dirent *entry;
@@ -190,7 +190,7 @@ static pid_t living_thread(const struct scan *s, pid_t pid)
 }
 
 /* The next descendant that has not ended; 0 at the end of the scan. */
-static pid_t scan_next(struct scan *s, struct proctree_stat *ret)
+static pid_t scan_next(struct proc_scan *s, struct proctree_stat *ret)
 {
     const struct dirent *entry;
     while ((entry = readdir(s->dir))) {
@@ -210,7 +210,7 @@ static pid_t scan_next(struct scan *s, struct proctree_stat *ret)
 /* Signals one descendant. Between the look and the signal it may have ended and its PID may have
  * gone to a stranger: a pidfd is taken first and the parent link, which was found to be ours, is
  * read again after that. Without pidfds (old kernel, no descriptor free) the second look stays. */
-static bool signal_one(struct scan *s, pid_t pid, pid_t ppid, int sig)
+static bool signal_one(struct proc_scan *s, pid_t pid, pid_t ppid, int sig)
 {
     drop_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0 && errno == ESRCH)
@@ -225,7 +225,7 @@ static bool signal_one(struct scan *s, pid_t pid, pid_t ppid, int sig)
     return kill(pid, sig) == 0;
 }
 
-static void kill_group(struct scan *s, const struct proctree_stat *st)
+static void kill_group(struct proc_scan *s, const struct proctree_stat *st)
 {
     if (st->pgrp <= 1 || st->session <= 1 || st->session == s->session || st->pgrp == s->last_group)
         return;
@@ -235,7 +235,7 @@ static void kill_group(struct scan *s, const struct proctree_stat *st)
 
 int proctree_signal(int sig)
 {
-    struct scan *s = &the_scan;
+    struct proc_scan *s = &the_scan;
     struct proctree_stat st;
     int r = scan_open(s), n = 0;
     if (r < 0)
@@ -252,7 +252,7 @@ int proctree_signal(int sig)
 
 int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
 {
-    struct scan *s = &the_scan;
+    struct proc_scan *s = &the_scan;
     struct proctree_stat st;
     int r = scan_open(s);
     if (r < 0)
@@ -270,7 +270,7 @@ int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
  * D (as a parent in vfork is) stops or dies before it runs any code again. */
 static int freeze_round(void)
 {
-    struct scan *s = &the_scan;
+    struct proc_scan *s = &the_scan;
     struct proctree_stat st;
     int r = scan_open(s), n = 0;
     if (r < 0)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 #include "sandbox/seccomp/filter_rules.h"
 #include "sandbox/seccomp/syscalls.h"
 

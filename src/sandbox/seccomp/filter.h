@@ -14,7 +14,7 @@
 struct filter_wants {
     bool listener;     /* false: nothing is notified; what would be is refused if it must be */
     bool reads;        /* opens for reading are notified too (denyRead, or virtual files) */
-    bool marks;        /* but for those with the mark of opens_mark.h: a floor judges reads */
+    bool marks;        /* but for those with the mark of opens_mark.h: a ruleset judges reads */
     bool writes;       /* everything that changes the file system is notified */
     bool network;      /* sockets of the internet are notified; else they are refused */
     bool open_network; /* no rules for the network at all: the walls alone */

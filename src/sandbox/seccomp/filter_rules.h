@@ -20,7 +20,7 @@ enum filter_when {
     WHEN_LISTS,       /* opens of directories are notified, but not every open */
     WHEN_WRITES_ONLY, /* so, but reads are not */
     WHEN_MOVES,       /* reads or writes are notified */
-    WHEN_OLD_FLOOR,   /* writes are for a floor alone, which does not know of truncation */
+    WHEN_OLD_FLOOR,   /* writes are for a ruleset alone, which does not know of truncation */
     WHEN_BROKER,      /* there is a broker */
     WHEN_READ,        /* there is a broker or a budget, which reads its processes */
     WHEN_DISK,        /* there is a budget of disk space */

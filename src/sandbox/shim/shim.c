@@ -28,8 +28,8 @@
 #include "sandbox/confine/confine.h"
 #include "sandbox/confine/guard.h"
 #include "sandbox/limits/budget.h"
-#include "sandbox/limits/claims.h"
 #include "sandbox/limits/diskbudget.h"
+#include "sandbox/limits/open_resources.h"
 #include "sandbox/proc/proctree.h"
 #include "sandbox/shim/shim_tell.h"
 
@@ -43,7 +43,7 @@ enum {
     SHORT_TURN_NS = 100000,
 };
 
-struct failure { /* what goes through the start pipe */
+struct shim_failure { /* what goes through the start pipe */
     int32_t code, step;
 };
 
@@ -127,7 +127,7 @@ static int set_up_shim(struct shim *s)
 /* From here to exec the child runs system calls on prepared data only. */
 static void fail_shim_child(int pipe_fd, enum shim_step step)
 {
-    const struct failure f = {errno, (int32_t)step};
+    const struct shim_failure f = {errno, (int32_t)step};
     (void)!write(pipe_fd, &f, sizeof f);
     _exit(127);
 }
@@ -301,7 +301,7 @@ static int on_shim_confined(struct shim *s)
     return 0;
 }
 
-/* The running child keeps its floor and its filter; its broker gets another policy. */
+/* The running child keeps its ruleset and its filter; its broker gets another policy. */
 static void change_settings(const struct shim *s, int fd)
 {
     struct err e = ERR_NONE;
@@ -316,7 +316,7 @@ static void change_settings(const struct shim *s, int fd)
 }
 
 /* Once, however often it was met since the last look. */
-static void tell_tasks(struct shim *s)
+static void notify_tasks(struct shim *s)
 {
     char text[200];
     long refusals = s->guard ? guard_task_refusals(s->guard) : 0;
@@ -338,7 +338,7 @@ static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const
     s->kill = true;
 }
 
-static void tell_cpu(struct shim *s)
+static void notify_cpu(struct shim *s)
 {
     char text[200];
     (void)snprintf(text, sizeof text, "the limit of %d s processor time (--%s-cpu) was reached",
@@ -368,11 +368,11 @@ static void look_at_budgets(struct shim *s)
 {
     const struct sandbox_limits *most = &s->limits;
     const int64_t from = clock_of_thread_ns(); /* a look that had to wait costs no more for it */
-    tell_tasks(s);
+    notify_tasks(s);
     if (s->disk && diskbudget_exceeded(s->disk))
         kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
     if (!s->kill && cpu_exceeded(s) && cpu_exceeded(s)) { /* no end of a process in between */
-        tell_cpu(s);
+        notify_cpu(s);
         s->kill = true;
     }
     const int64_t pause = (clock_of_thread_ns() - from) / 1000000 * SHIM_LOOK_SHARE;
@@ -384,7 +384,7 @@ static void look_at_budgets(struct shim *s)
 /* The start pipe has a failure, or has ended because exec succeeded. */
 static int on_start(struct shim *s)
 {
-    struct failure f;
+    struct shim_failure f;
     ssize_t n = read(s->start, &f, sizeof f);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
@@ -422,7 +422,7 @@ static void on_shim_control(struct shim *s)
         change_settings(s, fd);
         break;
     case SHIM_LOOK:
-        report_shim(s, SHIM_HOLDS, s->child <= 0 || claims_any(s->child), 0);
+        report_shim(s, SHIM_HOLDS, s->child <= 0 || open_resources_any(s->child), 0);
         break;
     case SHIM_KILL:
     default: /* a server that speaks otherwise is not ours */
@@ -528,19 +528,19 @@ static int watch_shim(struct shim *s, int *ret_status)
 }
 
 /* The kernel of the machine kills without a word, and counts in ticks, a little otherwise. */
-static void tell_killed_for_cpu(struct shim *s, int status)
+static void notify_killed_for_cpu(struct shim *s, int status)
 {
     const int64_t most = s->limits.cpu * (int64_t)SECOND_US;
     const int64_t slack = most / ROUNDED > TICKS_US ? most / ROUNDED : TICKS_US;
     if (most > 0 && s->cpu_us >= most - slack && WIFSIGNALED(status) &&
         WTERMSIG(status) == SIGKILL && !s->cpu_told)
-        tell_cpu(s);
+        notify_cpu(s);
 }
 
 static void report_exit(struct shim *s, int status)
 {
-    tell_tasks(s);
-    tell_killed_for_cpu(s, status);
+    notify_tasks(s);
+    notify_killed_for_cpu(s, status);
     if (WIFEXITED(status))
         report_shim(s, SHIM_EXITED, WEXITSTATUS(status), 0);
     else

@@ -34,7 +34,8 @@
  *             CONFINED the answer to SHIM_CONFINE. a = 0: every call of the child that begins from
  *                      now on is judged by the new settings; or an errno, text: why not. Then the
  *                      settings before hold.
- *             HOLDS    the answer to SHIM_LOOK. a = 0: nothing (claims.h); 1: something, or it has
+ *             HOLDS    the answer to SHIM_LOOK. a = 0: nothing (open_resources.h); 1: something, or
+ *             it has
  *                      not started yet.
  *             EXITED   once after STARTED. a = exit status or -1, b = signal or 0. Before it the
  *                      shim ends what the child left behind, without grace. The last message.

@@ -15,8 +15,8 @@ void teller_init(struct teller *teller, int control)
     (void)pthread_mutex_init(&teller->lock, NULL);
 }
 
-static bool tell_spawner(const struct teller *teller, const struct shim_report *report,
-                         const char *text)
+static bool notify_spawner(const struct teller *teller, const struct shim_report *report,
+                           const char *text)
 {
     size_t n = text ? strlen(text) : 0;
     n = n < SHIM_TEXT_MAX ? n : SHIM_TEXT_MAX;
@@ -30,7 +30,7 @@ void teller_report(const struct teller *teller, enum shim_kind kind, int32_t a, 
                    const char *text)
 {
     const struct shim_report report = {.kind = kind, .a = a, .b = b};
-    (void)tell_spawner(teller, &report, text);
+    (void)notify_spawner(teller, &report, text);
 }
 
 static bool may_tell(struct teller *teller)
@@ -57,7 +57,7 @@ void teller_refused(void *ctx, const struct refusal *refusal)
     (void)pthread_mutex_lock(&teller->lock);
     const struct shim_report report = {
         .kind = SHIM_REFUSED, .a = (int32_t)refusal->pid, .b = teller->untold};
-    if (may_tell(teller) && tell_spawner(teller, &report, text))
+    if (may_tell(teller) && notify_spawner(teller, &report, text))
         teller->untold = 0;
     else
         teller->untold++;

@@ -38,8 +38,8 @@ struct spawner {
     void *refused_ctx;
 };
 
-struct stream { /* our end of one of the child's pipes */
-    int fd;     /* -1: there is none, or it was closed */
+struct spawn_stream { /* our end of one of the child's pipes */
+    int fd;           /* -1: there is none, or it was closed */
     struct loop_io *io;
 };
 
@@ -49,8 +49,8 @@ struct child {
     pid_t shim; /* 0: somebody else's child */
     int control;
     struct loop_io *control_io;
-    struct stream input, output, errors; /* the first and the last of a piped child */
-    struct loop_timer patience;          /* of a gentle end */
+    struct spawn_stream input, output, errors; /* the first and the last of a piped child */
+    struct loop_timer patience;                /* of a gentle end */
     int64_t grace_ms;
     char *limit;                       /* the budget that ended it */
     const struct child_events *events; /* NULL once it was given up or has ended */
@@ -64,7 +64,7 @@ struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a 
     size_t fd_count;
 };
 
-static void close_stream(struct stream *stream)
+static void close_stream(struct spawn_stream *stream)
 {
     stream->io = loop_io_del(stream->io);
     stream->fd = fd_close(stream->fd);
@@ -140,7 +140,7 @@ static void reap_spawned(struct child *child)
     free_child(child);
 }
 
-static void tell_ended(struct child *child, const struct child_exit *how, const struct err *why)
+static void notify_ended(struct child *child, const struct child_exit *how, const struct err *why)
 {
     const struct child_events *events = child->events;
     child->events = NULL;
@@ -149,7 +149,7 @@ static void tell_ended(struct child *child, const struct child_exit *how, const 
 }
 
 /* Hands on what is in the pipe, a bounded amount; true while there may be more. */
-static bool read_spawn_stream(struct child *child, struct stream *stream)
+static bool read_spawn_stream(struct child *child, struct spawn_stream *stream)
 {
     static char chunk[OUTPUT_CHUNK];
     for (int i = 0; i < CHUNKS_PER_TURN; i++) {
@@ -233,14 +233,14 @@ static void on_report(struct child *child, const struct shim_report *report, con
     case SHIM_FAILED:
         (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
                       *text ? text : strerror(report->a));
-        tell_ended(child, NULL, &why);
+        notify_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
         while (child->events && child->output.io && read_spawn_stream(child, &child->output))
             ;
         while (child->events && child->errors.io && read_spawn_stream(child, &child->errors))
             ;
-        tell_ended(
+        notify_ended(
             child,
             &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
             NULL);
@@ -282,13 +282,13 @@ static void on_spawn_control(void *ctx, unsigned events)
         }
         struct err why = ERR_NONE;
         (void)err_set(&why, -EPIPE, "its shim was killed");
-        tell_ended(child, NULL, &why);
+        notify_ended(child, NULL, &why);
         reap_spawned(child);
         return;
     }
 }
 
-struct launch {          /* what a process is started with */
+struct shim_launch {     /* what a process is started with */
     const char *program; /* without a slash it is looked up in our PATH */
     const char *cwd;     /* NULL: ours */
     const struct ends *ends;
@@ -324,7 +324,7 @@ static bool put_ends(const struct ends *ends)
  * data alone. The server's own uid protects it until the last moment, and does not go on. */
 __attribute__((no_sanitize("address"))) static int become(void *ctx)
 {
-    struct launch *launch = ctx;
+    struct shim_launch *launch = ctx;
     sigset_t none;
     sigemptyset(&none);
     bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
@@ -338,7 +338,7 @@ __attribute__((no_sanitize("address"))) static int become(void *ctx)
 
 /* clone(2) as posix_spawn(3) has it, which cannot change ids. Not fork: libzmq's threads may hold
  * the allocator's lock at this moment. No signal may find us in two processes. */
-static int spawn_program_of_shim(struct launch *launch, pid_t *ret_pid)
+static int spawn_program_of_shim(struct shim_launch *launch, pid_t *ret_pid)
 {
     alignas(16) static char stack[LAUNCH_STACK];
     sigset_t all, before;
@@ -370,11 +370,11 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
     }
     argv[at++] = "--";
     memcpy(&argv[at], spec->argv, n * sizeof *argv);
-    struct launch launch = {.program = "/proc/self/exe",
-                            .cwd = spec->cwd,
-                            .ends = ends,
-                            .argv = (char *const *)(size_t)argv,
-                            .envp = (char *const *)(size_t)spec->envp};
+    struct shim_launch launch = {.program = "/proc/self/exe",
+                                 .cwd = spec->cwd,
+                                 .ends = ends,
+                                 .argv = (char *const *)(size_t)argv,
+                                 .envp = (char *const *)(size_t)spec->envp};
     int r = spawn_program_of_shim(&launch, ret_pid);
     xfree(argv);
     return r;
@@ -386,11 +386,11 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
     (void)spawner;
     drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
     const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
-    struct launch launch = {.program = spec->argv[0],
-                            .cwd = spec->cwd,
-                            .ends = &ends,
-                            .argv = (char *const *)(size_t)spec->argv,
-                            .envp = (char *const *)(size_t)spec->envp};
+    struct shim_launch launch = {.program = spec->argv[0],
+                                 .cwd = spec->cwd,
+                                 .ends = &ends,
+                                 .argv = (char *const *)(size_t)spec->argv,
+                                 .envp = (char *const *)(size_t)spec->envp};
     int r = moved < 0 ? -errno : spawn_program_of_shim(&launch, ret_pid);
     return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
 }
@@ -439,7 +439,7 @@ static struct child *new_child(struct spawner *spawner, int control)
 }
 
 /* One pipe, read (0) or written (1) by us without waiting. */
-static int open_pipe(int our_end, struct stream *ours, int *ret_theirs, struct err *e)
+static int open_pipe(int our_end, struct spawn_stream *ours, int *ret_theirs, struct err *e)
 {
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) < 0)

@@ -93,7 +93,7 @@ void spawner_reap(struct spawner *spawner);
 void child_interrupt(struct child *child);    /* SIGINT to its process group */
 void child_terminate(struct child *child);    /* SIGTERM to its process group */
 void child_resume(struct child *child);       /* SIGCONT to the whole tree */
-void child_look(struct child *child);         /* `holds` follows: see claims.h */
+void child_look(struct child *child);         /* `holds` follows: see open_resources.h */
 void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
 

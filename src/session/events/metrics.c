@@ -24,12 +24,12 @@ void metrics_cell(struct metrics *m, int status, int64_t ran_ms)
         add_duration(&m->durations, ran_ms);
 }
 
-void metrics_foreign_cell(struct metrics *m, int status, int64_t ran_ms)
+void metrics_external_cell(struct metrics *m, int status, int64_t ran_ms)
 {
     if (!m)
         return;
-    m->foreign[status]++;
-    add_duration(&m->foreign_durations, ran_ms);
+    m->external[status]++;
+    add_duration(&m->external_durations, ran_ms);
 }
 
 void metrics_restart(struct metrics *m, enum metrics_restart why)

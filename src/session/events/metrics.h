@@ -22,9 +22,9 @@ struct metrics_durations {
 
 struct metrics {
     uint64_t cells[METRICS_STATUSES];
-    struct metrics_durations durations; /* of cells that ran */
-    uint64_t foreign[METRICS_STATUSES]; /* session/queue/foreign.h: as kernels tell it */
-    struct metrics_durations foreign_durations;
+    struct metrics_durations durations;  /* of cells that ran */
+    uint64_t external[METRICS_STATUSES]; /* session/queue/external.h: as kernels tell it */
+    struct metrics_durations external_durations;
     uint64_t kernels; /* taken by sessions */
     uint64_t restarts[METRICS_RESTARTS];
     uint64_t output_bytes; /* text that cells printed */
@@ -37,7 +37,7 @@ struct metrics {
 extern const int64_t metrics_bounds_ms[METRICS_BUCKETS];
 
 void metrics_cell(struct metrics *m, int status, int64_t ran_ms); /* < 0: it never ran */
-void metrics_foreign_cell(struct metrics *m, int status, int64_t ran_ms);
+void metrics_external_cell(struct metrics *m, int status, int64_t ran_ms);
 void metrics_restart(struct metrics *m, enum metrics_restart why);
 
 #endif

@@ -84,11 +84,6 @@ enum executions_known executions_look_up(const struct executions *all, const cha
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-struct session *executions_session(const struct executions *all)
-{
-    return all->config.session;
-}
-
 struct execution *executions_first(const struct executions *all)
 {
     return all->first;

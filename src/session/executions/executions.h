@@ -99,7 +99,6 @@ struct executions *executions_open(const struct executions_config *config);
 /* Whoever watches must have left. NULL in, NULL out. */
 struct executions *executions_close(struct executions *all);
 
-struct session *executions_session(const struct executions *all);
 /* Oldest first; NULL: there is none. */
 struct execution *executions_first(const struct executions *all);
 /* NULL: there is none, or its result was dropped. */

@@ -3,27 +3,27 @@
 
 static void on_read_execution_changed(void *ctx)
 {
-    struct reader *r = ctx;
+    struct execution_reader *r = ctx;
     r->more(r->ctx);
 }
 
-void reader_open(struct reader *r, struct session *session, struct execution *x, uint64_t after,
-                 loop_fn more, void *ctx)
+void reader_open(struct execution_reader *r, struct session *session, struct execution *x,
+                 uint64_t after, loop_fn more, void *ctx)
 {
     struct eventlog *log = session_events(session);
-    *r = (struct reader){.session = session,
-                         .execution = x,
-                         .after = after,
-                         .is_reset = log && !eventlog_knows(log, after),
-                         .more = more,
-                         .ctx = ctx};
+    *r = (struct execution_reader){.session = session,
+                                   .execution = x,
+                                   .after = after,
+                                   .is_reset = log && !eventlog_knows(log, after),
+                                   .more = more,
+                                   .ctx = ctx};
     if (x)
         execution_watch(x, &r->watcher, on_read_execution_changed, r);
     if (log)
         eventlog_watch(log, &r->log_watcher, on_read_execution_changed, r);
 }
 
-void reader_close(struct reader *r)
+void reader_close(struct execution_reader *r)
 {
     struct eventlog *log = session_events(r->session);
     if (log)
@@ -36,7 +36,7 @@ static struct reader_item of_kind(enum reader_kind kind)
     return (struct reader_item){.kind = kind};
 }
 
-static struct reader_item next_logged(struct reader *r)
+static struct reader_item next_logged(struct execution_reader *r)
 {
     const struct execution *x = r->execution;
     struct eventlog *log = session_events(r->session);
@@ -50,7 +50,7 @@ static struct reader_item next_logged(struct reader *r)
     return item;
 }
 
-struct reader_item reader_next(struct reader *r)
+struct reader_item reader_next(struct execution_reader *r)
 {
     const struct execution *x = r->execution;
     if (r->is_reset)
@@ -64,7 +64,7 @@ struct reader_item reader_next(struct reader *r)
     return next_logged(r);
 }
 
-void reader_took(struct reader *r, const struct reader_item *item)
+void reader_took(struct execution_reader *r, const struct reader_item *item)
 {
     switch (item->kind) {
     case READER_RESET:

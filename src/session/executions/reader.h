@@ -34,7 +34,7 @@ struct reader_item {
     struct logged event; /* READER_EVENT; borrowed until the next call */
 };
 
-struct reader {
+struct execution_reader {
     struct session *session;
     struct execution *execution; /* NULL: all of the session */
     uint64_t after;              /* the last event that was taken */
@@ -48,11 +48,11 @@ struct reader {
 
 /* after: the number of the last event that the follower has; 0: none. `more` is called when
  * there may be something new, at most once in a turn of the loop for events of the log. */
-void reader_open(struct reader *r, struct session *session, struct execution *x, uint64_t after,
-                 loop_fn more, void *ctx);
-void reader_close(struct reader *r);
+void reader_open(struct execution_reader *r, struct session *session, struct execution *x,
+                 uint64_t after, loop_fn more, void *ctx);
+void reader_close(struct execution_reader *r);
 
-struct reader_item reader_next(struct reader *r);
-void reader_took(struct reader *r, const struct reader_item *item);
+struct reader_item reader_next(struct execution_reader *r);
+void reader_took(struct execution_reader *r, const struct reader_item *item);
 
 #endif

@@ -7,17 +7,17 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "session/kernels/setup.h"
-#include "session/queue/foreign.h"
+#include "session/queue/external.h"
 
 enum { UUID_SIZE = 37 };
 
-struct entry {
+struct kernel_entry {
     struct kernels *owner;
-    struct entry *next;
+    struct kernel_entry *next;
     char id[KERNELS_ID_MAX + 1];
     char *code; /* a cell that gives a kernel its variables and directory */
     struct kernel *kernel;
-    struct foreign foreign;
+    struct external_cells external;
     struct loop_defer spare_ready;
     enum kernels_state state;
     int status;
@@ -29,7 +29,7 @@ struct kernels {
     struct loop *loop;
     char session_id[UUID_SIZE];
     struct cell *reset; /* of the session, asked for here */
-    struct entry *first;
+    struct kernel_entry *first;
     size_t count;
 };
 
@@ -49,9 +49,9 @@ static bool is_kernel_id(const char *id)
     return n > 0 && n <= KERNELS_ID_MAX && strspn(id, "0123456789abcdefABCDEF-") == n;
 }
 
-static struct entry *find_kernel(const struct kernels *k, const char *id)
+static struct kernel_entry *find_kernel(const struct kernels *k, const char *id)
 {
-    for (struct entry *entry = k->first; entry; entry = entry->next)
+    for (struct kernel_entry *entry = k->first; entry; entry = entry->next)
         if (strcmp(entry->id, id) == 0)
             return entry;
     return NULL;
@@ -62,38 +62,38 @@ static bool is_session(const struct kernels *k, const char *id)
     return strcmp(id, k->session_id) == 0;
 }
 
-static void tell_kernel_state(struct kernels *k, const char *id)
+static void notify_kernel_state(struct kernels *k, const char *id)
 {
     k->config.changed(k->config.ctx, id);
 }
 
 /* --- one kernel ----------------------------------------------------------------------------- */
 
-static struct foreign_place kernel_place_of(const struct entry *entry)
+static struct external_place kernel_place_of(const struct kernel_entry *entry)
 {
     const struct session_config *config = entry->owner->config.session_config;
-    return (struct foreign_place){.loop = entry->owner->loop,
-                                  .audit = config->audit,
-                                  .metrics = config->metrics,
-                                  .kernel = entry->id};
+    return (struct external_place){.loop = entry->owner->loop,
+                                   .audit = config->audit,
+                                   .metrics = config->metrics,
+                                   .kernel = entry->id};
 }
 
-static void end_entry(struct entry *entry, int status, const char *why)
+static void end_entry(struct kernel_entry *entry, int status, const char *why)
 {
-    const struct foreign_place place = kernel_place_of(entry);
-    foreign_lost(&entry->foreign, &place);
+    const struct external_place place = kernel_place_of(entry);
+    external_lost(&entry->external, &place);
     loop_defer_stop(entry->owner->loop, &entry->spare_ready);
     entry->kernel = kernel_kill(entry->kernel);
     entry->state = KERNELS_ENDED;
     entry->status = status;
     (void)snprintf(entry->why, sizeof entry->why, "%s", why);
-    tell_kernel_state(entry->owner, entry->id);
+    notify_kernel_state(entry->owner, entry->id);
 }
 
 /* Spares were started before anybody knew of variables and directory: they get them now. */
 static void on_gateway_kernel_ready(void *ctx)
 {
-    struct entry *entry = ctx;
+    struct kernel_entry *entry = ctx;
     struct err e = ERR_NONE;
     struct slice code = {entry->code, strlen(entry->code)};
     if (kernel_execute(entry->kernel, code, &e) < 0)
@@ -105,16 +105,16 @@ static void on_gateway_kernel_message(void *ctx, const struct jupyter_msg *m, bo
     (void)ctx, (void)m, (void)current;
 }
 
-static void on_kernels_foreign(void *ctx, const struct jupyter_msg *m)
+static void on_kernels_external(void *ctx, const struct jupyter_msg *m)
 {
-    struct entry *entry = ctx;
-    const struct foreign_place place = kernel_place_of(entry);
-    foreign_message(&entry->foreign, &place, m);
+    struct kernel_entry *entry = ctx;
+    const struct external_place place = kernel_place_of(entry);
+    external_message(&entry->external, &place, m);
 }
 
 static void on_gateway_kernel_done(void *ctx, const struct json *reply)
 {
-    struct entry *entry = ctx;
+    struct kernel_entry *entry = ctx;
     const char *status = json_get_text(reply, "status");
     if (!status || strcmp(status, "ok") != 0) {
         const char *evalue = json_get_text(reply, "evalue");
@@ -122,29 +122,29 @@ static void on_gateway_kernel_done(void *ctx, const struct json *reply)
         return;
     }
     entry->state = KERNELS_READY;
-    tell_kernel_state(entry->owner, entry->id);
+    notify_kernel_state(entry->owner, entry->id);
 }
 
 static void on_gateway_kernel_heartbeat(void *ctx, bool alive)
 {
-    struct entry *entry = ctx;
+    struct kernel_entry *entry = ctx;
     if (!alive)
         kernel_resume(entry->kernel);
 }
 
 static void on_gateway_kernel_ended(void *ctx, const struct err *why, const char *last_words)
 {
-    struct entry *entry = ctx;
+    struct kernel_entry *entry = ctx;
     (void)last_words;
     entry->kernel = NULL;
     end_entry(entry, 0, why->msg);
 }
 
-static int start_gateway_kernel(struct entry *entry, struct err *e)
+static int start_gateway_kernel(struct kernel_entry *entry, struct err *e)
 {
     static const struct kernel_events events = {.ready = on_gateway_kernel_ready,
                                                 .message = on_gateway_kernel_message,
-                                                .foreign = on_kernels_foreign,
+                                                .external = on_kernels_external,
                                                 .done = on_gateway_kernel_done,
                                                 .heartbeat = on_gateway_kernel_heartbeat,
                                                 .ended = on_gateway_kernel_ended};
@@ -160,16 +160,16 @@ static int start_gateway_kernel(struct entry *entry, struct err *e)
     return kernel_start(&config->kernel, &events, entry, &entry->kernel, e);
 }
 
-static void free_kernel_entry(struct entry *entry)
+static void free_kernel_entry(struct kernel_entry *entry)
 {
     struct kernels *k = entry->owner;
-    struct entry **at = &k->first;
+    struct kernel_entry **at = &k->first;
     while (*at != entry)
         at = &(*at)->next;
     *at = entry->next;
     k->count--;
-    const struct foreign_place place = kernel_place_of(entry);
-    foreign_lost(&entry->foreign, &place);
+    const struct external_place place = kernel_place_of(entry);
+    external_lost(&entry->external, &place);
     loop_defer_stop(k->loop, &entry->spare_ready);
     (void)kernel_kill(entry->kernel);
     xfree(entry->code);
@@ -181,7 +181,7 @@ static void free_kernel_entry(struct entry *entry)
 int kernels_launch(struct kernels *k, const char *id, const struct json *env, const char *cwd,
                    struct err *e)
 {
-    struct entry *entry = find_kernel(k, id);
+    struct kernel_entry *entry = find_kernel(k, id);
     if (!is_kernel_id(id))
         return err_set(e, -EINVAL, "not a kernel's id: %.80s", id);
     if (is_session(k, id) || (entry && entry->state != KERNELS_ENDED))
@@ -194,8 +194,8 @@ int kernels_launch(struct kernels *k, const char *id, const struct json *env, co
     int r = setup_code(env, "KERNEL_", cwd, &code, e);
     if (r < 0)
         return r;
-    entry = NEW(struct entry);
-    *entry = (struct entry){.owner = k, .next = k->first, .code = code};
+    entry = NEW(struct kernel_entry);
+    *entry = (struct kernel_entry){.owner = k, .next = k->first, .code = code};
     (void)snprintf(entry->id, sizeof entry->id, "%s", id);
     k->first = entry;
     k->count++;
@@ -222,7 +222,7 @@ static bool describe_session(const struct kernels *k, struct kernels_item *ret)
     return true;
 }
 
-static bool describe_kernel(const struct entry *entry, struct kernels_item *ret)
+static bool describe_kernel(const struct kernel_entry *entry, struct kernels_item *ret)
 {
     *ret = (struct kernels_item){
         .id = entry->id,
@@ -238,7 +238,7 @@ bool kernels_find(const struct kernels *k, const char *id, struct kernels_item *
 {
     if (is_session(k, id))
         return describe_session(k, ret);
-    const struct entry *entry = find_kernel(k, id);
+    const struct kernel_entry *entry = find_kernel(k, id);
     return entry && describe_kernel(entry, ret);
 }
 
@@ -249,7 +249,7 @@ bool kernels_next(const struct kernels *k, size_t *at, struct kernels_item *ret)
     size_t n = *at - 1;
     *at += n == 0; /* there is none of the session: the first entry is the first */
     n = n == 0 ? 1 : n;
-    const struct entry *entry = k->first;
+    const struct kernel_entry *entry = k->first;
     while (entry && --n > 0)
         entry = entry->next;
     return entry && describe_kernel(entry, ret);
@@ -258,7 +258,7 @@ bool kernels_next(const struct kernels *k, size_t *at, struct kernels_item *ret)
 size_t kernels_running(const struct kernels *k)
 {
     size_t n = 0;
-    for (const struct entry *entry = k->first; entry; entry = entry->next)
+    for (const struct kernel_entry *entry = k->first; entry; entry = entry->next)
         n += entry->state != KERNELS_ENDED;
     return n;
 }
@@ -276,7 +276,7 @@ int kernels_interrupt(struct kernels *k, const char *id, struct err *e)
         session_interrupt(k->config.session, false);
         return 0;
     }
-    struct entry *entry = find_kernel(k, id);
+    struct kernel_entry *entry = find_kernel(k, id);
     if (!entry || !entry->kernel)
         return no_such(id, e);
     kernel_interrupt(entry->kernel);
@@ -288,7 +288,7 @@ static void on_gateway_kernel_reset(void *ctx, const struct err *why)
     struct kernels *k = ctx;
     (void)why;
     k->reset = NULL;
-    tell_kernel_state(k, k->session_id);
+    notify_kernel_state(k, k->session_id);
 }
 
 static int reset_session(struct kernels *k, struct err *e)
@@ -305,7 +305,7 @@ int kernels_kill(struct kernels *k, const char *id, struct err *e)
 {
     if (is_session(k, id))
         return reset_session(k, e);
-    struct entry *entry = find_kernel(k, id);
+    struct kernel_entry *entry = find_kernel(k, id);
     if (!entry)
         return no_such(id, e);
     if (entry->state != KERNELS_ENDED)
@@ -317,7 +317,7 @@ int kernels_restart(struct kernels *k, const char *id, struct err *e)
 {
     if (is_session(k, id))
         return reset_session(k, e);
-    struct entry *entry = find_kernel(k, id);
+    struct kernel_entry *entry = find_kernel(k, id);
     if (!entry)
         return no_such(id, e);
     loop_defer_stop(k->loop, &entry->spare_ready);
@@ -330,14 +330,14 @@ int kernels_restart(struct kernels *k, const char *id, struct err *e)
 
 void kernels_forget(struct kernels *k, const char *id)
 {
-    struct entry *entry = find_kernel(k, id);
+    struct kernel_entry *entry = find_kernel(k, id);
     if (entry)
         free_kernel_entry(entry);
 }
 
 void kernels_sweep(struct kernels *k)
 {
-    for (struct entry *entry = k->first, *next; entry; entry = next) {
+    for (struct kernel_entry *entry = k->first, *next; entry; entry = next) {
         next = entry->next;
         if (entry->state == KERNELS_ENDED)
             free_kernel_entry(entry);
@@ -350,7 +350,7 @@ static void on_session_kernel(void *ctx)
 {
     struct kernels *k = ctx;
     if (!k->reset)
-        tell_kernel_state(k, k->session_id);
+        notify_kernel_state(k, k->session_id);
 }
 
 struct kernels *kernels_open(const struct kernels_config *config)

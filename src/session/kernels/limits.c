@@ -8,7 +8,7 @@
 
 #define BYTES_MAX ((int64_t)1 << 53) /* what a number of JSON holds exactly */
 
-static const struct member {
+static const struct limit_member {
     const char *name, *option;
     size_t at;
     bool wide; /* uint64_t, and int otherwise */
@@ -23,7 +23,7 @@ static const struct member {
 
 enum { MEMBERS = sizeof members / sizeof *members };
 
-static int64_t get_limit(const struct sandbox_limits *limits, const struct member *m)
+static int64_t get_limit(const struct sandbox_limits *limits, const struct limit_member *m)
 {
     const char *at = (const char *)limits + m->at;
     uint64_t wide;
@@ -33,7 +33,7 @@ static int64_t get_limit(const struct sandbox_limits *limits, const struct membe
     return m->wide ? (int64_t)wide : narrow;
 }
 
-static void set_limit(struct sandbox_limits *limits, const struct member *m, int64_t value)
+static void set_limit(struct sandbox_limits *limits, const struct limit_member *m, int64_t value)
 {
     char *at = (char *)limits + m->at;
     const uint64_t wide = (uint64_t)value;
@@ -41,7 +41,7 @@ static void set_limit(struct sandbox_limits *limits, const struct member *m, int
     memcpy(at, m->wide ? (const void *)&wide : &narrow, m->wide ? sizeof wide : sizeof narrow);
 }
 
-static int read_one(const struct member *m, const struct json *item,
+static int read_one(const struct limit_member *m, const struct json *item,
                     const struct sandbox_spec *server, struct sandbox_limits *ret, struct err *e)
 {
     const int64_t servers = get_limit(&server->limits, m), most = m->wide ? BYTES_MAX : INT_MAX;
@@ -59,7 +59,7 @@ static int read_one(const struct member *m, const struct json *item,
     return 0;
 }
 
-static const struct member *find_limit(const char *name)
+static const struct limit_member *find_limit(const char *name)
 {
     for (size_t i = 0; i < MEMBERS; i++)
         if (strcmp(members[i].name, name) == 0)
@@ -76,7 +76,7 @@ int limits_read(const struct json *wanted, const struct sandbox_spec *server,
         return err_set(e, -EDOM, "limits: this machine has nothing for them (ipybox doctor)");
     *ret = server->limits;
     for (const struct json *item = json_first(wanted); item; item = json_next(item)) {
-        const struct member *m = find_limit(json_name(item));
+        const struct limit_member *m = find_limit(json_name(item));
         if (!m)
             return err_set(e, -EINVAL, "limits.%.80s: there is no such member", json_name(item));
         int r = json_is_null(item) ? 0 : read_one(m, item, server, ret, e);

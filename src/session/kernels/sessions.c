@@ -11,18 +11,18 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "session/executions/executions.h"
+#include "session/kernels/session_sandbox.h"
 #include "session/kernels/setup.h"
-#include "session/kernels/walls.h"
 
 enum { RANDOM_ID_BYTES = 8 };
 
-struct entry {
+struct session_entry {
     struct sessions *owner;
-    struct entry *next; /* in the order of their coming */
+    struct session_entry *next; /* in the order of their coming */
     char id[SESSIONS_ID_MAX + 1];
     char *cwd, *setup;
     struct session_config config;
-    struct walls walls;
+    struct session_sandbox walls;
     struct session *session;
     struct executions *executions;
     int64_t timeout_ms, idle_ms, used_ms, created_ms;
@@ -34,27 +34,27 @@ struct entry {
 struct sessions {
     struct sessions_config config;
     struct loop *loop;
-    struct entry *first;
+    struct session_entry *first;
     size_t count;
     size_t pending; /* bytes of code, see executions.h */
     struct sessions_watcher *watchers;
     bool stopping;
     loop_fn stopped;
     void *stopped_ctx;
-    struct loop_defer tell_stopped;
+    struct loop_defer notify_stopped;
 };
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-static struct entry *find_session(const struct sessions *all, const char *id)
+static struct session_entry *find_session(const struct sessions *all, const char *id)
 {
-    for (struct entry *entry = all->first; entry; entry = entry->next)
+    for (struct session_entry *entry = all->first; entry; entry = entry->next)
         if (strcmp(entry->id, id) == 0)
             return entry;
     return NULL;
 }
 
-static void describe_session_entry(const struct entry *entry, struct sessions_view *ret)
+static void describe_session_entry(const struct session_entry *entry, struct sessions_view *ret)
 {
     *ret = (struct sessions_view){.id = entry->id,
                                   .cwd = entry->cwd,
@@ -63,13 +63,13 @@ static void describe_session_entry(const struct entry *entry, struct sessions_vi
                                   .created_ms = entry->created_ms,
                                   .session = entry->session,
                                   .executions = entry->executions};
-    ret->sandbox = walls_settings(&entry->walls, &ret->own_sandbox);
-    ret->limits = walls_limits(&entry->walls);
+    ret->sandbox = session_sandbox_settings(&entry->walls, &ret->own_sandbox);
+    ret->limits = session_sandbox_limits(&entry->walls);
 }
 
 bool sessions_find(const struct sessions *all, const char *id, struct sessions_view *ret)
 {
-    const struct entry *entry = find_session(all, id);
+    const struct session_entry *entry = find_session(all, id);
     if (!entry || entry->ending)
         return false;
     describe_session_entry(entry, ret);
@@ -85,7 +85,7 @@ const char *sessions_settings(const struct sessions *all)
 bool sessions_next(const struct sessions *all, size_t *at, struct sessions_view *ret)
 {
     size_t n = 0;
-    for (const struct entry *entry = all->first; entry; entry = entry->next) {
+    for (const struct session_entry *entry = all->first; entry; entry = entry->next) {
         if (entry->ending || n++ < *at)
             continue;
         ++*at;
@@ -107,10 +107,10 @@ const struct session_config *sessions_base(const struct sessions *all)
 
 /* --- ending ---------------------------------------------------------------------------------- */
 
-static void free_session_entry(struct entry *entry)
+static void free_session_entry(struct session_entry *entry)
 {
     struct sessions *all = entry->owner;
-    struct entry **at = &all->first;
+    struct session_entry **at = &all->first;
     while (*at != entry)
         at = &(*at)->next;
     *at = entry->next;
@@ -119,7 +119,7 @@ static void free_session_entry(struct entry *entry)
     loop_defer_stop(all->loop, &entry->gone);
     entry->executions = executions_close(entry->executions);
     entry->session = session_free(entry->session);
-    walls_close(&entry->walls);
+    session_sandbox_close(&entry->walls);
     xfree(entry->cwd);
     xfree(entry->setup);
     xfree(entry);
@@ -127,7 +127,7 @@ static void free_session_entry(struct entry *entry)
 
 static void on_session_gone(void *ctx)
 {
-    struct entry *entry = ctx;
+    struct session_entry *entry = ctx;
     struct sessions *all = entry->owner;
     for (struct sessions_watcher *w = all->watchers, *next; w; w = next) {
         next = w->next;
@@ -147,15 +147,15 @@ static void on_stopped(void *ctx)
 
 static void check_stopped(struct sessions *all)
 {
-    for (const struct entry *entry = all->first; entry; entry = entry->next)
+    for (const struct session_entry *entry = all->first; entry; entry = entry->next)
         if (!entry->closed)
             return;
-    loop_defer(all->loop, &all->tell_stopped, on_stopped, all);
+    loop_defer(all->loop, &all->notify_stopped, on_stopped, all);
 }
 
 static void on_session_closed(void *ctx)
 {
-    struct entry *entry = ctx;
+    struct session_entry *entry = ctx;
     entry->closed = true;
     if (entry->owner->stopping)
         check_stopped(entry->owner);
@@ -163,13 +163,14 @@ static void on_session_closed(void *ctx)
         loop_defer(entry->owner->loop, &entry->gone, on_session_gone, entry);
 }
 
-static void audit_session(const struct entry *entry, enum audit_kind kind, const char *outcome)
+static void audit_session(const struct session_entry *entry, enum audit_kind kind,
+                          const char *outcome)
 {
     (void)audit_add(entry->config.audit,
                     &(struct audit_event){.kind = kind, .session = entry->id, .outcome = outcome});
 }
 
-static void end_session_entry(struct entry *entry, const char *why)
+static void end_session_entry(struct session_entry *entry, const char *why)
 {
     audit_session(entry, AUDIT_SESSION_ENDED, why);
     entry->ending = true;
@@ -179,7 +180,7 @@ static void end_session_entry(struct entry *entry, const char *why)
 
 int sessions_end(struct sessions *all, const char *id, struct err *e)
 {
-    struct entry *entry = find_session(all, id);
+    struct session_entry *entry = find_session(all, id);
     if (!entry || entry->ending)
         return err_set(e, -ENOENT, "there is no session %.80s", id);
     if (strcmp(id, SESSIONS_DEFAULT) == 0)
@@ -193,7 +194,7 @@ void sessions_stop(struct sessions *all, int64_t grace_ms, loop_fn done, void *c
     all->stopping = true;
     all->stopped = done;
     all->stopped_ctx = ctx;
-    for (struct entry *entry = all->first; entry; entry = entry->next) {
+    for (struct session_entry *entry = all->first; entry; entry = entry->next) {
         loop_defer_stop(all->loop, &entry->gone);
         loop_timer_stop(all->loop, &entry->idle);
         if (!entry->closed)
@@ -206,7 +207,7 @@ void sessions_stop(struct sessions *all, int64_t grace_ms, loop_fn done, void *c
 
 static void on_session_idle(void *ctx)
 {
-    struct entry *entry = ctx;
+    struct session_entry *entry = ctx;
     int64_t now = loop_now(entry->owner->loop);
     if (session_waiting(entry->session) > 0)
         entry->used_ms = now;
@@ -219,7 +220,7 @@ static void on_session_idle(void *ctx)
 
 void sessions_touch(struct sessions *all, const char *id)
 {
-    struct entry *entry = find_session(all, id);
+    struct session_entry *entry = find_session(all, id);
     if (entry)
         entry->used_ms = loop_now(all->loop);
 }
@@ -288,7 +289,7 @@ static int check_ms(const char *name, int64_t ms, struct err *e)
 static bool are_sessions_full(const struct sessions *all)
 {
     size_t n = 0;
-    for (const struct entry *entry = all->first; entry; entry = entry->next)
+    for (const struct session_entry *entry = all->first; entry; entry = entry->next)
         n += !entry->ending || !session_is_untouched(entry->session);
     return n >= all->config.max;
 }
@@ -326,11 +327,12 @@ static int check_session_id(const struct sessions *all, const struct sessions_sp
 
 static void on_used(void *ctx)
 {
-    struct entry *entry = ctx;
+    struct session_entry *entry = ctx;
     entry->used_ms = loop_now(entry->owner->loop);
 }
 
-static int start_session(struct entry *entry, const struct sessions_spec *spec, struct err *e)
+static int start_session(struct session_entry *entry, const struct sessions_spec *spec,
+                         struct err *e)
 {
     const struct session_config *base = entry->owner->config.base;
     int r = find_cwd(base->workspace, spec->cwd, &entry->cwd, e);
@@ -342,7 +344,7 @@ static int start_session(struct entry *entry, const struct sessions_spec *spec, 
     entry->config.setup = entry->setup;
     entry->config.lazy = spec->lazy;
     if (r == 0)
-        r = walls_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
+        r = session_sandbox_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
     if (r == 0)
         r = session_open(&entry->config, &entry->session, e);
     if (r < 0)
@@ -362,12 +364,13 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
     int r = check_session_id(all, spec, e);
     if (r < 0)
         return r;
-    struct entry *entry = NEW(struct entry), **at = &all->first;
-    *entry = (struct entry){.owner = all,
-                            .timeout_ms = spec->timeout_ms ? spec->timeout_ms : SESSIONS_TIMEOUT_MS,
-                            .idle_ms = spec->idle_ms,
-                            .created_ms = clock_real_ms(),
-                            .used_ms = loop_now(all->loop)};
+    struct session_entry *entry = NEW(struct session_entry), **at = &all->first;
+    *entry = (struct session_entry){.owner = all,
+                                    .timeout_ms =
+                                        spec->timeout_ms ? spec->timeout_ms : SESSIONS_TIMEOUT_MS,
+                                    .idle_ms = spec->idle_ms,
+                                    .created_ms = clock_real_ms(),
+                                    .used_ms = loop_now(all->loop)};
     if (spec->id)
         (void)snprintf(entry->id, sizeof entry->id, "%s", spec->id);
     else
@@ -390,9 +393,9 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
-static struct entry *need_session(const struct sessions *all, const char *id, struct err *e)
+static struct session_entry *need_session(const struct sessions *all, const char *id, struct err *e)
 {
-    struct entry *entry = find_session(all, id);
+    struct session_entry *entry = find_session(all, id);
     if (entry && !entry->ending)
         return entry;
     (void)err_set(e, -ENOENT, "there is no session %.80s", id);
@@ -403,22 +406,23 @@ int sessions_change_sandbox(struct sessions *all, const char *id, const char *se
                             void (*done)(void *ctx, const struct err *why), void *ctx,
                             struct err *e)
 {
-    struct entry *entry = need_session(all, id, e);
-    return entry ? walls_change(&entry->walls, entry->session, settings, reset, done, ctx, e)
+    struct session_entry *entry = need_session(all, id, e);
+    return entry ? session_sandbox_change(&entry->walls, entry->session, settings, reset, done, ctx,
+                                          e)
                  : -ENOENT;
 }
 
 void sessions_forget_change(struct sessions *all, const void *ctx)
 {
-    for (struct entry *entry = all->first; entry; entry = entry->next)
-        walls_forget(&entry->walls, ctx);
+    for (struct session_entry *entry = all->first; entry; entry = entry->next)
+        session_sandbox_forget(&entry->walls, ctx);
 }
 
 int sessions_explain_sandbox(const struct sessions *all, const char *id, struct buf *text,
                              struct err *e)
 {
-    const struct entry *entry = need_session(all, id, e);
-    return entry ? walls_explain(&entry->walls, text, e) : -ENOENT;
+    const struct session_entry *entry = need_session(all, id, e);
+    return entry ? session_sandbox_explain(&entry->walls, text, e) : -ENOENT;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -444,7 +448,7 @@ struct sessions *sessions_close(struct sessions *all)
         return NULL;
     while (all->first)
         free_session_entry(all->first);
-    loop_defer_stop(all->loop, &all->tell_stopped);
+    loop_defer_stop(all->loop, &all->notify_stopped);
     xfree(all);
     return NULL;
 }

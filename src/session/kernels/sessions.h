@@ -76,7 +76,8 @@ size_t sessions_count(const struct sessions *sessions);
 /* Its cells are told as stopped. -ENOENT; -EPERM: it is the default one. */
 MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
 
-/* --- the sandbox of its kernels (walls.h) ----------------------------------------------------- */
+/* --- the sandbox of its kernels (session_sandbox.h)
+ * ----------------------------------------------------- */
 
 /* 1: the settings hold; 0: done follows, why == NULL when they do. -ENOENT; -EINVAL and
  * -EDOM: the message names the key; -EBUSY: it takes a new kernel (reset), or another change is

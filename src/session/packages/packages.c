@@ -31,7 +31,7 @@ struct install {
     void *ctx;
 };
 
-static void tell_install(const struct install *install, enum audit_kind kind, const char *outcome)
+static void notify_install(const struct install *install, enum audit_kind kind, const char *outcome)
 {
     struct audit_event event = {.kind = kind,
                                 .request_id = install->request_id,
@@ -73,7 +73,7 @@ static void note_line(struct install *install, const char *bytes, size_t n)
 }
 
 /* "Progress 1024 of 20480", as pip has it with --progress-bar=raw; the total may be absent. */
-static bool tell_step(const struct install *install)
+static bool notify_step(const struct install *install)
 {
     static const char between[] = " of ";
     char *end = NULL;
@@ -100,7 +100,7 @@ static void put_first(struct install *install, char byte)
         strncmp(install->step, prefix, install->step_n < known ? install->step_n : known) == 0;
     if (may_be && byte != '\n' && install->step_n < STEP_MAX)
         return;
-    if (!may_be || byte != '\n' || !tell_step(install)) {
+    if (!may_be || byte != '\n' || !notify_step(install)) {
         note_line(install, install->step, install->step_n);
         put_output(install, install->step, install->step_n);
         install->inside = byte != '\n';
@@ -179,7 +179,7 @@ static void on_pip_ended(void *ctx, const struct child_exit *how, const struct e
         (void)err_set(&e, -ECHILD, "pip was killed by signal %d", how->signal);
     else if (how->code != 0)
         has_install_failed(install, how->code, &e);
-    tell_install(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
+    notify_install(install, AUDIT_PACKAGE_INSTALLED, e.code ? "error" : "ok");
     if (!e.code && install->config->installed)
         install->config->installed(install->config->ctx, install->package);
     const struct install_events *events = install->events;
@@ -293,10 +293,10 @@ int install_start(const struct packages_config *config, const char *package,
                                 .ctx = ctx};
     (void)snprintf(install->request_id, sizeof install->request_id, "%s",
                    log_request() ? log_request() : "");
-    tell_install(install, AUDIT_PACKAGE_INSTALL, NULL);
+    notify_install(install, AUDIT_PACKAGE_INSTALL, NULL);
     r = run_pip(install, e);
     if (r < 0) {
-        tell_install(install, AUDIT_PACKAGE_INSTALLED, "error");
+        notify_install(install, AUDIT_PACKAGE_INSTALLED, "error");
         free_install(install);
         return r;
     }
@@ -308,7 +308,7 @@ struct install *install_cancel(struct install *install)
 {
     if (!install)
         return NULL;
-    tell_install(install, AUDIT_PACKAGE_INSTALLED, "cancelled");
+    notify_install(install, AUDIT_PACKAGE_INSTALLED, "cancelled");
     free_install(install);
     return NULL;
 }

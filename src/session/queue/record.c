@@ -99,7 +99,7 @@ void record_message(struct eventlog *log, uint64_t cell, bool late, const struct
 }
 
 int record_audit_begin(const struct session_config *config, uint64_t cell,
-                       const struct origin *origin, struct slice code, struct err *e)
+                       const struct request_context *origin, struct slice code, struct err *e)
 {
     int r = audit_check(config->audit, e);
     struct audit_event event = {.kind = AUDIT_CELL,

@@ -24,7 +24,8 @@ void record_message(struct eventlog *log, uint64_t cell, bool late, const struct
 
 /* What the audit log is told. It comes before the code runs; -EIO: it must not. */
 MUST_CHECK int record_audit_begin(const struct session_config *config, uint64_t cell,
-                                  const struct origin *origin, struct slice code, struct err *e);
+                                  const struct request_context *origin, struct slice code,
+                                  struct err *e);
 void record_audit_end(const struct session_config *config, uint64_t cell, const char *request_id,
                       enum cell_status status, int64_t ms);
 

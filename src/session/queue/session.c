@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/queue/session_parts.h"
+#include "session/queue/session_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static struct cell *take_first(struct session *s)
     return cell;
 }
 
-static void tell_finished(struct session *s, struct cell *cell, struct cell_result *result)
+static void notify_finished(struct session *s, struct cell *cell, struct cell_result *result)
 {
     result->number = cell->number;
     output_finish(&cell->output);
@@ -57,13 +57,13 @@ static void tell_finished(struct session *s, struct cell *cell, struct cell_resu
                  cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
     bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->notice = ran ? s->notice : "";
-    result->late = ran && !cell->abandoned ? late_tell(&s->late) : "";
+    result->late = ran && !cell->abandoned ? background_tell(&s->late) : "";
     cell->events->finished(cell->ctx, result);
     if (cell->abandoned) {
-        late_text(&s->late, buf_text(&cell->output.text));
+        background_text(&s->late, buf_text(&cell->output.text));
     } else if (ran) {
         s->notice[0] = '\0';
-        late_told(&s->late);
+        background_told(&s->late);
     }
     free_cell(cell);
 }
@@ -80,7 +80,7 @@ static void refuse_cell(struct session *s, struct cell *cell, enum cell_status s
                         const char *reason)
 {
     if (!cell->reset_done) {
-        tell_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
+        notify_finished(s, cell, &(struct cell_result){.status = status, .reason = reason});
         return;
     }
     struct err why = ERR_NONE;
@@ -112,7 +112,7 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
         s->config->metrics->output_bytes += strlen(printed);
     record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
     if (!cell) {
-        late_message(&s->late, m);
+        background_message(&s->late, m);
         return;
     }
     if (m->type == JUPYTER_EXECUTE_INPUT) {
@@ -128,11 +128,11 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
         collect(&cell->output, m, cell->events->text, cell->ctx);
 }
 
-static void on_session_foreign(void *ctx, const struct jupyter_msg *m)
+static void on_session_external(void *ctx, const struct jupyter_msg *m)
 {
     struct session *s = ctx;
     if (s->config->gateway) /* else code in the kernel has made it up */
-        foreign_message(&s->foreign, &s->place, m);
+        external_message(&s->external, &s->place, m);
 }
 
 static void on_session_cell_done(void *ctx, const struct json *reply)
@@ -164,7 +164,7 @@ static void on_session_kernel_ended(void *ctx, const struct err *why, const char
 {
     struct session *s = ctx;
     s->kernel = NULL;
-    foreign_lost(&s->foreign, &s->place);
+    external_lost(&s->external, &s->place);
     loop_defer_stop(s->loop, &s->spare_ready);
     s->why = why;
     s->last_words = last_words;
@@ -175,7 +175,7 @@ static void on_session_kernel_ended(void *ctx, const struct err *why, const char
 static const struct kernel_events kernel_events = {
     .ready = on_session_kernel_ready,
     .message = on_session_message,
-    .foreign = on_session_foreign,
+    .external = on_session_external,
     .done = on_session_cell_done,
     .heartbeat = on_session_heartbeat,
     .limited = on_session_limited,
@@ -215,7 +215,7 @@ static void retire_kernel(struct session *s)
 
 static void own_kernel(struct session *s)
 {
-    foreign_lost(&s->foreign, &s->place); /* of the kernel before */
+    external_lost(&s->external, &s->place); /* of the kernel before */
     s->state = STARTING;
     s->used = s->set_up = s->ready = false;
     if (s->config->metrics)
@@ -255,7 +255,7 @@ static void start_reset(struct session *s)
     metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
     s->notice[0] = '\0';
-    late_drop(&s->late);
+    background_drop(&s->late);
     retire_kernel(s);
     start_kernel(s);
 }
@@ -274,7 +274,7 @@ static void start_cell(struct session *s)
     if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
         kernel_execute(s->kernel, code, &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
-        tell_finished(s, take_first(s), &result);
+        notify_finished(s, take_first(s), &result);
         look_for_work(s);
         return;
     }
@@ -386,7 +386,7 @@ static void step_done(struct session *s)
         .traceback = buf_text(&s->failure.traceback),
         .reason = interrupted ? "the cell was interrupted; the kernel keeps its state" : "",
     };
-    tell_finished(s, take_first(s), &result);
+    notify_finished(s, take_first(s), &result);
     if (exits)
         replace_after_exit(s);
     look_for_work(s);
@@ -433,7 +433,7 @@ static void step_replace(struct session *s)
                   "started: all variables and imports are gone",
         .kernel_replaced = true,
     };
-    tell_finished(s, take_first(s), &result);
+    notify_finished(s, take_first(s), &result);
     if (s->stopped_as == CELL_CANCELLED) /* it has no answer to say so */
         note_new_kernel(s, "the cell before it was cancelled and ignored the interrupt");
     if (!s->closing)
@@ -463,7 +463,7 @@ static void step_lost_running(struct session *s)
         .last_words = s->last_words,
         .kernel_replaced = true,
     };
-    tell_finished(s, take_first(s), &result);
+    notify_finished(s, take_first(s), &result);
     step_lost_idle(s);
 }
 
@@ -494,9 +494,9 @@ int session_open(const struct session_config *config, struct session **ret, stru
     struct session *s = NEW(struct session);
     (void)e;
     *s = (struct session){.config = config, .loop = config->kernel.loop};
-    late_init(&s->late, config->workspace);
+    background_init(&s->late, config->workspace);
     s->events = record_open(config);
-    s->place = (struct foreign_place){s->loop, config->audit, config->metrics, config->id, NULL};
+    s->place = (struct external_place){s->loop, config->audit, config->metrics, config->id, NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
     if (!config->lazy)
         start_kernel(s);
@@ -672,7 +672,7 @@ static void on_close_deadline(void *ctx)
     (void)err_set(&why, -ESHUTDOWN, "the server is stopping");
     if (s->running && !s->queue->reset_done) {
         struct cell_result result = {.status = CELL_STOPPED, .reason = why.msg};
-        tell_finished(s, take_first(s), &result);
+        notify_finished(s, take_first(s), &result);
     }
     s->kernel = kernel_kill(s->kernel);
     loop_defer_stop(s->loop, &s->spare_ready);
@@ -697,14 +697,14 @@ struct session *session_free(struct session *s)
     struct err why = ERR_NONE;
     (void)err_set(&why, -ESHUTDOWN, "the server has stopped");
     refuse_all_cells(s, &why);
-    foreign_lost(&s->foreign, &s->place);
+    external_lost(&s->external, &s->place);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->close_timer);
     loop_defer_stop(s->loop, &s->work);
     loop_defer_stop(s->loop, &s->spare_ready);
     failure_done(&s->failure);
-    late_done(&s->late);
+    background_done(&s->late);
     s->events = eventlog_close(s->events);
     xfree(s);
     return NULL;

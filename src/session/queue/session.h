@@ -7,8 +7,8 @@
  *          cell in a new kernel that nobody asked for is told so.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside the
  *          call that caused them.
- * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h, and by late.h what
- *          comes between two cells and is handed out with the next. */
+ * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h, and by
+ *          background.h what comes between two cells and is handed out with the next. */
 #ifndef SESSION_QUEUE_SESSION_H
 #define SESSION_QUEUE_SESSION_H
 
@@ -23,7 +23,7 @@
 #include "output/output.h"
 #include "session/events/eventlog.h"
 #include "session/events/metrics.h"
-#include "session/queue/origin.h"
+#include "session/queue/request_context.h"
 
 #define SESSION_QUEUE_MAX 1000
 
@@ -45,7 +45,7 @@ struct session_config {
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
     bool lazy;               /* its first kernel is started by its first cell */
-    bool gateway; /* there is one, so that others run cells here: foreign.h is told of them */
+    bool gateway; /* there is one, so that others run cells here: external.h is told of them */
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -78,7 +78,7 @@ struct cell_request {
     struct slice code; /* copied */
     int64_t timeout_ms;
     size_t max_chars;
-    const struct origin *origin; /* copied; NULL: unknown */
+    const struct request_context *origin; /* copied; NULL: unknown */
 };
 
 struct cell_events {
@@ -119,7 +119,7 @@ size_t session_waiting(const struct session *session);
 uint64_t session_cell(const struct session *session);
 
 /* What the cell that runs came with; NULL: none runs. Good until it has ended. */
-const struct origin *session_origin(const struct session *session);
+const struct request_context *session_request_context(const struct session *session);
 
 /* While it is held, because a human is asked, the timeout of the running cell and of those that
  * begin meanwhile stands still. An interrupt's grace does not. */

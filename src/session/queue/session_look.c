@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What others see of a session. */
-#include "session/queue/session_parts.h"
+#include "session/queue/session_internal.h"
 
 bool session_is_untouched(const struct session *s)
 {
     return !s->kernel && s->cells == 0 && !s->queue && s->retiring == 0;
 }
 
-const struct origin *session_origin(const struct session *s)
+const struct request_context *session_request_context(const struct session *s)
 {
     return s->running ? &s->queue->origin : NULL;
 }

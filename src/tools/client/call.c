@@ -34,7 +34,7 @@ struct tools_call {
     struct tools_call_events events;
     void *ctx;
 
-    struct peer *peer; /* NULL: waits for its server */
+    struct server_peer *peer; /* NULL: waits for its server */
     struct param_headers headers;
     struct peer_request *request;
     bool sent_again; /* because a session was over, or the program before it was sent */
@@ -375,7 +375,7 @@ static void send_call(struct tools_call *call)
     }
 }
 
-static void begin_tool_call(struct tools_call *call, struct peer *peer,
+static void begin_tool_call(struct tools_call *call, struct server_peer *peer,
                             const struct tool_list *tools)
 {
     const struct tools_tool *tool = tool_list_find(tools, call->tool);
@@ -386,7 +386,7 @@ static void begin_tool_call(struct tools_call *call, struct peer *peer,
     send_call(call);
 }
 
-void calls_begin(struct call_list *list, struct peer *peer, const struct tool_list *tools)
+void calls_begin(struct call_list *list, struct server_peer *peer, const struct tool_list *tools)
 {
     struct tools_call *call = list->first;
     while (call && call->next)
@@ -449,7 +449,7 @@ void tools_call_answer(struct tools_call *call, uint64_t key, const char *answer
     }
 }
 
-void calls_elicit(struct call_list *list, struct peer *peer, const char *id,
+void calls_elicit(struct call_list *list, struct server_peer *peer, const char *id,
                   const struct json *params)
 {
     struct tools_call *call = list->first;

@@ -31,7 +31,7 @@ MUST_CHECK int call_make(struct call_list *list, const struct tools_config *conf
                          struct err *e);
 
 /* Sends the calls that wait. */
-void calls_begin(struct call_list *list, struct peer *peer, const struct tool_list *tools);
+void calls_begin(struct call_list *list, struct server_peer *peer, const struct tool_list *tools);
 
 /* All of them; the connection of those under way is closed by the caller at once. */
 void calls_fail(struct call_list *list, const struct err *why);
@@ -46,7 +46,7 @@ void calls_free(struct call_list *list); /* no event, no hook */
 /* --- what the server says ------------------------------------------------------------------- */
 
 void calls_progress(struct call_list *list, const struct json *params);
-void calls_elicit(struct call_list *list, struct peer *peer, const char *id,
+void calls_elicit(struct call_list *list, struct server_peer *peer, const char *id,
                   const struct json *params);
 void calls_withdraw(struct call_list *list, const struct json *request_id);
 

@@ -8,16 +8,16 @@
 
 enum { LOGGED_MAX = 2000, LISTEN_MAX = 16 << 10 };
 
-struct client {
+struct server_client {
     struct client_config config;
     const struct client_events *events;
     void *ctx;
     struct params params;
-    struct launch launch;
+    struct server_launch launch;
     struct launch_walls walls;
     struct loop_timer timer; /* for all until the tools are listed */
     struct era_finder *finder;
-    struct peer *peer;
+    struct server_peer *peer;
     enum era era;
     bool has_tools;
     struct tool_fetch *fetch;
@@ -27,7 +27,7 @@ struct client {
 
 /* --- ends ------------------------------------------------------------------------------------ */
 
-static void drop_client(struct client *client)
+static void drop_client(struct server_client *client)
 {
     loop_timer_stop(client->config.tools->loop, &client->timer);
     loop_timer_stop(client->config.tools->loop, &client->again);
@@ -39,7 +39,7 @@ static void drop_client(struct client *client)
     xfree(client);
 }
 
-static void end_server_client(struct client *client, const struct err *why)
+static void end_server_client(struct server_client *client, const struct err *why)
 {
     static const char nameless[] = "the server ";
     const struct client_events *events = client->events;
@@ -58,7 +58,7 @@ static void end_server_client(struct client *client, const struct err *why)
 
 static void on_client_timeout(void *ctx)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     int64_t ms = client->config.tools->connect_timeout_ms;
     struct err why = ERR_NONE;
     (void)err_set(&why, -ETIMEDOUT, "it did not list its tools within %.1f s", (double)ms / 1000);
@@ -67,15 +67,15 @@ static void on_client_timeout(void *ctx)
 
 /* --- the tools ------------------------------------------------------------------------------- */
 
-static int fetch_tools(struct client *client, struct err *e);
+static int fetch_tools(struct server_client *client, struct err *e);
 
-static bool may_log(const struct client *client, enum log_level level, size_t n)
+static bool may_log(const struct server_client *client, enum log_level level, size_t n)
 {
     struct gate *gate = client->config.gate;
     return log_enabled(level) && (!gate || gate_pass(gate, n));
 }
 
-static void warn_of_client(struct client *client, const struct err *why)
+static void warn_of_client(struct server_client *client, const struct err *why)
 {
     if (!client->config.tools->log || !may_log(client, LOG_WARNING, strlen(why->msg)))
         return;
@@ -83,13 +83,13 @@ static void warn_of_client(struct client *client, const struct err *why)
     client->config.tools->log(LOG_WARNING, line);
 }
 
-static void listen_for_changes(struct client *client);
+static void listen_for_changes(struct server_client *client);
 
 static void fetch_again(void *ctx);
 
 static void on_list(void *ctx, struct tool_list *list, const struct err *why)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     client->fetch = NULL;
     if (!list && !client->listed) {
         end_server_client(client, why);
@@ -105,7 +105,7 @@ static void on_list(void *ctx, struct tool_list *list, const struct err *why)
     client->events->listed(client->ctx, list);
 }
 
-static int fetch_tools(struct client *client, struct err *e)
+static int fetch_tools(struct server_client *client, struct err *e)
 {
     static const struct tool_fetch_events events = {.done = on_list};
     client->changed = false;
@@ -117,7 +117,7 @@ static int fetch_tools(struct client *client, struct err *e)
 /* A server may say so without end. */
 static void fetch_again(void *ctx)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     struct err why = ERR_NONE;
     if (!client->changed || !client->peer || client->fetch || client->again.armed)
         return;
@@ -127,7 +127,7 @@ static void fetch_again(void *ctx)
         warn_of_client(client, &why);
 }
 
-static void on_client_changed(struct client *client)
+static void on_client_changed(struct server_client *client)
 {
     client->changed = true;
     fetch_again(client);
@@ -139,7 +139,7 @@ static void on_listen_ended(void *ctx, struct peer_answer *a)
     (void)a; /* then changes are seen at the next start */
 }
 
-static void listen_for_changes(struct client *client)
+static void listen_for_changes(struct server_client *client)
 {
     drop_buf struct buf params = BUF_INIT(LISTEN_MAX);
     struct jsonw w = JSONW(&params);
@@ -165,7 +165,7 @@ static void listen_for_changes(struct client *client)
 static void on_server_request(void *ctx, const char *id, const char *method,
                               const struct json *params)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     if (peer_is_modern(client->peer))
         peer_refuse(client->peer, id, RPC_METHOD_NOT_FOUND, "Method not found");
     else if (!era_serve(client->config.tools, client->peer, id, method))
@@ -186,7 +186,7 @@ static enum log_level level_of(const char *name)
     return LOG_ERROR;
 }
 
-static void log_message(struct client *client, const struct json *params)
+static void log_message(struct server_client *client, const struct json *params)
 {
     const struct json *data = json_get(params, "data");
     enum log_level level = level_of(json_get_text(params, "level"));
@@ -201,7 +201,7 @@ static void log_message(struct client *client, const struct json *params)
 
 static void on_server_notification(void *ctx, const char *method, const struct json *params)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     if (strcmp(method, "notifications/progress") == 0)
         calls_progress(client->config.calls, params);
     else if (strcmp(method, "notifications/message") == 0)
@@ -219,12 +219,12 @@ static void on_client_closed(void *ctx, const struct err *why)
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-static void on_found(void *ctx, struct peer *peer, const struct era_found *found)
+static void on_found(void *ctx, struct server_peer *peer, const struct era_found *found)
 {
     static const struct peer_events events = {.request = on_server_request,
                                               .notification = on_server_notification,
                                               .closed = on_client_closed};
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     struct err why = ERR_NONE;
     client->finder = NULL;
     client->peer = peer;
@@ -241,17 +241,18 @@ static void on_found(void *ctx, struct peer *peer, const struct era_found *found
 
 static void on_not_found(void *ctx, const struct err *why)
 {
-    struct client *client = ctx;
+    struct server_client *client = ctx;
     client->finder = NULL;
     end_server_client(client, why);
 }
 
 int client_open(const struct client_config *config, const struct json *params,
-                const struct client_events *events, void *ctx, struct client **ret, struct err *e)
+                const struct client_events *events, void *ctx, struct server_client **ret,
+                struct err *e)
 {
     static const struct era_events era_events = {.found = on_found, .failed = on_not_found};
     const struct tools_config *tools = config->tools;
-    struct client *client = NEW(struct client);
+    struct server_client *client = NEW(struct server_client);
     client->config = *config;
     client->events = events;
     client->ctx = ctx;
@@ -281,24 +282,24 @@ int client_open(const struct client_config *config, const struct json *params,
     return 0;
 }
 
-struct client *client_close(struct client *client)
+struct server_client *client_close(struct server_client *client)
 {
     if (client)
         drop_client(client);
     return NULL;
 }
 
-struct peer *client_peer(const struct client *client)
+struct server_peer *client_peer(const struct server_client *client)
 {
     return client->peer;
 }
 
-const struct launch *client_launch(const struct client *client)
+const struct server_launch *client_launch(const struct server_client *client)
 {
     return &client->launch;
 }
 
-enum era client_era(const struct client *client)
+enum era client_era(const struct server_client *client)
 {
     return client->era;
 }

@@ -35,14 +35,14 @@ struct client_events {
     void (*ended)(void *ctx, const struct err *why);
 };
 
-struct client;
+struct server_client;
 MUST_CHECK int client_open(const struct client_config *config, const struct json *params,
-                           const struct client_events *events, void *ctx, struct client **ret,
-                           struct err *e);
-struct client *client_close(struct client *client); /* NULL in, NULL out */
+                           const struct client_events *events, void *ctx,
+                           struct server_client **ret, struct err *e);
+struct server_client *client_close(struct server_client *client); /* NULL in, NULL out */
 
-struct peer *client_peer(const struct client *client); /* NULL: not connected yet */
-enum era client_era(const struct client *client);
-const struct launch *client_launch(const struct client *client);
+struct server_peer *client_peer(const struct server_client *client); /* NULL: not connected yet */
+enum era client_era(const struct server_client *client);
+const struct server_launch *client_launch(const struct server_client *client);
 
 #endif

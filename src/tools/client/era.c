@@ -15,7 +15,7 @@ struct era_finder {
     struct peer_config config;
     const struct era_events *events;
     void *ctx;
-    struct peer *peer;
+    struct server_peer *peer;
     struct loop_defer again; /* next step of the ladder, or a failure */
     void (*step)(struct era_finder *finder);
     int probes;
@@ -26,7 +26,8 @@ struct era_finder {
 
 /* --- what the client says about itself ------------------------------------------------------- */
 
-void era_put_capabilities(struct jsonw *w, const struct tools_config *config)
+/* The client's capabilities as the value that is due. */
+static void put_own_capabilities(struct jsonw *w, const struct tools_config *config)
 {
     jsonw_object(w);
     if (config->can_elicit && config->can_elicit(config->ctx)) {
@@ -56,7 +57,7 @@ void era_put_envelope(struct jsonw *w, const struct tools_config *config)
     jsonw_name(w, "io.modelcontextprotocol/clientInfo");
     put_client_info(w, config);
     jsonw_name(w, "io.modelcontextprotocol/clientCapabilities");
-    era_put_capabilities(w, config);
+    put_own_capabilities(w, config);
 }
 
 void era_put_roots(struct jsonw *w, const struct tools_config *config)
@@ -77,7 +78,7 @@ void era_put_roots(struct jsonw *w, const struct tools_config *config)
     jsonw_end(w);
 }
 
-bool era_serve(const struct tools_config *config, struct peer *peer, const char *id,
+bool era_serve(const struct tools_config *config, struct server_peer *peer, const char *id,
                const char *method)
 {
     if (strcmp(method, "elicitation/create") == 0)
@@ -127,7 +128,7 @@ static void found(struct era_finder *finder, const struct json *result, enum era
                              .has_tools = json_is_object(tools)};
     const struct era_events *events = finder->events;
     void *ctx = finder->ctx;
-    struct peer *peer = finder->peer;
+    struct server_peer *peer = finder->peer;
     finder->peer = NULL;
     drop_era(finder);
     events->found(ctx, peer, &what);
@@ -256,7 +257,7 @@ static void initialize_server(struct era_finder *finder)
     jsonw_object(&w);
     jsonw_set_text(&w, "protocolVersion", ERA_OFFERED_VERSION);
     jsonw_name(&w, "capabilities");
-    era_put_capabilities(&w, finder->config.tools);
+    put_own_capabilities(&w, finder->config.tools);
     jsonw_name(&w, "clientInfo");
     put_client_info(&w, finder->config.tools);
     jsonw_end(&w);
@@ -267,9 +268,9 @@ static void initialize_server(struct era_finder *finder)
 
 /* --- the probe ------------------------------------------------------------------------------- */
 
-enum verdict { SAYS_MODERN, SAYS_HANDSHAKE, SAYS_NEITHER };
+enum era_verdict { SAYS_MODERN, SAYS_HANDSHAKE, SAYS_NEITHER };
 
-static enum verdict judge_era(const struct json *versions)
+static enum era_verdict judge_era(const struct json *versions)
 {
     bool handshake = false, any = false;
     for (const struct json *v = json_first(versions); v; v = json_next(v)) {
@@ -284,7 +285,7 @@ static enum verdict judge_era(const struct json *versions)
 
 static void on_unsupported(struct era_finder *finder, const struct peer_answer *a)
 {
-    enum verdict says = judge_era(json_get(a->data, "supported"));
+    enum era_verdict says = judge_era(json_get(a->data, "supported"));
     if (says == SAYS_MODERN && finder->probes == 1) {
         probe_era(finder);
     } else if (says == SAYS_HANDSHAKE) {

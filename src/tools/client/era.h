@@ -27,7 +27,7 @@ struct era_found { /* borrowed for the call */
 };
 
 struct era_events {
-    void (*found)(void *ctx, struct peer *peer, const struct era_found *found);
+    void (*found)(void *ctx, struct server_peer *peer, const struct era_found *found);
     void (*failed)(void *ctx, const struct err *why);
 };
 
@@ -38,9 +38,6 @@ MUST_CHECK int era_find(const struct peer_config *config, enum era known,
                         struct err *e);
 struct era_finder *era_stop(struct era_finder *finder); /* NULL in, NULL out */
 
-/* The client's capabilities as the value that is due. */
-void era_put_capabilities(struct jsonw *w, const struct tools_config *config);
-
 /* Members of a modern request's "_meta", which is open. */
 void era_put_envelope(struct jsonw *w, const struct tools_config *config);
 
@@ -49,7 +46,7 @@ void era_put_roots(struct jsonw *w, const struct tools_config *config);
 
 /* A notification "notifications/message" or a request that can come at any time is answered here:
  * ping, roots/list, and a refusal of what is unknown. False: it is the caller's (elicitation). */
-bool era_serve(const struct tools_config *config, struct peer *peer, const char *id,
+bool era_serve(const struct tools_config *config, struct server_peer *peer, const char *id,
                const char *method);
 
 #endif

@@ -13,7 +13,7 @@ enum { ID_MAX = 24, CLOSE_GRACE_MS = 2000, LOGGED_MAX = 400, ERROR_TEXT_MAX = 16
 
 struct peer_request {
     struct peer_request *prev, *next;
-    struct peer *peer;
+    struct server_peer *peer;
     long number;
     char id[ID_MAX];
     peer_answer_fn answered;
@@ -22,7 +22,7 @@ struct peer_request {
     struct loop_timer timer;
 };
 
-struct peer {
+struct server_peer {
     struct peer_config config;
     const struct peer_events *events;
     void *ctx;
@@ -34,7 +34,7 @@ struct peer {
     bool *gone; /* set when the peer is closed inside an event */
 };
 
-static void log_peer_line(struct peer *peer, enum log_level level, const char *what,
+static void log_peer_line(struct server_peer *peer, enum log_level level, const char *what,
                           const char *text)
 {
     size_t n = strnlen(text, (size_t)LOGGED_MAX * 4);
@@ -57,7 +57,7 @@ static void on_peer_stderr(void *ctx, const char *line)
 
 static void drop_request(struct peer_request *request)
 {
-    struct peer *peer = request->peer;
+    struct server_peer *peer = request->peer;
     loop_timer_stop(peer->config.tools->loop, &request->timer);
     if (request->prev)
         request->prev->next = request->next;
@@ -80,7 +80,7 @@ static void answer_peer(struct peer_request *request, struct peer_answer *a)
 static void on_peer_timeout(void *ctx)
 {
     struct peer_request *request = ctx;
-    struct peer *peer = request->peer;
+    struct server_peer *peer = request->peer;
     struct err why;
     (void)err_set(&why, -ETIMEDOUT, "no answer within %lld ms", (long long)request->timeout_ms);
     if (peer->transport)
@@ -88,7 +88,7 @@ static void on_peer_timeout(void *ctx)
     answer_peer(request, &(struct peer_answer){.outcome = PEER_SILENT, .why = &why});
 }
 
-static struct peer_request *find_pending(struct peer *peer, const char *id)
+static struct peer_request *find_pending(struct server_peer *peer, const char *id)
 {
     for (struct peer_request *r = peer->requests; r; r = r->next) {
         size_t n = strlen(r->id);
@@ -99,7 +99,7 @@ static struct peer_request *find_pending(struct peer *peer, const char *id)
     return NULL;
 }
 
-static int send_text(struct peer *peer, struct buf *text, struct transport_message *m,
+static int send_text(struct server_peer *peer, struct buf *text, struct transport_message *m,
                      struct err *e)
 {
     if (text->failed)
@@ -126,8 +126,8 @@ static void put_peer_call(struct buf *out, const char *id, const char *method, c
     jsonw_end(&w);
 }
 
-int peer_ask(struct peer *peer, const struct peer_question *question, peer_answer_fn answered,
-             void *ctx, struct peer_request **ret, struct err *e)
+int peer_ask(struct server_peer *peer, const struct peer_question *question,
+             peer_answer_fn answered, void *ctx, struct peer_request **ret, struct err *e)
 {
     struct peer_request *request = NEW(struct peer_request);
     request->peer = peer;
@@ -161,7 +161,7 @@ int peer_ask(struct peer *peer, const struct peer_question *question, peer_answe
     return 0;
 }
 
-long peer_next_id(const struct peer *peer)
+long peer_next_id(const struct server_peer *peer)
 {
     return peer->last_id + 1;
 }
@@ -171,7 +171,7 @@ long peer_request_id(const struct peer_request *request)
     return request->number;
 }
 
-void peer_forget(struct peer *peer, struct peer_request *request, bool tell)
+void peer_forget(struct server_peer *peer, struct peer_request *request, bool tell)
 {
     if (!request)
         return;
@@ -188,14 +188,14 @@ void peer_forget(struct peer *peer, struct peer_request *request, bool tell)
     drop_request(request);
 }
 
-int peer_tell(struct peer *peer, const char *method, const char *params, struct err *e)
+int peer_tell(struct server_peer *peer, const char *method, const char *params, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
     put_peer_call(&text, NULL, method, params);
     return send_text(peer, &text, &(struct transport_message){.method = method}, e);
 }
 
-void peer_reply(struct peer *peer, const char *id, const char *result)
+void peer_reply(struct server_peer *peer, const char *id, const char *result)
 {
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
     struct jsonw w = JSONW(&text);
@@ -207,7 +207,7 @@ void peer_reply(struct peer *peer, const char *id, const char *result)
     (void)send_text(peer, &text, &(struct transport_message){.method = NULL}, NULL);
 }
 
-void peer_refuse(struct peer *peer, const char *id, int code, const char *message)
+void peer_refuse(struct server_peer *peer, const char *id, int code, const char *message)
 {
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
     rpc_put_error(&text, id, code, message, NULL);
@@ -216,7 +216,7 @@ void peer_refuse(struct peer *peer, const char *id, int code, const char *messag
 
 /* --- what comes ------------------------------------------------------------------------------ */
 
-static void set_error(struct peer *peer, const struct json *error, int code, struct err *why)
+static void set_error(struct server_peer *peer, const struct json *error, int code, struct err *why)
 {
     drop_buf struct buf text = BUF_INIT(ERROR_TEXT_MAX);
     const char *message = json_get_text(error, "message");
@@ -226,7 +226,8 @@ static void set_error(struct peer *peer, const struct json *error, int code, str
 }
 
 /* An error without an id is one of a request that the server could not read: the only open one. */
-static struct peer_request *meant(struct peer *peer, const char *id, const struct json *error)
+static struct peer_request *meant(struct server_peer *peer, const char *id,
+                                  const struct json *error)
 {
     struct peer_request *request = find_pending(peer, id);
     bool unnamed = strcmp(id, "null") == 0 || *id == '\0';
@@ -236,7 +237,7 @@ static struct peer_request *meant(struct peer *peer, const char *id, const struc
 }
 
 /* What a failed tool says is a text of an error, too. */
-static void scrub_failure(struct peer *peer, struct jsonspan *text, struct buf *clean,
+static void scrub_failure(struct server_peer *peer, struct jsonspan *text, struct buf *clean,
                           struct json **tree, const struct json **result)
 {
     (void)buf_add(clean, text->at, text->n);
@@ -252,7 +253,7 @@ static void scrub_failure(struct peer *peer, struct jsonspan *text, struct buf *
     *text = JSONSPAN(clean->data, clean->len);
 }
 
-static void on_peer_response(struct peer *peer, const char *id, struct json **tree,
+static void on_peer_response(struct server_peer *peer, const char *id, struct json **tree,
                              struct jsonspan whole)
 {
     const struct json *error = json_get(*tree, "error");
@@ -280,7 +281,7 @@ static void on_peer_response(struct peer *peer, const char *id, struct json **tr
 }
 
 /* Somebody may wait for this: an answer with too many values, say. */
-static void on_unreadable(struct peer *peer, struct jsonspan whole, const char *id,
+static void on_unreadable(struct server_peer *peer, struct jsonspan whole, const char *id,
                           const struct err *e)
 {
     struct peer_request *request = *whole.at == '{' ? find_pending(peer, id) : NULL;
@@ -294,7 +295,7 @@ static void on_unreadable(struct peer *peer, struct jsonspan whole, const char *
     log_peer_line(peer, LOG_DEBUG, "not JSON-RPC: ", start);
 }
 
-static void on_one(struct peer *peer, struct jsonspan whole)
+static void on_one(struct server_peer *peer, struct jsonspan whole)
 {
     struct err e = ERR_NONE;
     drop_json struct json *tree = json_parse_copy(whole.at, whole.n, JSON_STRICT, &e);
@@ -318,7 +319,7 @@ static void on_one(struct peer *peer, struct jsonspan whole)
 
 static void on_peer_message(void *ctx, char *text, size_t n)
 {
-    struct peer *peer = ctx;
+    struct server_peer *peer = ctx;
     struct jsonspan whole = JSONSPAN(text, n), one;
     size_t at = 0;
     bool gone = false;
@@ -341,7 +342,7 @@ static void on_peer_message(void *ctx, char *text, size_t n)
 
 static void on_peer_refused(void *ctx, const char *id, int status, const struct err *why)
 {
-    struct peer *peer = ctx;
+    struct server_peer *peer = ctx;
     struct peer_request *request = find_pending(peer, id);
     if (!request)
         return;
@@ -351,7 +352,7 @@ static void on_peer_refused(void *ctx, const char *id, int status, const struct 
                 &(struct peer_answer){.outcome = PEER_REFUSED, .status = status, .why = &clean});
 }
 
-static void drop_requests(struct peer *peer)
+static void drop_requests(struct server_peer *peer)
 {
     while (peer->requests)
         drop_request(peer->requests);
@@ -359,7 +360,7 @@ static void drop_requests(struct peer *peer)
 
 static void on_peer_closed(void *ctx, const struct err *why)
 {
-    struct peer *peer = ctx;
+    struct server_peer *peer = ctx;
     struct err clean = *why;
     params_scrub_err(peer->config.params, &clean);
     peer->transport->ops->close(peer->transport);
@@ -370,7 +371,7 @@ static void on_peer_closed(void *ctx, const struct err *why)
 
 /* --- opening and closing --------------------------------------------------------------------- */
 
-static int open_transport(struct peer *peer, struct err *e)
+static int open_transport(struct server_peer *peer, struct err *e)
 {
     static const struct transport_events events = {
         .message = on_peer_message, .refused = on_peer_refused, .closed = on_peer_closed};
@@ -402,9 +403,9 @@ static int open_transport(struct peer *peer, struct err *e)
 }
 
 int peer_open(const struct peer_config *config, const struct peer_events *events, void *ctx,
-              struct peer **ret, struct err *e)
+              struct server_peer **ret, struct err *e)
 {
-    struct peer *peer = NEW(struct peer);
+    struct server_peer *peer = NEW(struct server_peer);
     peer->config = *config;
     peer->events = events;
     peer->ctx = ctx;
@@ -419,7 +420,7 @@ int peer_open(const struct peer_config *config, const struct peer_events *events
     return 0;
 }
 
-struct peer *peer_close(struct peer *peer)
+struct server_peer *peer_close(struct server_peer *peer)
 {
     if (!peer)
         return NULL;
@@ -433,13 +434,13 @@ struct peer *peer_close(struct peer *peer)
     return NULL;
 }
 
-void peer_set_events(struct peer *peer, const struct peer_events *events, void *ctx)
+void peer_set_events(struct server_peer *peer, const struct peer_events *events, void *ctx)
 {
     peer->events = events;
     peer->ctx = ctx;
 }
 
-void peer_set_version(struct peer *peer, const char *version, bool modern)
+void peer_set_version(struct server_peer *peer, const char *version, bool modern)
 {
     char *copy = xstrdup(version);
     xfree(peer->version);
@@ -447,12 +448,12 @@ void peer_set_version(struct peer *peer, const char *version, bool modern)
     peer->modern = modern;
 }
 
-bool peer_is_modern(const struct peer *peer)
+bool peer_is_modern(const struct server_peer *peer)
 {
     return peer->modern;
 }
 
-bool peer_is_program(const struct peer *peer)
+bool peer_is_program(const struct server_peer *peer)
 {
     return peer->config.kind == PARAMS_STDIO;
 }

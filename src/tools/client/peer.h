@@ -57,16 +57,16 @@ struct peer_config { /* copied; what it points to is borrowed */
     struct gate *gate; /* of what it has logged; NULL: none */
 };
 
-struct peer;
+struct server_peer;
 MUST_CHECK int peer_open(const struct peer_config *config, const struct peer_events *events,
-                         void *ctx, struct peer **ret, struct err *e);
-struct peer *peer_close(struct peer *peer); /* NULL in, NULL out */
-void peer_set_events(struct peer *peer, const struct peer_events *events, void *ctx);
+                         void *ctx, struct server_peer **ret, struct err *e);
+struct server_peer *peer_close(struct server_peer *peer); /* NULL in, NULL out */
+void peer_set_events(struct server_peer *peer, const struct peer_events *events, void *ctx);
 
 /* What HTTP repeats in headers from now on. NULL: no version yet. */
-void peer_set_version(struct peer *peer, const char *version, bool modern);
-bool peer_is_modern(const struct peer *peer);
-bool peer_is_program(const struct peer *peer);
+void peer_set_version(struct server_peer *peer, const char *version, bool modern);
+bool peer_is_modern(const struct server_peer *peer);
+bool peer_is_program(const struct server_peer *peer);
 
 struct peer_question { /* borrowed for the call */
     const char *method;
@@ -79,19 +79,20 @@ struct peer_question { /* borrowed for the call */
 };
 
 struct peer_request;
-MUST_CHECK int peer_ask(struct peer *peer, const struct peer_question *question,
+MUST_CHECK int peer_ask(struct server_peer *peer, const struct peer_question *question,
                         peer_answer_fn answered, void *ctx, struct peer_request **ret,
                         struct err *e);
-long peer_next_id(const struct peer *peer); /* what the next request will have */
+long peer_next_id(const struct server_peer *peer); /* what the next request will have */
 long peer_request_id(const struct peer_request *request);
 
 /* Nobody waits for it any more. tell: the server hears so (handshake era, and programs). */
-void peer_forget(struct peer *peer, struct peer_request *request, bool tell);
+void peer_forget(struct server_peer *peer, struct peer_request *request, bool tell);
 
-MUST_CHECK int peer_tell(struct peer *peer, const char *method, const char *params, struct err *e);
+MUST_CHECK int peer_tell(struct server_peer *peer, const char *method, const char *params,
+                         struct err *e);
 
 /* Answers to the server; `result` is JSON text on one line. What cannot be sent is dropped. */
-void peer_reply(struct peer *peer, const char *id, const char *result);
-void peer_refuse(struct peer *peer, const char *id, int code, const char *message);
+void peer_reply(struct server_peer *peer, const char *id, const char *result);
+void peer_refuse(struct server_peer *peer, const char *id, int code, const char *message);
 
 #endif

@@ -14,7 +14,7 @@
 enum { LOGGED_MAX = 200 };
 
 struct tool_fetch {
-    struct peer *peer;
+    struct server_peer *peer;
     const struct tools_config *config;
     char *server;
     struct gate *gate; /* of warnings; NULL: none */
@@ -281,9 +281,10 @@ static int ask_for_tools(struct tool_fetch *fetch, struct err *e)
         on_page, fetch, &fetch->request, e);
 }
 
-int tool_fetch_start(struct peer *peer, const struct tools_config *config, const char *server,
-                     struct gate *gate, bool has_tools, const struct tool_fetch_events *events,
-                     void *ctx, struct tool_fetch **ret, struct err *e)
+int tool_fetch_start(struct server_peer *peer, const struct tools_config *config,
+                     const char *server, struct gate *gate, bool has_tools,
+                     const struct tool_fetch_events *events, void *ctx, struct tool_fetch **ret,
+                     struct err *e)
 {
     struct tool_fetch *fetch = NEW(struct tool_fetch);
     fetch->peer = peer;
@@ -313,11 +314,4 @@ struct tool_fetch *tool_fetch_drop(struct tool_fetch *fetch)
     xfree(fetch->cursor);
     xfree(fetch);
     return NULL;
-}
-
-struct tool_fetch *tool_fetch_stop(struct tool_fetch *fetch)
-{
-    if (fetch)
-        peer_forget(fetch->peer, fetch->request, true);
-    return tool_fetch_drop(fetch);
 }

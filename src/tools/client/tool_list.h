@@ -10,7 +10,7 @@
  * Digest:  SHA-256 over {"description", "inputSchema", "name", "outputSchema"} with the members of
  *          every object in order: it stays when a server writes the same in another order.
  * Time:    a page is read in slices of TOOL_LIST_SLICE_MS, one each turn of the loop.
- * Owner:   a list is given to the caller; a fetch is given up by tool_fetch_stop(). */
+ * Owner:   a list is given to the caller; a fetch is given up by tool_fetch_drop(). */
 #ifndef TOOLS_CLIENT_TOOL_LIST_H
 #define TOOLS_CLIENT_TOOL_LIST_H
 
@@ -40,11 +40,10 @@ struct tool_fetch_events {
 };
 
 /* has_tools: the server says that it has some; else that it does not know the method is fine. */
-MUST_CHECK int tool_fetch_start(struct peer *peer, const struct tools_config *config,
+MUST_CHECK int tool_fetch_start(struct server_peer *peer, const struct tools_config *config,
                                 const char *server, struct gate *gate, bool has_tools,
                                 const struct tool_fetch_events *events, void *ctx,
                                 struct tool_fetch **ret, struct err *e);
-struct tool_fetch *tool_fetch_stop(struct tool_fetch *fetch); /* NULL in, NULL out */
 
 /* The peer is gone, and with it the request. */
 struct tool_fetch *tool_fetch_drop(struct tool_fetch *fetch);

@@ -58,7 +58,7 @@ static void on_copy_ended(void *ctx, const struct child_exit *how, const struct 
     events->done(to, e.code ? &e : NULL);
 }
 
-int copy_start(const struct tools_config *tools, const struct launch *launch,
+int copy_start(const struct tools_config *tools, const struct server_launch *launch,
                const struct copy_events *events, void *ctx, struct copy **ret, struct err *e)
 {
     static const struct child_events child_events = {.output = on_copy_output,

@@ -51,21 +51,21 @@ const char *launch_secret(const struct json *params)
 
 /* --- while one is made ------------------------------------------------------------------------ */
 
-struct making {
+struct command_making {
     const struct tools_config *tools;
     const struct tools_place *place;
     const struct place_specs *specs;
     const char *name, *why_secret;
-    struct launch *launch;
+    struct server_launch *launch;
     struct params *params;
 };
 
-static const char *kept_dir(const struct making *m)
+static const char *kept_dir(const struct command_making *m)
 {
     return m->place->kept ? m->place->dir : NULL;
 }
 
-static char *choose_cwd(const struct making *m)
+static char *choose_cwd(const struct command_making *m)
 {
     if (m->place->cwd)
         return xstrdup(m->place->cwd);
@@ -73,7 +73,7 @@ static char *choose_cwd(const struct making *m)
     return xstrdup(own ? m->launch->folder : m->tools->workspace);
 }
 
-static int check_loose(const struct making *m, const char *path, struct err *e)
+static int check_loose(const struct command_making *m, const char *path, struct err *e)
 {
     if (!m->why_secret || !program_is_loose(path, kept_dir(m)))
         return 0;
@@ -84,14 +84,14 @@ static int check_loose(const struct making *m, const char *path, struct err *e)
                    path, m->why_secret);
 }
 
-static char *at_cwd(const struct making *m, const char *path)
+static char *at_cwd(const struct command_making *m, const char *path)
 {
     return *path == '/' ? xstrdup(path) : xasprintf("%s/%s", m->launch->cwd, path);
 }
 
 /* --- packages --------------------------------------------------------------------------------- */
 
-static int no_place(const struct making *m, const char *what, struct err *e)
+static int no_place(const struct command_making *m, const char *what, struct err *e)
 {
     return err_set(e, -EACCES,
                    "%s is only among the packages of cells, and the server holds a secret (%s); it "
@@ -102,8 +102,8 @@ static int no_place(const struct making *m, const char *what, struct err *e)
 }
 
 /* What is there already, or a package that was asked for, or nothing. */
-static int need_copy(struct making *m, const char *what, bool module, bool in_copy, bool in_cells,
-                     struct err *e)
+static int need_copy(struct command_making *m, const char *what, bool module, bool in_copy,
+                     bool in_cells, struct err *e)
 {
     const struct tools_place *place = m->place;
     bool usable = place->dir && place->kept && place->runs && m->launch->folder;
@@ -123,7 +123,7 @@ static int need_copy(struct making *m, const char *what, bool module, bool in_co
     return 0;
 }
 
-static int find_module(struct making *m, const char *module, struct err *e)
+static int find_module(struct command_making *m, const char *module, struct err *e)
 {
     drop_str char *own = m->launch->folder ? place_packages(m->launch->folder) : NULL;
     const char *cells = m->place->user_base;
@@ -131,7 +131,7 @@ static int find_module(struct making *m, const char *module, struct err *e)
     return need_copy(m, module, true, in_copy, cells && place_has_module(cells, module), e);
 }
 
-static int find_server_command(struct making *m, const char *command, struct err *e)
+static int find_server_command(struct command_making *m, const char *command, struct err *e)
 {
     drop_str char *own = m->launch->folder ? place_packages(m->launch->folder) : NULL;
     drop_str char *copy = own ? place_command(own, command) : NULL;
@@ -153,10 +153,10 @@ static int find_server_command(struct making *m, const char *command, struct err
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-static int find_program(struct making *m, bool own_path, struct err *e)
+static int find_program(struct command_making *m, bool own_path, struct err *e)
 {
     const char *command = m->params->argv[0];
-    struct launch *launch = m->launch;
+    struct server_launch *launch = m->launch;
     if (strchr(command, '/')) {
         launch->program = at_cwd(m, command);
         return check_loose(m, launch->program, e);
@@ -173,7 +173,7 @@ static int find_program(struct making *m, bool own_path, struct err *e)
     return find_server_command(m, command, e);
 }
 
-static int check_command_words(struct making *m, struct err *e)
+static int check_command_words(struct command_making *m, struct err *e)
 {
     char **argv = m->params->argv;
     int script = program_script(argv), local = program_local_package(argv);
@@ -200,7 +200,7 @@ static int check_command_words(struct making *m, struct err *e)
 }
 
 /* A script's neighbours are loaded as ever, though nothing of the working directory is. */
-static void put_neighbours(struct making *m)
+static void put_neighbours(struct command_making *m)
 {
     char **argv = m->params->argv;
     int script = program_script(argv);
@@ -220,7 +220,7 @@ static void put_neighbours(struct making *m)
 /* npx looks for node_modules, package.json and .npmrc from where it is started up to /, and puts
  * what it finds there in front of PATH. So it is started in the server's own folder; the shell that
  * it starts the server by goes to where that shall work. */
-static int turn_npx(struct making *m, struct err *e)
+static int turn_npx(struct command_making *m, struct err *e)
 {
     struct params *params = m->params;
     int at = program_npx(params->argv);
@@ -242,9 +242,9 @@ static int turn_npx(struct making *m, struct err *e)
     return 0;
 }
 
-static char *make_note(const struct making *m)
+static char *make_note(const struct command_making *m)
 {
-    const struct launch *launch = m->launch;
+    const struct server_launch *launch = m->launch;
     const struct tools_place *place = m->place;
     const char *packages = place->user_base ? place->user_base : "";
     drop_str char *from =
@@ -264,9 +264,9 @@ static char *make_note(const struct making *m)
 
 /* --- making one ------------------------------------------------------------------------------- */
 
-static int read_params(struct making *m, const struct json *json, struct err *e)
+static int read_params(struct command_making *m, const struct json *json, struct err *e)
 {
-    struct launch *launch = m->launch;
+    struct server_launch *launch = m->launch;
     drop_str char *usual = choose_cwd(m);
     struct params_source source = {
         .lookup = m->tools->lookup, .cwd = m->tools->workspace, .usual_cwd = usual};
@@ -282,7 +282,7 @@ static int read_params(struct making *m, const struct json *json, struct err *e)
     return 0;
 }
 
-static int make_server_program(struct making *m, const struct json *json, struct err *e)
+static int make_server_program(struct command_making *m, const struct json *json, struct err *e)
 {
     m->launch->folder = place_folder(m->place, m->name, m->why_secret != NULL);
     int r = read_params(m, json, e);
@@ -308,18 +308,18 @@ static int make_server_program(struct making *m, const struct json *json, struct
 }
 
 int launch_make(const struct tools_config *tools, const struct place_specs *specs, const char *name,
-                const struct json *params, struct launch *ret, struct params *ret_params,
+                const struct json *params, struct server_launch *ret, struct params *ret_params,
                 struct err *e)
 {
-    struct launch launch = {.secret = launch_secret(params) != NULL};
+    struct server_launch launch = {.secret = launch_secret(params) != NULL};
     struct params made = {.kind = PARAMS_STDIO};
-    struct making m = {.tools = tools,
-                       .place = tools->place,
-                       .specs = specs,
-                       .name = name,
-                       .why_secret = launch_secret(params),
-                       .launch = &launch,
-                       .params = &made};
+    struct command_making m = {.tools = tools,
+                               .place = tools->place,
+                               .specs = specs,
+                               .name = name,
+                               .why_secret = launch_secret(params),
+                               .launch = &launch,
+                               .params = &made};
     struct params_source source = {
         .lookup = tools->lookup, .envp = tools->envp, .cwd = tools->workspace};
     bool program = json_get_text(params, "command") && tools->place;
@@ -344,12 +344,12 @@ const struct sandbox_spec *launch_confine(const struct tools_config *tools, cons
     return &into->spec;
 }
 
-void launch_done(struct launch *launch)
+void launch_done(struct server_launch *launch)
 {
     xfree(launch->program);
     xfree(launch->folder);
     xfree(launch->cwd);
     xfree(launch->note);
     xfree(launch->missing);
-    *launch = (struct launch){0};
+    *launch = (struct server_launch){0};
 }

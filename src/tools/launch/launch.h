@@ -16,7 +16,7 @@
 #include "tools/launch/place.h"
 #include "tools/transport/params.h"
 
-struct launch {
+struct server_launch {
     bool secret;
     char *program; /* absolute; NULL: somewhere else, or it is not there yet */
     char *folder;  /* its own; NULL: none */
@@ -28,9 +28,9 @@ struct launch {
 /* `params` passed params_check(). *ret_params: as of params_read(), ready to be started.
  * -ENOENT, -EACCES: there is no program that may be run, and what can be done about that. */
 MUST_CHECK int launch_make(const struct tools_config *tools, const struct place_specs *specs,
-                           const char *name, const struct json *params, struct launch *ret,
+                           const char *name, const struct json *params, struct server_launch *ret,
                            struct params *ret_params, struct err *e);
-void launch_done(struct launch *launch);
+void launch_done(struct server_launch *launch);
 
 /* What the server, or what works in its folder, is put behind: it writes its own folder, and no
  * other server's. *into has to stay as long as that is used. NULL: nothing. */
@@ -52,7 +52,7 @@ struct copy_events {
     void (*done)(void *ctx, const struct err *why);      /* the last one; NULL: it is there */
 };
 /* Installs launch->missing into its folder. */
-MUST_CHECK int copy_start(const struct tools_config *tools, const struct launch *launch,
+MUST_CHECK int copy_start(const struct tools_config *tools, const struct server_launch *launch,
                           const struct copy_events *events, void *ctx, struct copy **ret,
                           struct err *e);
 struct copy *copy_stop(struct copy *copy); /* no event comes after it; NULL in, NULL out */

@@ -239,7 +239,7 @@ static const char *spec_named(const struct place_specs *specs, const char *name,
     return NULL;
 }
 
-struct search {
+struct place_search {
     const struct place_specs *specs;
     const char *name;
     bool module;
@@ -247,7 +247,7 @@ struct search {
     const char *found;
 };
 
-static bool brings(const struct search *search, const char *record)
+static bool brings(const struct place_search *search, const char *record)
 {
     int n = (int)strcspn(search->name, ".");
     drop_str char *command = xasprintf("/bin/%s,", search->name);
@@ -259,7 +259,7 @@ static bool brings(const struct search *search, const char *record)
     return strstr(record, package) || strstr(record, main) || strstr(record, file);
 }
 
-static const char *spec_of_url(const struct search *search, const char *info)
+static const char *spec_of_url(const struct place_search *search, const char *info)
 {
     drop_str char *path = xasprintf("%s/direct_url.json", info);
     drop_buf struct buf text = BUF_INIT(PLACE_TEXT_MAX);
@@ -275,7 +275,7 @@ static const char *spec_of_url(const struct search *search, const char *info)
     return NULL;
 }
 
-static bool look_at_dist(struct search *search, const char *site, const char *name)
+static bool look_at_dist(struct place_search *search, const char *site, const char *name)
 {
     drop_str char *info = xasprintf("%s/%s", site, name);
     drop_str char *path = xasprintf("%s/RECORD", info);
@@ -292,7 +292,7 @@ static bool look_at_dist(struct search *search, const char *site, const char *na
 static bool search_site(const char *site, void *ctx)
 {
     static const char suffix[] = ".dist-info";
-    struct search *search = ctx;
+    struct place_search *search = ctx;
     DIR *dir = opendir(site);
     for (struct dirent *entry;
          dir && !search->found && search->seen < PLACE_DISTS_MAX && (entry = readdir(dir));) {
@@ -313,7 +313,7 @@ const char *place_spec_of(const struct tools_place *place, const struct place_sp
     const char *named = spec_named(specs, name, n);
     if (named || specs->n == 0 || !place->user_base || strchr(name, '/'))
         return named;
-    struct search search = {.specs = specs, .name = name, .module = module};
+    struct place_search search = {.specs = specs, .name = name, .module = module};
     (void)each_site(place->user_base, search_site, &search);
     return search.found;
 }

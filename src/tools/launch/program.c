@@ -68,13 +68,13 @@ static bool may_replace(const char *folder, const struct stat *entry)
     return !entry || !sticky || entry->st_uid == geteuid();
 }
 
-struct walk {
+struct program_walk {
     char at[PATH_MAX];
     char rest[PATH_MAX];
     int links;
 };
 
-static bool enter_folder(struct walk *w, const char *name, size_t n)
+static bool enter_folder(struct program_walk *w, const char *name, size_t n)
 {
     size_t length = strcmp(w->at, "/") == 0 ? 0 : strlen(w->at);
     if (n == 1 && *name == '.')
@@ -90,7 +90,7 @@ static bool enter_folder(struct walk *w, const char *name, size_t n)
     return true;
 }
 
-static bool follow_program_link(struct walk *w, const char *folder)
+static bool follow_program_link(struct program_walk *w, const char *folder)
 {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlink(w->at, target, sizeof target - 1);
@@ -108,7 +108,7 @@ static bool follow_program_link(struct walk *w, const char *folder)
 /* What cannot be followed is loose. */
 bool program_is_loose(const char *path, const char *kept)
 {
-    struct walk w = {.at = "/"};
+    struct program_walk w = {.at = "/"};
     struct stat st;
     if (strlen(path) >= sizeof w.rest)
         return true;
@@ -142,7 +142,7 @@ static const char *last_part(const char *program)
     return slash ? slash + 1 : program;
 }
 
-bool program_is(const char *program, const char *name)
+static bool is_program_named(const char *program, const char *name)
 {
     return strcmp(last_part(program), name) == 0;
 }
@@ -172,7 +172,7 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_uv_run(char *const *argv)
 {
-    for (int i = 1; program_is(argv[0], "uv") && argv[i]; i++)
+    for (int i = 1; is_program_named(argv[0], "uv") && argv[i]; i++)
         if (strcmp(argv[i], "run") == 0)
             return true;
     return false;
@@ -227,7 +227,7 @@ int program_local_package(char *const *argv)
                                           "--overrides"};
     int start = program_npx(argv);
     if (start == 0)
-        start = program_is(argv[0], "uvx") ? 1 : 0;
+        start = is_program_named(argv[0], "uvx") ? 1 : 0;
     for (int i = start; start > 0 && argv[i]; i++) {
         if (IS_ONE_OF(argv[i], sources) && argv[i + 1]) {
             if (is_path(argv[++i]))
@@ -259,7 +259,7 @@ const char *program_project(char *const *argv)
 int program_npx(char *const *argv)
 {
     static const char *const names[] = {"exec", "x"};
-    if (program_is(argv[0], "npx"))
+    if (is_program_named(argv[0], "npx"))
         return 1;
-    return program_is(argv[0], "npm") && argv[1] && IS_ONE_OF(argv[1], names) ? 2 : 0;
+    return is_program_named(argv[0], "npm") && argv[1] && IS_ONE_OF(argv[1], names) ? 2 : 0;
 }

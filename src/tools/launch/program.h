@@ -33,7 +33,6 @@ const char *program_project(char *const *argv);
 /* "npx" or "npm exec": the index where its options may begin; 0: it is neither. */
 int program_npx(char *const *argv);
 
-bool program_is(const char *program, const char *name); /* its last part */
 bool program_is_python(const char *program);
 
 #endif

@@ -31,16 +31,16 @@ struct http_client {
     struct loop_timer timer;
     struct loop_defer act; /* libcurl wants to be called at once */
     struct buf authorities;
-    struct http_request *first;
+    struct http_client_request *first;
     size_t count;
 };
 
-struct http_request {
+struct http_client_request {
     struct http_client *client;
-    struct http_request *prev, *next;
+    struct http_client_request *prev, *next;
     CURL *easy;
     struct curl_slist *headers;
-    const struct http_events *events; /* NULL: nobody wants the answer */
+    const struct http_client_events *events; /* NULL: nobody wants the answer */
     void *ctx;
     char host[HTTP_HOST_MAX];
     char detail[CURL_ERROR_SIZE];
@@ -56,13 +56,13 @@ struct http_request {
 
 /* --- descriptors and the timer of libcurl ---------------------------------------------------- */
 
-struct watch { /* of one descriptor */
+struct curl_watch { /* of one descriptor */
     struct http_client *client;
     int fd;
     struct loop_io *io;
 };
 
-static void tell_later(struct http_request *r);
+static void notify_later(struct http_client_request *r);
 
 /* Hands out what has ended. */
 static void collect_finished(struct http_client *client)
@@ -72,11 +72,11 @@ static void collect_finished(struct http_client *client)
     while ((message = curl_multi_info_read(client->multi, &left))) {
         if (message->msg != CURLMSG_DONE)
             continue;
-        struct http_request *r = NULL;
+        struct http_client_request *r = NULL;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&r);
         r->over = true;
         r->result = message->data.result;
-        tell_later(r);
+        notify_later(r);
     }
 }
 
@@ -89,7 +89,7 @@ static void act_on_curl(struct http_client *client, curl_socket_t fd, int what)
 
 static void on_client_ready(void *ctx, unsigned events)
 {
-    struct watch *w = ctx; /* may be gone when libcurl returns */
+    struct curl_watch *w = ctx; /* may be gone when libcurl returns */
     int what = (events & LOOP_IN ? CURL_CSELECT_IN : 0) |
                (events & LOOP_OUT ? CURL_CSELECT_OUT : 0) |
                (events & LOOP_HUP ? CURL_CSELECT_ERR : 0);
@@ -105,7 +105,7 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *user, vo
 {
     (void)easy;
     struct http_client *client = user;
-    struct watch *w = mine;
+    struct curl_watch *w = mine;
     if (what == CURL_POLL_REMOVE) {
         if (w)
             (void)loop_io_del(w->io);
@@ -118,8 +118,8 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *user, vo
         loop_io_set(w->io, events);
         return 0;
     }
-    w = NEW(struct watch);
-    *w = (struct watch){.client = client, .fd = fd};
+    w = NEW(struct curl_watch);
+    *w = (struct curl_watch){.client = client, .fd = fd};
     if (loop_io_add(client->loop, fd, events, on_client_ready, w, &w->io, NULL) < 0) {
         xfree(w);
         return -1;
@@ -143,7 +143,7 @@ static int on_set_timer(CURLM *multi, long delay_ms, void *user)
 
 /* --- a request's end ------------------------------------------------------------------------- */
 
-static void free_client_request(struct http_request *r)
+static void free_client_request(struct http_client_request *r)
 {
     struct http_client *client = r->client;
     if (r->added)
@@ -162,7 +162,7 @@ static void free_client_request(struct http_request *r)
     xfree(r);
 }
 
-struct http_request *http_request_end(struct http_request *request)
+struct http_client_request *http_request_end(struct http_client_request *request)
 {
     if (!request)
         return NULL;
@@ -176,14 +176,14 @@ struct http_request *http_request_end(struct http_request *request)
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-struct failure {
+struct curl_failure {
     CURLcode code;
     int error;
     const char *words; /* before the host */
     bool detail;       /* libcurl's own words hold no secret */
 };
 
-static const struct failure failures[] = {
+static const struct curl_failure failures[] = {
     {CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH, "no address is known of", false},
     {CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH, "no address is known of the proxy for", false},
     {CURLE_COULDNT_CONNECT, -ECONNREFUSED, "cannot connect to", false},
@@ -199,10 +199,10 @@ static const struct failure failures[] = {
     {CURLE_OUT_OF_MEMORY, -ENOMEM, "no memory for a request to", false},
 };
 
-static void explain_curl(const struct http_request *r, struct err *ret)
+static void explain_curl(const struct http_client_request *r, struct err *ret)
 {
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-        const struct failure *f = &failures[i];
+        const struct curl_failure *f = &failures[i];
         if (f->code == r->result) {
             bool more = f->detail && r->detail[0];
             (void)err_set(ret, f->error, "%s %s%s%s", f->words, r->host, more ? ": " : "",
@@ -213,7 +213,7 @@ static void explain_curl(const struct http_request *r, struct err *ret)
     (void)err_set(ret, -EPROTO, "%s: %s", r->host, curl_easy_strerror(r->result));
 }
 
-static void tell_head(struct http_request *r)
+static void notify_head(struct http_client_request *r)
 {
     long status = 0;
     (void)curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -221,7 +221,7 @@ static void tell_head(struct http_request *r)
     r->events->head(r->ctx, (int)status);
 }
 
-static void tell_body(struct http_request *r)
+static void notify_body(struct http_client_request *r)
 {
     struct buf in = r->in;
     r->in = BUF_INIT(in.cap);
@@ -229,9 +229,9 @@ static void tell_body(struct http_request *r)
     buf_done(&in);
 }
 
-static void tell_done(struct http_request *r)
+static void notify_done(struct http_client_request *r)
 {
-    const struct http_events *events = r->events;
+    const struct http_client_events *events = r->events;
     struct err why = ERR_NONE;
     if (r->result != CURLE_OK)
         explain_curl(r, &why);
@@ -239,20 +239,20 @@ static void tell_done(struct http_request *r)
     events->done(r->ctx, r->result == CURLE_OK ? NULL : &why);
 }
 
-static void notify_request(struct http_request *r)
+static void notify_request(struct http_client_request *r)
 {
     bool whole = r->over && r->result == CURLE_OK;
     if (!r->told_head && (r->in.len > 0 || whole))
-        tell_head(r);
+        notify_head(r);
     if (r->events && r->in.len > 0)
-        tell_body(r);
+        notify_body(r);
     if (r->events && r->over)
-        tell_done(r);
+        notify_done(r);
 }
 
 static void on_client_tell(void *ctx)
 {
-    struct http_request *r = ctx;
+    struct http_client_request *r = ctx;
     if (r->events) {
         r->inside = true;
         notify_request(r);
@@ -270,18 +270,18 @@ static void on_client_tell(void *ctx)
     }
 }
 
-static void tell_later(struct http_request *r)
+static void notify_later(struct http_client_request *r)
 {
     loop_defer(r->client->loop, &r->tell, on_client_tell, r);
 }
 
 static size_t on_client_body(char *bytes, size_t one, size_t n, void *user)
 {
-    struct http_request *r = user;
+    struct http_client_request *r = user;
     n *= one;
     if (!r->events)
         return n;
-    tell_later(r);
+    notify_later(r);
     if (r->in.len > 0 && r->in.len + n > HTTP_WINDOW) {
         r->paused = true;
         return CURL_WRITEFUNC_PAUSE;
@@ -289,7 +289,7 @@ static size_t on_client_body(char *bytes, size_t one, size_t n, void *user)
     return buf_add(&r->in, bytes, n) < 0 ? CURL_WRITEFUNC_ERROR : n;
 }
 
-const char *http_request_header(struct http_request *request, const char *name)
+const char *http_request_header(struct http_client_request *request, const char *name)
 {
     struct curl_header *header = NULL;
     if (curl_easy_header(request->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
@@ -414,7 +414,8 @@ int http_url_resolve(const char *base, const char *to, char **ret, struct err *e
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static int add_header(struct http_request *r, const struct http_header *header, struct err *e)
+static int add_header(struct http_client_request *r, const struct http_client_header *header,
+                      struct err *e)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789"
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -434,7 +435,8 @@ static int add_header(struct http_request *r, const struct http_header *header, 
     return 0;
 }
 
-static int set_method(struct http_request *r, const struct http_request_spec *spec, struct err *e)
+static int set_method(struct http_client_request *r, const struct http_request_spec *spec,
+                      struct err *e)
 {
     CURL *easy = r->easy;
     if (spec->method == HTTP_DELETE)
@@ -453,7 +455,7 @@ static int set_method(struct http_request *r, const struct http_request_spec *sp
     return 0;
 }
 
-static void set_curl_options(struct http_request *r, const struct http_request_spec *spec)
+static void set_curl_options(struct http_client_request *r, const struct http_request_spec *spec)
 {
     CURL *easy = r->easy;
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)r);
@@ -474,7 +476,7 @@ static void set_curl_options(struct http_request *r, const struct http_request_s
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "ipybox");
 }
 
-static int set_url(struct http_request *r, const char *url, struct err *e)
+static int set_url(struct http_client_request *r, const char *url, struct err *e)
 {
     int code = http_url_host(url, r->host, e);
     if (code < 0)
@@ -484,14 +486,14 @@ static int set_url(struct http_request *r, const char *url, struct err *e)
     return strncasecmp(url, "https", 5) == 0 ? use_authorities(r->client, r->easy, e) : 0;
 }
 
-static int go_request(struct http_request *r, struct err *e)
+static int go_request(struct http_client_request *r, struct err *e)
 {
     CURLMcode code = curl_multi_add_handle(r->client->multi, r->easy);
     r->added = code == CURLM_OK;
     return r->added ? 0 : err_set(e, -ENOMEM, "%s: %s", r->host, curl_multi_strerror(code));
 }
 
-static int prepare_request(struct http_request *r, const struct http_request_spec *spec,
+static int prepare_request(struct http_client_request *r, const struct http_request_spec *spec,
                            struct err *e)
 {
     r->easy = curl_easy_init();
@@ -511,17 +513,17 @@ static int prepare_request(struct http_request *r, const struct http_request_spe
 }
 
 int http_request_start(struct http_client *client, const struct http_request_spec *spec,
-                       const struct http_events *events, void *ctx, struct http_request **ret,
-                       struct err *e)
+                       const struct http_client_events *events, void *ctx,
+                       struct http_client_request **ret, struct err *e)
 {
     if (client->count >= HTTP_REQUESTS_MAX)
         return err_set(e, -EAGAIN, "too many requests at once");
-    struct http_request *r = NEW(struct http_request);
-    *r = (struct http_request){.client = client,
-                               .next = client->first,
-                               .events = events,
-                               .ctx = ctx,
-                               .in = BUF_INIT(HTTP_WINDOW + CURL_MAX_WRITE_SIZE)};
+    struct http_client_request *r = NEW(struct http_client_request);
+    *r = (struct http_client_request){.client = client,
+                                      .next = client->first,
+                                      .events = events,
+                                      .ctx = ctx,
+                                      .in = BUF_INIT(HTTP_WINDOW + CURL_MAX_WRITE_SIZE)};
     if (r->next)
         r->next->prev = r;
     client->first = r;
@@ -534,7 +536,7 @@ int http_request_start(struct http_client *client, const struct http_request_spe
     return code;
 }
 
-int http_request_go(struct http_request *request, const char *url, struct err *e)
+int http_request_go(struct http_client_request *request, const char *url, struct err *e)
 {
     int r = url ? set_url(request, url, e) : 0;
     return r < 0 ? r : go_request(request, e);

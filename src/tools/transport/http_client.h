@@ -49,14 +49,14 @@ MUST_CHECK int http_url_resolve(const char *base, const char *to, char **ret, st
 
 enum http_method { HTTP_GET, HTTP_POST, HTTP_DELETE };
 
-struct http_header {
+struct http_client_header {
     const char *name, *value;
 };
 
 struct http_request_spec { /* copied */
     enum http_method method;
     const char *url; /* NULL: http_request_go() brings it */
-    const struct http_header *headers;
+    const struct http_client_header *headers;
     size_t n_headers;
     const char *body; /* of POST */
     size_t n_body;
@@ -65,8 +65,8 @@ struct http_request_spec { /* copied */
     bool held;          /* it is not sent before http_request_go() */
 };
 
-struct http_request;
-struct http_events {
+struct http_client_request;
+struct http_client_events {
     /* The answer's status and headers are there; told before the first byte of its body, or before
      * a `done` without an error. */
     void (*head)(void *ctx, int status);
@@ -78,14 +78,14 @@ struct http_events {
 /* events == NULL: nobody wants the answer, the request looks after itself and *ret is NULL.
  * -EINVAL: a header or the URL is impossible; -EAGAIN: too many requests. */
 MUST_CHECK int http_request_start(struct http_client *client, const struct http_request_spec *spec,
-                                  const struct http_events *events, void *ctx,
-                                  struct http_request **ret, struct err *e);
-MUST_CHECK int http_request_go(struct http_request *request, const char *url, struct err *e);
+                                  const struct http_client_events *events, void *ctx,
+                                  struct http_client_request **ret, struct err *e);
+MUST_CHECK int http_request_go(struct http_client_request *request, const char *url, struct err *e);
 
 /* Of the answer, inside `head`, `body` or `done`; NULL: it has none of that name. */
-const char *http_request_header(struct http_request *request, const char *name);
+const char *http_request_header(struct http_client_request *request, const char *name);
 
 /* Closes its connection unless the answer is complete. NULL in, NULL out. */
-struct http_request *http_request_end(struct http_request *request);
+struct http_client_request *http_request_end(struct http_client_request *request);
 
 #endif

@@ -44,7 +44,7 @@ void http_peer_done(struct http_peer *peer)
 void http_headers_add(struct http_headers *h, const char *name, const char *value)
 {
     h->list = xrealloc(h->list, (h->n + 1) * sizeof *h->list);
-    h->list[h->n++] = (struct http_header){.name = xstrdup(name), .value = xstrdup(value)};
+    h->list[h->n++] = (struct http_client_header){.name = xstrdup(name), .value = xstrdup(value)};
 }
 
 static bool is_plain_header(const char *value)
@@ -115,7 +115,7 @@ void http_headers_done(struct http_headers *h)
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-enum http_kind http_kind_of(struct http_request *request)
+enum http_kind http_kind_of(struct http_client_request *request)
 {
     static const struct {
         const char *type;

@@ -16,7 +16,7 @@ struct http_peer {
     struct http_client *http;
     char *url;
     char host[HTTP_HOST_MAX]; /* for sentences */
-    struct http_header *headers;
+    struct http_client_header *headers;
     size_t n_headers;
     int64_t connect_timeout_ms;
 };
@@ -25,7 +25,7 @@ MUST_CHECK int http_peer_init(struct http_peer *peer, const struct transport_htt
 void http_peer_done(struct http_peer *peer);
 
 struct http_headers { /* all zero: none */
-    struct http_header *list;
+    struct http_client_header *list;
     size_t n;
 };
 void http_headers_add(struct http_headers *h, const char *name, const char *value);
@@ -41,7 +41,7 @@ void http_headers_add_peer(struct http_headers *h, const struct http_peer *peer)
 void http_headers_done(struct http_headers *h);
 
 enum http_kind { HTTP_KIND_OTHER, HTTP_KIND_JSON, HTTP_KIND_EVENTS };
-enum http_kind http_kind_of(struct http_request *request); /* by its Content-Type */
+enum http_kind http_kind_of(struct http_client_request *request); /* by its Content-Type */
 
 /* The JSON-RPC error in `body`, if there is one, as an answer to `id` (its own may be null) in out.
  * body is parsed as a copy. */

@@ -26,12 +26,12 @@ static bool is_primitive(const struct json *schema)
     return false;
 }
 
-struct names {
+struct header_names {
     const char *list[PARAM_HEADERS_MAX];
     size_t n;
 };
 
-static int note(struct names *names, const struct json *schema, struct err *e)
+static int note(struct header_names *names, const struct json *schema, struct err *e)
 {
     const char *name = json_get_text(schema, ANNOTATION);
     if (!is_token(name))
@@ -48,10 +48,11 @@ static int note(struct names *names, const struct json *schema, struct err *e)
     return 0;
 }
 
-static int check_header_name(struct names *names, const struct json *schema, bool reachable,
+static int check_header_name(struct header_names *names, const struct json *schema, bool reachable,
                              struct err *e);
 
-static int check_all(struct names *names, const struct json *members, bool reachable, struct err *e)
+static int check_all(struct header_names *names, const struct json *members, bool reachable,
+                     struct err *e)
 {
     int r = 0;
     for (const struct json *v = json_first(members); v && r == 0; v = json_next(v))
@@ -61,7 +62,7 @@ static int check_all(struct names *names, const struct json *members, bool reach
 
 /* Walks everything, so that an annotation out of reach is found, too; a schema's depth is bounded
  * by JSON_DEPTH_MAX. */
-static int check_header_name(struct names *names, const struct json *schema, bool reachable,
+static int check_header_name(struct header_names *names, const struct json *schema, bool reachable,
                              struct err *e)
 {
     int r = 0;
@@ -83,7 +84,7 @@ static int check_header_name(struct names *names, const struct json *schema, boo
 
 int param_headers_check(const struct json *schema, struct err *e)
 {
-    struct names names = {.n = 0};
+    struct header_names names = {.n = 0};
     return check_header_name(&names, schema, true, e);
 }
 

@@ -162,7 +162,7 @@ int params_check(const struct json *params, struct err *e)
 
 /* --- replacing variables --------------------------------------------------------------------- */
 
-struct reading {
+struct params_reading {
     const struct params_source *source;
     struct params *into;
     struct buf missing; /* names, joined by ", " */
@@ -188,7 +188,7 @@ static bool named_already(const struct buf *names, const char *name)
     return false;
 }
 
-static void note_missing(struct reading *r, const char *name)
+static void note_missing(struct params_reading *r, const char *name)
 {
     if (named_already(&r->missing, name))
         return;
@@ -215,7 +215,7 @@ bool params_has_variable(const char *text)
 }
 
 /* The caller frees it; never NULL. What is put in is not looked at again. */
-static char *expand_param(struct reading *r, const char *text)
+static char *expand_param(struct params_reading *r, const char *text)
 {
     drop_buf struct buf out = BUF_INIT(PARAMS_TEXT_MAX);
     (void)buf_reserve(&out, 1);
@@ -244,7 +244,7 @@ static char *expand_param(struct reading *r, const char *text)
 
 /* --- a program ------------------------------------------------------------------------------- */
 
-static void read_argv(struct reading *r, const struct json *params)
+static void read_argv(struct params_reading *r, const struct json *params)
 {
     const struct json *args = json_get(params, "args");
     char **argv = xcalloc(json_count(args) + 2, sizeof *argv);
@@ -261,7 +261,7 @@ static bool sets(const char *entry, const char *name)
     return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-static void read_env(struct reading *r, const struct json *env)
+static void read_env(struct params_reading *r, const struct json *env)
 {
     size_t n = 0, base = 0;
     while (r->source->envp && r->source->envp[base])
@@ -281,7 +281,7 @@ static void read_env(struct reading *r, const struct json *env)
     r->into->envp = envp;
 }
 
-static void read_cwd(struct reading *r, const char *cwd)
+static void read_cwd(struct params_reading *r, const char *cwd)
 {
     const char *home = r->source->cwd;
     if (!cwd) {
@@ -294,7 +294,7 @@ static void read_cwd(struct reading *r, const char *cwd)
 
 /* --- a server somewhere else ----------------------------------------------------------------- */
 
-static void read_headers(struct reading *r, const struct json *headers)
+static void read_headers(struct params_reading *r, const struct json *headers)
 {
     r->into->headers = xcalloc(json_count(headers) + 1, sizeof *r->into->headers);
     for (const struct json *v = json_first(headers); v; v = json_next(v)) {
@@ -303,7 +303,7 @@ static void read_headers(struct reading *r, const struct json *headers)
     }
 }
 
-static int read_http_params(struct reading *r, const struct json *params, struct err *e)
+static int read_http_params(struct params_reading *r, const struct json *params, struct err *e)
 {
     const char *url = json_get_text(params, "url"), *type = json_get_text(params, "type");
     r->into->url = expand_param(r, url);
@@ -319,7 +319,8 @@ int params_read(const struct json *params, const struct params_source *source, s
                 struct err *e)
 {
     struct params into = {.kind = PARAMS_STDIO};
-    struct reading r = {.source = source, .into = &into, .missing = BUF_INIT(PARAMS_TEXT_MAX)};
+    struct params_reading r = {
+        .source = source, .into = &into, .missing = BUF_INIT(PARAMS_TEXT_MAX)};
     int status = 0;
     if (json_get_text(params, "command")) {
         read_argv(&r, params);

@@ -25,7 +25,7 @@ enum {
     FAILURES_MAX = 5, /* connections in a row that brought nothing */
 };
 
-struct http {
+struct http_transport {
     struct transport transport;
     struct http_peer peer;
     struct loop *loop;
@@ -40,9 +40,9 @@ struct http {
 };
 
 struct exchange {
-    struct http *t;
+    struct http_transport *t;
     struct exchange *prev, *next;
-    struct http_request *request;
+    struct http_client_request *request;
     char *id;           /* of the request; NULL: nothing is waited for */
     const char *method; /* "initialize", "notifications/initialized" or NULL */
     size_t bytes;
@@ -72,7 +72,7 @@ static void free_exchange(struct exchange *x)
 
 static void on_http_gate_open(void *ctx);
 
-static void open_gate(struct http *t)
+static void open_gate(struct http_transport *t)
 {
     t->gate = NULL;
     loop_defer(t->loop, &t->open_gate, on_http_gate_open, t);
@@ -81,7 +81,7 @@ static void open_gate(struct http *t)
 /* Takes it out of the transport. Inside its own event it is freed by who tells that. */
 static void end_exchange(struct exchange *x)
 {
-    struct http *t = x->t;
+    struct http_transport *t = x->t;
     if (x->prev)
         x->prev->next = x->next;
     else
@@ -170,11 +170,11 @@ static void add_message_headers(const struct exchange *x, const struct transport
 
 /* --- the GET stream: what the server says by itself, and the rest of a broken answer ---------- */
 
-static const struct http_events exchange_events;
+static const struct http_client_events exchange_events;
 
 static int start_get(struct exchange *x, struct err *e)
 {
-    struct http *t = x->t;
+    struct http_transport *t = x->t;
     struct http_headers h = {0};
     http_headers_add(&h, "Accept", "text/event-stream");
     if (t->version)
@@ -220,7 +220,7 @@ static void retry(struct exchange *x)
     loop_timer_set(x->t->loop, &x->timer, wait, on_retry, x);
 }
 
-static struct exchange *new_exchange(struct http *t)
+static struct exchange *new_exchange(struct http_transport *t)
 {
     struct exchange *x = NEW(struct exchange);
     *x = (struct exchange){.t = t,
@@ -244,7 +244,7 @@ static void on_http_not_sent(void *ctx)
 
 static void on_http_gate_open(void *ctx)
 {
-    struct http *t = ctx;
+    struct http_transport *t = ctx;
     struct exchange *x = t->first;
     while (x && x->next)
         x = x->next;
@@ -263,7 +263,7 @@ static void on_http_gate_open(void *ctx)
 
 /* --- what comes ------------------------------------------------------------------------------ */
 
-static void keep_session(struct http *t, const char *id)
+static void keep_session(struct http_transport *t, const char *id)
 {
     size_t n = id ? strlen(id) : 0;
     for (size_t i = 0; i < n; i++) {
@@ -402,7 +402,7 @@ static void on_http_done(void *ctx, const struct err *why)
         end_of_other(x);
 }
 
-static const struct http_events exchange_events = {
+static const struct http_client_events exchange_events = {
     .head = on_http_head, .body = on_http_body, .done = on_http_done};
 
 /* --- sending --------------------------------------------------------------------------------- */
@@ -418,7 +418,7 @@ static const char *special(const struct transport_message *m)
 }
 
 /* A handshake begins anew: nothing of the last one's session is of use. */
-static void begin_handshake(struct http *t)
+static void begin_handshake(struct http_transport *t)
 {
     xfree(t->session);
     xfree(t->version);
@@ -432,7 +432,7 @@ static void begin_handshake(struct http *t)
 
 static int post_message(struct exchange *x, const struct transport_message *m, struct err *e)
 {
-    struct http *t = x->t;
+    struct http_transport *t = x->t;
     struct http_headers h = {0};
     add_message_headers(x, m, &h);
     struct http_request_spec spec = {.method = HTTP_POST,
@@ -451,7 +451,7 @@ static int post_message(struct exchange *x, const struct transport_message *m, s
 
 static int http_send(struct transport *transport, const struct transport_message *m, struct err *e)
 {
-    struct http *t = (struct http *)(void *)transport;
+    struct http_transport *t = (struct http_transport *)(void *)transport;
     if (m->n > TRANSPORT_MESSAGE_MAX)
         return err_set(e, -EMSGSIZE, "the message is longer than the limit of %zu MiB",
                        TRANSPORT_MESSAGE_MAX >> 20);
@@ -484,7 +484,7 @@ static int http_send(struct transport *transport, const struct transport_message
 
 static void http_forget(struct transport *transport, const char *id)
 {
-    struct http *t = (struct http *)(void *)transport;
+    struct http_transport *t = (struct http_transport *)(void *)transport;
     for (struct exchange *x = t->first; x; x = x->next) {
         if (x->id && rpc_same_id(x->id, id)) {
             end_exchange(x);
@@ -493,7 +493,7 @@ static void http_forget(struct transport *transport, const char *id)
     }
 }
 
-static void end_session(struct http *t)
+static void end_session(struct http_transport *t)
 {
     struct http_headers h = {0};
     http_headers_add(&h, "Mcp-Session-Id", t->session);
@@ -506,14 +506,14 @@ static void end_session(struct http *t)
                                      .n_headers = h.n,
                                      .connect_timeout_ms = t->peer.connect_timeout_ms,
                                      .timeout_ms = DELETE_MS};
-    struct http_request *none;
+    struct http_client_request *none;
     (void)!http_request_start(t->peer.http, &spec, NULL, NULL, &none, NULL);
     http_headers_done(&h);
 }
 
 static void http_close(struct transport *transport)
 {
-    struct http *t = (struct http *)(void *)transport;
+    struct http_transport *t = (struct http_transport *)(void *)transport;
     if (t->session)
         end_session(t);
     t->gate = NULL;
@@ -536,12 +536,12 @@ int transport_http_open(const struct transport_http_config *config,
     int r = http_peer_init(&peer, config, e);
     if (r < 0)
         return r;
-    struct http *t = NEW(struct http);
-    *t = (struct http){.transport = {.ops = &ops},
-                       .peer = peer,
-                       .loop = http_client_loop(config->http),
-                       .events = events,
-                       .ctx = ctx};
+    struct http_transport *t = NEW(struct http_transport);
+    *t = (struct http_transport){.transport = {.ops = &ops},
+                                 .peer = peer,
+                                 .loop = http_client_loop(config->http),
+                                 .events = events,
+                                 .ctx = ctx};
     *ret = &t->transport;
     return 0;
 }

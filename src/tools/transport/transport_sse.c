@@ -22,7 +22,7 @@ struct sse_transport {
     struct loop *loop;
     const struct transport_events *events;
     void *ctx;
-    struct http_request *stream;
+    struct http_client_request *stream;
     struct sse sse;
     struct buf error; /* the body of an answer that is no stream */
     int status;
@@ -38,7 +38,7 @@ struct sse_transport {
 struct post {
     struct sse_transport *t;
     struct post *prev, *next;
-    struct http_request *request;
+    struct http_client_request *request;
     char *id; /* NULL: no request */
     size_t bytes;
     bool held, last; /* last: what follows it has to wait for it */
@@ -259,7 +259,7 @@ static void on_sse_body(void *ctx, const char *bytes, size_t n)
 
 static int open_stream(struct sse_transport *t, struct err *e)
 {
-    static const struct http_events events = {
+    static const struct http_client_events events = {
         .head = on_sse_head, .body = on_sse_body, .done = on_sse_done};
     struct http_headers h = {0};
     http_headers_add(&h, "Accept", "text/event-stream");
@@ -289,7 +289,7 @@ static struct post *new_post(struct sse_transport *t)
 
 static int start_post(struct post *p, const struct transport_message *m, struct err *e)
 {
-    static const struct http_events events = {
+    static const struct http_client_events events = {
         .head = on_post_head, .body = on_post_body, .done = on_post_done};
     struct sse_transport *t = p->t;
     struct http_headers h = {0};

@@ -14,7 +14,7 @@ enum {
     WRITE_AT_ONCE = 64 * 1024,
 };
 
-struct stdio {
+struct stdio_transport {
     struct transport transport;
     struct transport_stdio_config config;
     char *program; /* argv[0]: the rest may hold secrets */
@@ -34,7 +34,7 @@ struct stdio {
 
 /* --- what it says on standard error --------------------------------------------------------- */
 
-static void keep_words(struct stdio *s, const char *line, size_t n)
+static void keep_words(struct stdio_transport *s, const char *line, size_t n)
 {
     if (s->words.len + n + 1 > TRANSPORT_STDERR_KEPT) {
         size_t over = s->words.len + n + 1 - TRANSPORT_STDERR_KEPT;
@@ -44,7 +44,7 @@ static void keep_words(struct stdio *s, const char *line, size_t n)
     (void)buf_addc(&s->words, '\n');
 }
 
-static void log_server_line(struct stdio *s, char *line, size_t n)
+static void log_server_line(struct stdio_transport *s, char *line, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (line[i] == '\0')
@@ -54,7 +54,7 @@ static void log_server_line(struct stdio *s, char *line, size_t n)
         s->config.log(s->config.log_ctx, line);
 }
 
-static void end_err_line(struct stdio *s)
+static void end_err_line(struct stdio_transport *s)
 {
     struct buf *line = &s->err_line;
     if (line->len > 0 && line->data[line->len - 1] == '\r')
@@ -68,7 +68,7 @@ static void end_err_line(struct stdio *s)
 
 static void on_server_errors(void *ctx, const char *bytes, size_t n)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     while (n > 0) {
         const char *end = memchr(bytes, '\n', n);
         size_t room = LOG_LINE_MAX - s->err_line.len, take = end ? (size_t)(end - bytes) : n;
@@ -85,7 +85,7 @@ static void on_server_errors(void *ctx, const char *bytes, size_t n)
 
 /* Indented lines are the frames of a stack and the quoted source: what remains says more in the
  * few bytes that an error has. */
-static void pick_words(struct stdio *s, struct buf *out)
+static void pick_words(struct stdio_transport *s, struct buf *out)
 {
     const char *at = buf_text(&s->words), *end = at + s->words.len;
     while (at < end) {
@@ -111,7 +111,7 @@ static void pick_words(struct stdio *s, struct buf *out)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static void free_stdio_transport(struct stdio *s)
+static void free_stdio_transport(struct stdio_transport *s)
 {
     loop_timer_stop(s->config.loop, &s->no_ears);
     loop_defer_stop(s->config.loop, &s->more);
@@ -124,12 +124,12 @@ static void free_stdio_transport(struct stdio *s)
 }
 
 /* Around whatever calls events: one of them may close the transport. */
-static void enter_server_folder(struct stdio *s)
+static void enter_server_folder(struct stdio_transport *s)
 {
     s->inside = true;
 }
 
-static void leave_stdio(struct stdio *s)
+static void leave_stdio(struct stdio_transport *s)
 {
     s->inside = false;
     if (s->dead)
@@ -137,7 +137,7 @@ static void leave_stdio(struct stdio *s)
 }
 
 /* Says that it is over; the child has ended or is given up here. */
-static void notify_stdio_closed(struct stdio *s, const struct err *why)
+static void notify_stdio_closed(struct stdio_transport *s, const struct err *why)
 {
     loop_timer_stop(s->config.loop, &s->no_ears);
     loop_defer_stop(s->config.loop, &s->more);
@@ -147,8 +147,8 @@ static void notify_stdio_closed(struct stdio *s, const struct err *why)
     s->events->closed(s->ctx, why);
 }
 
-static void explain_end(struct stdio *s, const struct child_exit *how, const struct err *why,
-                        struct err *ret)
+static void explain_end(struct stdio_transport *s, const struct child_exit *how,
+                        const struct err *why, struct err *ret)
 {
     drop_buf struct buf words = BUF_INIT(4 * TRANSPORT_STDERR_KEPT);
     pick_words(s, &words);
@@ -173,7 +173,7 @@ static void explain_end(struct stdio *s, const struct child_exit *how, const str
 
 /* --- what it says on standard output -------------------------------------------------------- */
 
-static void on_line(struct stdio *s, char *text, size_t n)
+static void on_line(struct stdio_transport *s, char *text, size_t n)
 {
     rpc_trim(&text, &n);
     text[n] = '\0';
@@ -189,7 +189,7 @@ static void on_line(struct stdio *s, char *text, size_t n)
 }
 
 /* The line is complete but for its end. */
-static void end_server_line(struct stdio *s)
+static void end_server_line(struct stdio_transport *s)
 {
     on_line(s, s->line.data, s->line.len);
     if (s->line.size > LINE_KEPT)
@@ -198,7 +198,7 @@ static void end_server_line(struct stdio *s)
         buf_clear(&s->line);
 }
 
-static void stdio_message_too_long(struct stdio *s)
+static void stdio_message_too_long(struct stdio_transport *s)
 {
     struct err why = ERR_NONE;
     if (s->line.failed == -EMSGSIZE)
@@ -212,7 +212,7 @@ static void stdio_message_too_long(struct stdio *s)
 
 static void on_server_output(void *ctx, const char *bytes, size_t n)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     enter_server_folder(s);
     while (n > 0 && s->child && !s->dead) {
         const char *end = memchr(bytes, '\n', n);
@@ -233,14 +233,14 @@ static void on_server_output(void *ctx, const char *bytes, size_t n)
 /* It goes on. */
 static void on_server_limited(void *ctx, const char *text)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     drop_str char *line = xstrdup(text);
     log_server_line(s, line, strlen(line));
 }
 
 static void on_server_process_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     s->child = NULL;
     enter_server_folder(s);
     if (s->line.len > 0)
@@ -258,7 +258,7 @@ static void on_server_process_ended(void *ctx, const struct child_exit *how, con
 
 static void on_no_ears(void *ctx)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     struct err why = ERR_NONE;
     (void)err_set(&why, -EPIPE, "the server closed its standard input");
     enter_server_folder(s);
@@ -270,7 +270,7 @@ static void on_server_more(void *ctx);
 
 /* 0: the rest waits for `writable` or its next turn. Usually a program that reads no more is
  * ending, and its end says more. */
-static int write_out_stdio(struct stdio *s)
+static int write_out_stdio(struct stdio_transport *s)
 {
     struct buf *out = &s->out;
     for (int i = 0; i < WRITES_PER_TURN && s->out_at < out->len; i++) {
@@ -300,13 +300,13 @@ static int write_out_stdio(struct stdio *s)
 
 static void on_server_more(void *ctx)
 {
-    struct stdio *s = ctx;
+    struct stdio_transport *s = ctx;
     (void)write_out_stdio(s);
 }
 
 static int stdio_send(struct transport *t, const struct transport_message *m, struct err *e)
 {
-    struct stdio *s = (struct stdio *)(void *)t;
+    struct stdio_transport *s = (struct stdio_transport *)(void *)t;
     if (!s->child || s->no_ears.armed)
         return err_set(e, -EPIPE, "the server has ended");
     if (m->n > TRANSPORT_MESSAGE_MAX)
@@ -337,7 +337,7 @@ static void stdio_forget(struct transport *t, const char *id)
 
 static void stdio_close(struct transport *t)
 {
-    struct stdio *s = (struct stdio *)(void *)t;
+    struct stdio_transport *s = (struct stdio_transport *)(void *)t;
     s->child = child_end_gently(s->child, s->config.close_grace_ms);
     if (s->inside)
         s->dead = true;
@@ -356,7 +356,7 @@ int transport_stdio_open(const struct transport_stdio_config *config,
                                                      .writable = on_server_more,
                                                      .limited = on_server_limited,
                                                      .ended = on_server_process_ended};
-    struct stdio *s = NEW(struct stdio);
+    struct stdio_transport *s = NEW(struct stdio_transport);
     s->transport.ops = &ops;
     s->config = *config;
     s->program = xstrdup(config->argv[0]);

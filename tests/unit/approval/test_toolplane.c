@@ -53,9 +53,9 @@ static void turn(void)
         loop_turn(t.loop, 0);
 }
 
-static const struct origin *of_cell; /* NULL: no cell runs */
+static const struct request_context *of_cell; /* NULL: no cell runs */
 
-static const struct origin *origin_of_cell(void *ctx, const char *session)
+static const struct request_context *context_of_cell(void *ctx, const char *session)
 {
     (void)ctx;
     return strcmp(session, "default") == 0 ? of_cell : NULL;
@@ -72,7 +72,7 @@ static void start(bool ask)
                                                         .approvals = t.approvals,
                                                         .packages_dir = t.dir,
                                                         .audit = audit,
-                                                        .origin = origin_of_cell});
+                                                        .origin = context_of_cell});
     t.approver = approver_join(
         t.approvals,
         &(struct approver_config){.ask = on_ask, .elicit = on_elicit, .settled = on_settled});
@@ -536,7 +536,7 @@ static void what_cannot_be_told_is_not_called(void)
     audit = NULL;
 }
 
-static int begin_with(enum toolplane_role role, const struct origin *origin)
+static int begin_with(enum toolplane_role role, const struct request_context *origin)
 {
     struct toolplane_call *call;
     struct toolplane_request request = {.role = role,
@@ -549,8 +549,8 @@ static int begin_with(enum toolplane_role role, const struct origin *origin)
 }
 
 /* Makes a call and says which request, and trace, it belongs to. */
-static void check_call(enum toolplane_role role, const struct origin *said, const char *request,
-                       const char *trace)
+static void check_call(enum toolplane_role role, const struct request_context *said,
+                       const char *request, const char *trace)
 {
     TEST_ASSERT(begin_with(role, said) == 0);
     turn();
@@ -567,7 +567,7 @@ static void check_call(enum toolplane_role role, const struct origin *said, cons
 
 static void a_kernels_call_belongs_to_the_running_cell_whatever_the_kernel_says(void)
 {
-    struct origin cell = {.request_id = "req-cell"}, said = {.request_id = "req-said"};
+    struct request_context cell = {.request_id = "req-cell"}, said = {.request_id = "req-said"};
     TEST_ASSERT(trace_parse("00-11111111111111111111111111111111-2222222222222222-01", NULL,
                             &cell.trace) == 0);
     TEST_ASSERT(trace_parse("00-33333333333333333333333333333333-4444444444444444-01", NULL,
@@ -587,7 +587,7 @@ static void a_kernels_call_belongs_to_the_running_cell_whatever_the_kernel_says(
 
 static void an_approval_names_the_request_of_the_call_and_that_of_the_decision(void)
 {
-    struct origin cell = {.request_id = "req-cell"};
+    struct request_context cell = {.request_id = "req-cell"};
     open_audit();
     start(true);
     of_cell = &cell;

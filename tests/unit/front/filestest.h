@@ -6,7 +6,7 @@
 
 #include "unit/front/httptest.h"
 
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "front/workspace/api_files.h"
 #include "unit/files/place.h"
 #include "unit/files/tarmake.h"

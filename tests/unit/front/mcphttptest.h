@@ -8,7 +8,7 @@
 #include "unit/front/httptest.h"
 
 #include "fakes/fake_session.h"
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "front/mcp/mcp_stream.h"
 #include "front/mcp_http/api_mcp.h"
 

@@ -11,7 +11,7 @@ static void check(const char *entries, const char *expected)
     drop_str char *text = xasprintf("{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":%s}", entries);
     drop_json struct json *content = json_parse(text, strlen(text), JSON_REPAIR, NULL);
     TEST_ASSERT(content != NULL);
-    struct failure f;
+    struct cell_failure f;
     failure_init(&f, 1000);
     failure_set(&f, content);
     TEST_CHECK(strcmp(buf_text(&f.traceback), expected) == 0);
@@ -47,7 +47,7 @@ static void shell_calls_are_written_as_the_user_wrote_them(void)
 
 static void missing_members_have_a_name_all_the_same(void)
 {
-    struct failure f;
+    struct cell_failure f;
     failure_init(&f, 100);
     failure_set(&f, NULL);
     TEST_CHECK(strcmp(f.ename, "Unknown Error") == 0 && strcmp(f.evalue, "") == 0);
@@ -56,7 +56,7 @@ static void missing_members_have_a_name_all_the_same(void)
 
 static void a_traceback_over_the_limit_is_kept_as_far_as_it_fits(void)
 {
-    struct failure f;
+    struct cell_failure f;
     failure_init(&f, 5);
     char text[] = "{\"traceback\":[\"0123456789\",\"abc\"]}";
     drop_json struct json *content = json_parse(text, strlen(text), JSON_REPAIR, NULL);

@@ -163,13 +163,13 @@ static void run_child(int sock, const struct stage *stage)
     _exit(0);
 }
 
-static void send_walls(int sock, const struct policy *policy, const struct floor *floor,
-                       const struct stage *stage)
+static void send_walls(int sock, const struct policy *policy,
+                       const struct landlock_ruleset *ruleset, const struct stage *stage)
 {
     const struct filter_wants walls = {.listener = true, .open_network = true, .terminals = true};
     struct filter_wants wants = {.listener = true,
                                  .reads = policy_denies_reads(policy) || stage->network,
-                                 .marks = floor != NULL,
+                                 .marks = ruleset != NULL,
                                  .writes = true,
                                  .network = stage->network,
                                  .unix_sockets = stage->network,
@@ -182,13 +182,13 @@ static void send_walls(int sock, const struct policy *policy, const struct floor
     struct err e = ERR_NONE;
     TEST_ASSERT_(filter_build(stage->walls ? &walls : &wants, &filter, &count, &e) == 0, "%s",
                  e.msg);
-    int ruleset = floor ? floor_ruleset(floor) : -1;
-    TEST_ASSERT_(confine_send(sock, ruleset, filter, count, true, &offer, &e) == 0, "%s", e.msg);
+    int rules = ruleset ? ruleset_fd(ruleset) : -1;
+    TEST_ASSERT_(confine_send(sock, rules, filter, count, true, &offer, &e) == 0, "%s", e.msg);
     xfree(filter);
 }
 
 static struct policy *stage_policy;
-static struct floor *stage_floor;
+static struct landlock_ruleset *stage_ruleset;
 
 /* The child runs from here on. */
 static void start_stage(const struct stage *stage)
@@ -201,8 +201,8 @@ static void start_stage(const struct stage *stage)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(shared != MAP_FAILED);
     stage_policy = policy_of_place(stage->lists, stage->place ? stage->place : &nowhere);
-    int r = stage->walls ? floor_build_walls(true, &stage_floor, &e)
-                         : floor_build(stage_policy, true, &stage_floor, &e);
+    int r = stage->walls ? ruleset_build_walls(true, &stage_ruleset, &e)
+                         : ruleset_build(stage_policy, true, &stage_ruleset, &e);
     TEST_ASSERT_(r == 0, "%s", e.msg);
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) == 0);
     child = fork();
@@ -212,10 +212,10 @@ static void start_stage(const struct stage *stage)
         run_child(socks[1], stage);
     }
     (void)close(socks[1]);
-    const struct floor *floor = stage->naive || stage->no_floor ? NULL : stage_floor;
-    send_walls(socks[0], stage_policy, floor, stage);
+    const struct landlock_ruleset *ruleset = stage->naive || stage->no_floor ? NULL : stage_ruleset;
+    send_walls(socks[0], stage_policy, ruleset, stage);
     struct broker_config config = {.policy = stage->walls ? NULL : stage_policy,
-                                   .floor = floor,
+                                   .ruleset = ruleset,
                                    .tasks_max = stage->tasks_max,
                                    .write_error = stage->write_error,
                                    .naive = stage->naive,
@@ -241,7 +241,7 @@ static void end_stage(void)
     broker = broker_free(broker);
     for (int i = 0; i < shared->complaints && i < COMPLAINTS_MAX; i++)
         TEST_CHECK_(false, "%s", shared->texts[i]);
-    stage_floor = floor_free(stage_floor);
+    stage_ruleset = ruleset_free(stage_ruleset);
     stage_policy = policy_free(stage_policy);
     (void)prctl(PR_SET_DUMPABLE, 1); /* the search for leaks traces us */
 }

@@ -11,7 +11,7 @@
 #include <netdb.h>
 
 #include "sandbox/net/loopback.h"
-#include "sandbox/net/net_parts.h"
+#include "sandbox/net/net_internal.h"
 
 enum { QUICK_MS = 4500 /* a resolver's own wait is 5 s */, TEXT = 4096 };
 

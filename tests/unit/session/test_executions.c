@@ -316,7 +316,7 @@ static void code_that_waits_has_a_limit_for_all_sessions_together(void)
 static int mores;
 
 /* Takes what comes until there is nothing more; the kinds as letters. */
-static const char *read_all(struct reader *r)
+static const char *read_all(struct execution_reader *r)
 {
     static const char letters[] = {
         [READER_NOTHING] = '-', [READER_RESET] = 'R',  [READER_GAP] = 'G',
@@ -334,7 +334,7 @@ static const char *read_all(struct reader *r)
     return seen;
 }
 
-static void check_read(struct reader *r, const char *wanted)
+static void check_read(struct execution_reader *r, const char *wanted)
 {
     const char *seen = read_all(r);
     TEST_CHECK_(strcmp(seen, wanted) == 0, "%s, not %s", seen, wanted);
@@ -342,7 +342,7 @@ static void check_read(struct reader *r, const char *wanted)
 
 static void a_reader_has_the_events_of_its_execution_alone(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     (void)submit("x", NULL);
     struct execution *second = submit("y", NULL);
@@ -367,7 +367,7 @@ static void a_reader_has_the_events_of_its_execution_alone(void)
 
 static void what_was_not_taken_is_shown_again(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     struct execution *x = run("one", NULL);
     reader_open(&r, view.session, x, 0, count, &mores);
@@ -381,7 +381,7 @@ static void what_was_not_taken_is_shown_again(void)
 
 static void who_comes_back_gets_what_it_has_missed(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     struct execution *x = run("one", NULL);
     reader_open(&r, view.session, x, x->first_event, count, &mores);
@@ -395,7 +395,7 @@ static void who_comes_back_gets_what_it_has_missed(void)
 
 static void an_execution_that_never_ran_is_over_without_an_end(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     (void)submit("x", NULL);
     struct execution *x = submit("y", NULL);
@@ -410,7 +410,7 @@ static void an_execution_that_never_ran_is_over_without_an_end(void)
 
 static void who_does_not_read_is_told_of_a_gap_once(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     reader_open(&r, view.session, NULL, 0, count, &mores);
     (void)submit("x", NULL);
@@ -428,7 +428,7 @@ static void who_does_not_read_is_told_of_a_gap_once(void)
 
 static void a_number_of_another_life_is_a_reset(void)
 {
-    struct reader r;
+    struct execution_reader r;
     open_sessions();
     struct execution *x = run("one", NULL);
     reader_open(&r, view.session, NULL, 123456, count, &mores);
@@ -467,7 +467,7 @@ static void results_and_keys_outlive_a_reset_of_the_session(void)
     close_sessions();
 }
 
-static struct reader followed;
+static struct execution_reader followed;
 static struct execution *of_session;
 static bool was_over;
 

@@ -126,7 +126,7 @@ static struct cell *run(const char *code, struct end *end)
 static void run_from(const char *request_id, struct end *end)
 {
     struct cell *cell = NULL;
-    struct origin origin = {0};
+    struct request_context origin = {0};
     (void)snprintf(origin.request_id, sizeof origin.request_id, "%s", request_id);
     struct cell_request request = {
         .code = {"x", 1}, .timeout_ms = 1000, .max_chars = 100, .origin = &origin};
@@ -142,18 +142,18 @@ static void the_running_cells_origin_is_the_sessions(void)
 {
     struct end a = {0}, b = {0};
     open_session();
-    TEST_CHECK(session_origin(session) == NULL);
+    TEST_CHECK(session_request_context(session) == NULL);
     run_from("req-a", &a);
     run_from("req-b", &b);
     fake_kernel_ready();
     turn();
-    TEST_CHECK(strcmp(session_origin(session)->request_id, "req-a") == 0);
+    TEST_CHECK(strcmp(session_request_context(session)->request_id, "req-a") == 0);
     fake_kernel_done(ok);
     turn();
-    TEST_CHECK(strcmp(session_origin(session)->request_id, "req-b") == 0);
+    TEST_CHECK(strcmp(session_request_context(session)->request_id, "req-b") == 0);
     fake_kernel_done(ok);
     turn();
-    TEST_CHECK(session_origin(session) == NULL);
+    TEST_CHECK(session_request_context(session) == NULL);
     close_session();
 }
 

@@ -22,7 +22,7 @@ static struct buf asked = {.cap = 65536}, got = {.cap = 65536};
 static size_t sum;
 static int status, dones;
 static struct err why;
-static struct http_request *end_in_body, *end_in_done;
+static struct http_client_request *end_in_body, *end_in_done;
 static const char *answer_head, *answer_body;
 
 static void on_request(struct fake_conn *c, const struct fake_request *r)
@@ -58,7 +58,7 @@ static void on_done(void *ctx, const struct err *e)
     end_in_done = http_request_end(end_in_done);
 }
 
-static const struct http_events events = {.head = on_head, .body = on_body, .done = on_done};
+static const struct http_client_events events = {.head = on_head, .body = on_body, .done = on_done};
 
 static void open_it(void)
 {
@@ -81,9 +81,10 @@ static void close_it(void)
     buf_done(&got);
 }
 
-static struct http_request *start(enum http_method method, const char *body, int64_t timeout_ms)
+static struct http_client_request *start(enum http_method method, const char *body,
+                                         int64_t timeout_ms)
 {
-    static const struct http_header headers[] = {{"X-Thing", "1"}, {"X-Empty", ""}};
+    static const struct http_client_header headers[] = {{"X-Thing", "1"}, {"X-Empty", ""}};
     struct http_request_spec spec = {.method = method,
                                      .url = url,
                                      .headers = headers,
@@ -92,7 +93,7 @@ static struct http_request *start(enum http_method method, const char *body, int
                                      .n_body = body ? strlen(body) : 0,
                                      .connect_timeout_ms = 5000,
                                      .timeout_ms = timeout_ms};
-    struct http_request *r = NULL;
+    struct http_client_request *r = NULL;
     struct err e = ERR_NONE;
     TEST_ASSERT_(http_request_start(client, &spec, &events, NULL, &r, &e) == 0, "%s", e.msg);
     return r;
@@ -120,7 +121,7 @@ static void a_request_is_sent_and_its_answer_told(void)
     open_it();
     answer_head = "202 Accepted\r\nX-Answer: yes";
     answer_body = "hello";
-    struct http_request *r = start(HTTP_POST, "{}", 0);
+    struct http_client_request *r = start(HTTP_POST, "{}", 0);
     wait_until(1, 5);
     TEST_CHECK(status == 202 && why.code == 0 && strcmp(got.data, "hello") == 0);
     TEST_CHECK(strcmp(http_request_header(r, "x-answer"), "yes") == 0);
@@ -138,7 +139,7 @@ static void a_request_is_sent_and_its_answer_told(void)
 static void an_answer_may_come_in_pieces_and_a_silent_one_is_waited_for(void)
 {
     open_it();
-    struct http_request *r = start(HTTP_GET, NULL, 0);
+    struct http_client_request *r = start(HTTP_GET, NULL, 0);
     wait_for_request("GET");
     fake_say(last, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
     wait_until(0, 3);
@@ -153,7 +154,7 @@ static void an_answer_may_come_in_pieces_and_a_silent_one_is_waited_for(void)
 static void a_broken_answer_is_an_error_without_a_secret(void)
 {
     open_it();
-    struct http_request *r = start(HTTP_GET, NULL, 0);
+    struct http_client_request *r = start(HTTP_GET, NULL, 0);
     wait_for_request("GET");
     fake_say(last, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
     fake_end(last);
@@ -170,7 +171,7 @@ static void a_broken_answer_is_an_error_without_a_secret(void)
 static void who_does_not_answer_is_given_up_when_that_was_asked_for(void)
 {
     open_it();
-    struct http_request *r = start(HTTP_GET, NULL, 50);
+    struct http_client_request *r = start(HTTP_GET, NULL, 50);
     wait_until(1, 0);
     TEST_CHECK(why.code == -ETIMEDOUT && !strstr(why.msg, "secret"));
     (void)http_request_end(r);
@@ -181,7 +182,7 @@ static void who_is_not_there_is_named(void)
 {
     open_it();
     server = fake_http_close(server);
-    struct http_request *r = start(HTTP_GET, NULL, 0);
+    struct http_client_request *r = start(HTTP_GET, NULL, 0);
     wait_until(1, 0);
     TEST_CHECK(why.code == -ECONNREFUSED &&
                strncmp(why.msg, "cannot connect to 127.0.0.1:", 28) == 0);
@@ -194,7 +195,7 @@ static void who_is_not_there_is_named(void)
 static void ending_a_request_closes_its_connection(void)
 {
     open_it();
-    struct http_request *r = start(HTTP_POST, "{}", 0);
+    struct http_client_request *r = start(HTTP_POST, "{}", 0);
     wait_for_request("POST");
     (void)http_request_end(r);
     (void)http_request_end(NULL);
@@ -219,7 +220,7 @@ static void nobody_has_to_wait_for_an_answer(void)
     answer_head = "200 OK";
     answer_body = "x";
     struct http_request_spec spec = {.method = HTTP_DELETE, .url = url, .connect_timeout_ms = 5000};
-    struct http_request *r = end_in_done;
+    struct http_client_request *r = end_in_done;
     TEST_CHECK(http_request_start(client, &spec, NULL, NULL, &r, NULL) == 0 && r == NULL);
     wait_for_request("DELETE");
     for (int i = 0; i < 5; i++)
@@ -233,7 +234,7 @@ static void a_held_request_waits_for_its_word(void)
     answer_head = "200 OK";
     answer_body = "x";
     struct http_request_spec spec = {.method = HTTP_GET, .connect_timeout_ms = 5000, .held = true};
-    struct http_request *r = NULL;
+    struct http_client_request *r = NULL;
     TEST_ASSERT(http_request_start(client, &spec, &events, NULL, &r, NULL) == 0);
     loop_turn(loop, 10);
     TEST_CHECK(asked.len == 0);
@@ -247,7 +248,7 @@ static void a_large_answer_is_told_in_pieces(void)
 {
     enum { LARGE = 30 << 20 };
     open_it();
-    struct http_request *r = start(HTTP_GET, NULL, 0);
+    struct http_client_request *r = start(HTTP_GET, NULL, 0);
     wait_for_request("GET");
     char *bytes = xcalloc(LARGE, 1);
     char head[64];
@@ -266,7 +267,7 @@ static void redirects_are_not_followed_and_headers_have_an_end(void)
     open_it();
     answer_head = "307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/";
     answer_body = "";
-    struct http_request *r = start(HTTP_POST, "{}", 0);
+    struct http_client_request *r = start(HTTP_POST, "{}", 0);
     wait_until(1, 0);
     TEST_CHECK(status == 307 && why.code == 0);
     (void)http_request_end(r);
@@ -286,14 +287,14 @@ static void redirects_are_not_followed_and_headers_have_an_end(void)
 static void what_cannot_be_a_request_is_refused(void)
 {
     open_it();
-    struct http_header header = {"X-Bad", "a\r\nEvil: secret"};
+    struct http_client_header header = {"X-Bad", "a\r\nEvil: secret"};
     struct http_request_spec spec = {
         .method = HTTP_GET, .url = url, .headers = &header, .n_headers = 1};
-    struct http_request *r = NULL;
+    struct http_client_request *r = NULL;
     struct err e = ERR_NONE;
     TEST_CHECK(http_request_start(client, &spec, &events, NULL, &r, &e) == -EINVAL);
     TEST_CHECK(!strstr(e.msg, "secret") && strstr(e.msg, "X-Bad"));
-    header = (struct http_header){"Bad Name", "x"};
+    header = (struct http_client_header){"Bad Name", "x"};
     TEST_CHECK(http_request_start(client, &spec, &events, NULL, &r, &e) == -EINVAL);
     spec.n_headers = 0;
     spec.url = "file:///etc/passwd";

@@ -16,7 +16,7 @@ static char root[64], place_dir[80], cells[80], space[80];
 static struct tools_place place;
 static struct tools_config config;
 static struct place_specs specs;
-static struct launch launch;
+static struct server_launch launch;
 static struct params params;
 static struct err e;
 

@@ -390,7 +390,7 @@ static void the_metrics_count(void)
     finish(fd);
     fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\"}");
     for (int i = 0; i < 3; i++)
-        metrics_foreign_cell(&metrics, CELL_OK, 2000);
+        metrics_external_cell(&metrics, CELL_OK, 2000);
     call("GET /metrics", "");
     check_head("HTTP/1.1 200 ");
     check_has("\nipybox_cells_total{status=\"ok\"} 1\n");

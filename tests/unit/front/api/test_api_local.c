@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/un.h>
 
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 
 static char dir[64], path[96];
 static bool with_port;

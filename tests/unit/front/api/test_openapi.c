@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/json/json.h"
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "front/api/openapi.h"
 
 static struct json *document;

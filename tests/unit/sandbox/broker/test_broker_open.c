@@ -7,7 +7,7 @@
 #include <sys/time.h>
 
 #include "fakes/fake_net.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 
 /* What the C library makes of open(2). */
 #if defined(__GLIBC__) || !defined(SYS_open)
@@ -471,7 +471,7 @@ static void who_dies_waiting_leaves_no_thread_behind(void)
         continue;
     broker = broker_free(broker); /* returns when all its threads have ended */
     TEST_CHECK(shared->complaints == 0);
-    stage_floor = floor_free(stage_floor);
+    stage_ruleset = ruleset_free(stage_ruleset);
     stage_policy = policy_free(stage_policy);
     (void)prctl(PR_SET_DUMPABLE, 1);
 }
@@ -593,7 +593,7 @@ static void replace_directory(void)
 
 static void a_directory_that_was_made_again_works_like_the_old_one(void)
 {
-    static const struct lists lists = {.deny_read = "[\".env\"]"}; /* so "sub" is the floor's */
+    static const struct lists lists = {.deny_read = "[\".env\"]"}; /* so "sub" is the ruleset's */
     make_workspace();
     act(&lists, replace_directory);
 }

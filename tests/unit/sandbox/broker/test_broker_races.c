@@ -80,7 +80,7 @@ static void run_against(const struct stage *stage, const char *name)
 static void attack_all(const struct attack *attack)
 {
     the_attack = attack;
-    run_against(&(struct stage){.lists = &lists, .child = run_attack}, "broker and floor");
+    run_against(&(struct stage){.lists = &lists, .child = run_attack}, "broker and ruleset");
     run_against(&(struct stage){.lists = &lists, .child = run_attack, .no_floor = true}, "broker");
     run_against(&(struct stage){.lists = &lists, .child = run_attack, .naive = true}, "naive");
 }
@@ -254,7 +254,8 @@ static void a_directory_descriptor_that_changes_leads_to_no_secret(void)
     attack_all(&(struct attack){flip_base, open_at_base});
 }
 
-/* --- the same three past the broker, where the floor lets them -------------------------------- */
+/* --- the same three past the broker, where the ruleset lets them --------------------------------
+ * */
 
 static int open_marked(int base, const volatile char *name)
 {

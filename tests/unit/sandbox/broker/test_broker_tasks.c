@@ -57,7 +57,7 @@ static void as_many_processes_as_allowed_can_be_and_not_one_more(void)
     for (int i = 0; i < shared->complaints && i < COMPLAINTS_MAX; i++)
         TEST_CHECK_(false, "%s", shared->texts[i]);
     (void)prctl(PR_SET_DUMPABLE, 1);
-    stage_floor = floor_free(stage_floor);
+    stage_ruleset = ruleset_free(stage_ruleset);
     stage_policy = policy_free(stage_policy);
 }
 
@@ -161,7 +161,7 @@ static void a_fork_bomb_is_held_and_cleared(void)
         continue;
     broker = broker_free(broker);
     (void)prctl(PR_SET_DUMPABLE, 1);
-    stage_floor = floor_free(stage_floor);
+    stage_ruleset = ruleset_free(stage_ruleset);
     stage_policy = policy_free(stage_policy);
 }
 

@@ -170,12 +170,12 @@ static int look_without_floor(void)
 
 static void the_ruleset_binds_the_child_and_not_us(void)
 {
-    struct floor *walls = NULL;
-    TEST_ASSERT(floor_build_walls(false, &walls, NULL) == 0);
-    TEST_CHECK(confined(look_at_floor, floor_ruleset(walls), &no_limits) == 0);
+    struct landlock_ruleset *walls = NULL;
+    TEST_ASSERT(ruleset_build_walls(false, &walls, NULL) == 0);
+    TEST_CHECK(confined(look_at_floor, ruleset_fd(walls), &no_limits) == 0);
     TEST_CHECK(confined(look_without_floor, -1, &no_limits) == 0);
     TEST_CHECK(kill(getppid(), 0) == 0);
-    walls = floor_free(walls);
+    walls = ruleset_free(walls);
 }
 
 /* --- the listener ----------------------------------------------------------------------------- */

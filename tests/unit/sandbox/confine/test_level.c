@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "sandbox/confine/level.h"
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 
 /* One call is refused to a child, which answers whether the probe says what is expected. */
 struct lack {
@@ -100,11 +100,11 @@ static void this_machine_has_everything(void)
 
 static void inside_another_sandbox_the_listener_is_taken(void)
 {
-    struct floor *walls = NULL;
-    TEST_ASSERT(floor_build_walls(false, &walls, NULL) == 0);
-    const struct wall wall = {NULL, floor_ruleset(walls)};
+    struct landlock_ruleset *walls = NULL;
+    TEST_ASSERT(ruleset_build_walls(false, &walls, NULL) == 0);
+    const struct wall wall = {NULL, ruleset_fd(walls)};
     TEST_CHECK(run(probe_inside, &wall) == 0);
-    walls = floor_free(walls);
+    walls = ruleset_free(walls);
 }
 
 static int probe_while_not_dumpable(void)

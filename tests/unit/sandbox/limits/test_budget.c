@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "base/unixsock.h"
 #include "sandbox/limits/budget.h"
-#include "sandbox/limits/holdings.h"
+#include "sandbox/limits/unnamed_memory.h"
 #include "sandbox/proc/maps.h"
 #include "sandbox/proc/proctree.h"
 
@@ -83,12 +83,13 @@ static void *map(int fd, int flags)
 }
 
 /* The sums, without the table. */
-static struct holdings held(void)
+static struct unnamed_memory held(void)
 {
-    struct holdings h = HOLDINGS_NONE;
-    holdings_take(&h);
-    const struct holdings sums = {.memory = h.memory, .unnamed = h.unnamed, .unseen = h.unseen};
-    holdings_done(&h);
+    struct unnamed_memory h = UNNAMED_MEMORY_NONE;
+    unnamed_memory_take(&h);
+    const struct unnamed_memory sums = {
+        .memory = h.memory, .unnamed = h.unnamed, .unseen = h.unseen};
+    unnamed_memory_done(&h);
     return sums;
 }
 
@@ -435,10 +436,10 @@ static void hold_many(void)
 static void as_many_as_there_are(void)
 {
     (void)child(hold_many);
-    struct holdings h = HOLDINGS_NONE;
-    holdings_take(&h);
+    struct unnamed_memory h = UNNAMED_MEMORY_NONE;
+    unnamed_memory_take(&h);
     TEST_CHECK(h.files.count == 501 && h.memory == MIB);
-    holdings_done(&h);
+    unnamed_memory_done(&h);
     end();
 }
 

@@ -13,7 +13,7 @@
 
 static void a_name_has_one_address_in_any_case(void)
 {
-    struct names *names = names_new();
+    struct host_names *names = names_new();
     char name[DNS_NAME_MAX + 1];
     uint32_t one = names_address(names, "Example.test"), two = names_address(names, "other.test");
     TEST_CHECK(one >> 17 == 0xC6120000 >> 17 && two >> 17 == 0xC6120000 >> 17 && one != two);
@@ -26,7 +26,7 @@ static void a_name_has_one_address_in_any_case(void)
 
 static void a_name_that_is_too_long_has_none(void)
 {
-    struct names *names = names_new();
+    struct host_names *names = names_new();
     char name[DNS_NAME_MAX + 2];
     memset(name, 'a', sizeof name);
     name[DNS_NAME_MAX + 1] = '\0';
@@ -39,7 +39,7 @@ static void a_name_that_is_too_long_has_none(void)
 /* Whoever kept an address for long meets nobody there, and not another name. */
 static void the_name_unused_for_longest_goes_first(void)
 {
-    struct names *names = names_new();
+    struct host_names *names = names_new();
     char name[DNS_NAME_MAX + 1], other[64];
     uint32_t kept = names_address(names, "kept.test"), lost = names_address(names, "lost.test");
     for (int i = 0; i < 3 * NAMES_MAX; i++) {

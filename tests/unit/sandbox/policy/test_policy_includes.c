@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What may take the place of a policy while its floor stays. Every answer "yes" is held to account:
- * no path is allowed by the first one and refused by the next. */
+ * What may take the place of a policy while its ruleset stays. Every answer "yes" is held to
+ * account: no path is allowed by the first one and refused by the next. */
 #include "unit/sandbox/policytest.h"
 
 static const char *const probes[] = {"@w/a",     "@w/.env",  "@w/conf/x",     "@w/conf/mine/x",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs that are made beside a denied file, behind floor and broker: execve() and its kind are
+ * Programs that are made beside a denied file, behind ruleset and broker: execve() and its kind are
  * those of src/sandbox/preload/execs.c here. What they start does not have the library. */
 #include "unit/sandbox/brokertest.h"
 

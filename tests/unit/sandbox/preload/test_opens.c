@@ -209,7 +209,8 @@ static void what_the_broker_makes_up_is_asked_of_it_by_any_path(void)
     TEST_CHECK(answer(do_open, "/etc/hostsx", O_RDONLY) == ENOENT);
 }
 
-/* --- with floor and broker -------------------------------------------------------------------- */
+/* --- with ruleset and broker --------------------------------------------------------------------
+ * */
 
 static const struct lists lists = {.deny_read = "[\".env\",\"*.key\"]"};
 
@@ -319,7 +320,7 @@ static void a_mark_opens_nothing_that_the_broker_would_refuse(void)
 
 TEST_LIST = {
     {"a marked open that only reads asks nobody", a_marked_open_that_only_reads_asks_nobody},
-    {"a mark means nothing where no floor judges", a_mark_means_nothing_where_no_floor_judges},
+    {"a mark means nothing where no ruleset judges", a_mark_means_nothing_where_no_floor_judges},
     {"a mark lets no other open pass", a_mark_lets_no_other_open_pass},
     {"half a mark is none", half_a_mark_is_none},
     {"other calls have no mark", other_calls_have_no_mark},
@@ -327,7 +328,7 @@ TEST_LIST = {
     {"what checked programs may not do ends them", what_checked_programs_may_not_do_ends_them},
     {"what the broker makes up is asked of it by any path",
      what_the_broker_makes_up_is_asked_of_it_by_any_path},
-    {"what the floor refuses is asked of the broker",
+    {"what the ruleset refuses is asked of the broker",
      what_the_floor_refuses_is_asked_of_the_broker},
     {"a mark opens nothing that the broker would refuse",
      a_mark_opens_nothing_that_the_broker_would_refuse},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/landlock/floor_paths.h"
+#include "sandbox/landlock/ruleset_paths.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -9,19 +9,19 @@
 
 enum { ROOM_FIRST = 64 };
 
-struct floor_identity {
+struct ruleset_identity {
     dev_t device;
     ino_t inode; /* 0: nothing was there */
 };
 
-static struct floor_identity identity_of(const char *path)
+static struct ruleset_identity identity_of(const char *path)
 {
     struct stat st;
-    return lstat(path, &st) < 0 ? (struct floor_identity){0}
-                                : (struct floor_identity){st.st_dev, st.st_ino};
+    return lstat(path, &st) < 0 ? (struct ruleset_identity){0}
+                                : (struct ruleset_identity){st.st_dev, st.st_ino};
 }
 
-bool floor_paths_add(struct floor_paths *paths, const char *path)
+bool ruleset_paths_add(struct ruleset_paths *paths, const char *path)
 {
     const size_t number = paths->set.count;
     if (!pathset_add(&paths->set, path))
@@ -34,17 +34,17 @@ bool floor_paths_add(struct floor_paths *paths, const char *path)
     return true;
 }
 
-static bool is_what_it_was(const struct floor_identity *was, const char *path, size_t n)
+static bool is_what_it_was(const struct ruleset_identity *was, const char *path, size_t n)
 {
     char dir[PATH_MAX];
     if (n >= sizeof dir)
         return false;
     (void)snprintf(dir, sizeof dir, "%.*s", n ? (int)n : 1, path);
-    const struct floor_identity is = identity_of(dir);
+    const struct ruleset_identity is = identity_of(dir);
     return is.inode != 0 && is.device == was->device && is.inode == was->inode;
 }
 
-bool floor_paths_cover(const struct floor_paths *paths, const char *path)
+bool ruleset_paths_cover(const struct ruleset_paths *paths, const char *path)
 {
     for (size_t n = 0;; n++) {
         const bool ends = path[n] == '\0';
@@ -58,9 +58,9 @@ bool floor_paths_cover(const struct floor_paths *paths, const char *path)
     }
 }
 
-void floor_paths_done(struct floor_paths *paths)
+void ruleset_paths_done(struct ruleset_paths *paths)
 {
     pathset_done(&paths->set);
     xfree(paths->were);
-    *paths = (struct floor_paths){0};
+    *paths = (struct ruleset_paths){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * In a directory of its own, which stands for "@": what a policy allows and denies, done in a
- * child without the floor and on it. There is no broker: a refusal is the kernel's. */
+ * child without the ruleset and on it. There is no broker: a refusal is the kernel's. */
 #include "unit/sandbox/wallstest.h"
 
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include <sys/un.h>
 
 #include "base/clock.h"
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 
 static char top[64];
 static struct policy *policy;
-static struct floor *ground;
+static struct landlock_ruleset *ground;
 static bool brokered;
 
 static const char *at(const char *path)
@@ -37,7 +37,7 @@ static const char *at(const char *path)
 
 static void make_top(void)
 {
-    (void)snprintf(top, sizeof top, "/tmp/floor-XXXXXX");
+    (void)snprintf(top, sizeof top, "/tmp/ruleset-XXXXXX");
     TEST_ASSERT(mkdtemp(top) != NULL);
 }
 
@@ -89,7 +89,7 @@ static void build(const char *deny_read, const char *allow_write, const char *de
     (void)mkdir(at("@/home"), 0755);
     struct err e = ERR_NONE;
     TEST_ASSERT_(policy_new(&settings, &place, &policy, &e) == 0, "%s", e.msg);
-    TEST_ASSERT_(floor_build(policy, brokered, &ground, &e) == 0, "%s", e.msg);
+    TEST_ASSERT_(ruleset_build(policy, brokered, &ground, &e) == 0, "%s", e.msg);
     words_done(&settings.deny_read);
     words_done(&settings.allow_write);
     words_done(&settings.deny_write);
@@ -97,7 +97,7 @@ static void build(const char *deny_read, const char *allow_write, const char *de
 
 static void end(void)
 {
-    ground = floor_free(ground);
+    ground = ruleset_free(ground);
     policy = policy_free(policy);
     remove_top();
 }
@@ -163,7 +163,7 @@ static int behind(act_fn act, const char *path, const char *other)
 {
     from = path;
     to = other;
-    return run(act, &(struct wall){NULL, floor_ruleset(ground)});
+    return run(act, &(struct wall){NULL, ruleset_fd(ground)});
 }
 
 static int before(act_fn act, const char *path, const char *other)
@@ -219,15 +219,15 @@ static void what_is_made_later_beside_a_denied_file_is_the_brokers(void)
     make_file("@/w/sub/later.txt");
     CANNOT(do_read, "@/w/later.txt");
     CAN(do_read, "@/w/sub/later.txt");
-    TEST_CHECK(floor_grants_read(ground, at("@/w/sub/later.txt")));
-    TEST_CHECK(floor_grants_read(ground, at("@/w/sub")));
-    TEST_CHECK(!floor_grants_read(ground, at("@/w/later.txt")));
-    TEST_CHECK(!floor_grants_read(ground, at("@/w/a.txt"))); /* another may take its place */
-    TEST_CHECK(!floor_grants_read(ground, at("@/w/.env")));
-    TEST_CHECK(!floor_grants_read(ground, at("@/w")));
-    TEST_CHECK(!floor_grants_read(ground, "/"));
-    TEST_CHECK(!floor_grants_read(ground, at("@/w/subject")));
-    TEST_CHECK(floor_grants_read(ground, "/usr/bin/env"));
+    TEST_CHECK(ruleset_grants_read(ground, at("@/w/sub/later.txt")));
+    TEST_CHECK(ruleset_grants_read(ground, at("@/w/sub")));
+    TEST_CHECK(!ruleset_grants_read(ground, at("@/w/later.txt")));
+    TEST_CHECK(!ruleset_grants_read(ground, at("@/w/a.txt"))); /* another may take its place */
+    TEST_CHECK(!ruleset_grants_read(ground, at("@/w/.env")));
+    TEST_CHECK(!ruleset_grants_read(ground, at("@/w")));
+    TEST_CHECK(!ruleset_grants_read(ground, "/"));
+    TEST_CHECK(!ruleset_grants_read(ground, at("@/w/subject")));
+    TEST_CHECK(ruleset_grants_read(ground, "/usr/bin/env"));
     end();
 }
 
@@ -246,7 +246,7 @@ static void without_read_rules_everything_is_read(void)
 {
     make_readables();
     build("", "@/w ", "");
-    TEST_CHECK(floor_grants_read(ground, "/any/where"));
+    TEST_CHECK(ruleset_grants_read(ground, "/any/where"));
     CAN(do_read, "@/w/.env");
     make_file("@/later.txt");
     CAN(do_read, "@/later.txt");
@@ -291,10 +291,10 @@ static void files_are_changed_where_it_is_allowed_and_nowhere_else(void)
     CAN(do_unlink, "@/in/one/new");
     CAN(do_write, "@/alone");
     CANNOT(do_create, "@/missing");
-    TEST_CHECK(floor_grants_write(ground, at("@/in/dir/x")));
-    TEST_CHECK(!floor_grants_write(ground, at("@/alone")));
-    TEST_CHECK(!floor_grants_write(ground, at("@/missing")));
-    TEST_CHECK(!floor_grants_write(ground, at("@/out/f")));
+    TEST_CHECK(ruleset_grants_write(ground, at("@/in/dir/x")));
+    TEST_CHECK(!ruleset_grants_write(ground, at("@/alone")));
+    TEST_CHECK(!ruleset_grants_write(ground, at("@/missing")));
+    TEST_CHECK(!ruleset_grants_write(ground, at("@/out/f")));
     end();
 }
 
@@ -323,8 +323,8 @@ static void a_denied_write_inside_an_allowed_one_holds(void)
     CANNOT(do_create, "@/in/new"); /* it lies beside the denied one: the broker's */
     TEST_CHECK(behind(do_rename, "@/in/one", "@/in/three") == EACCES);
     TEST_CHECK(before(do_rename, "@/in/one", "@/in/three") == 0);
-    TEST_CHECK(!floor_grants_write(ground, at("@/in")));
-    TEST_CHECK(floor_grants_write(ground, at("@/in/two/new")));
+    TEST_CHECK(!ruleset_grants_write(ground, at("@/in")));
+    TEST_CHECK(ruleset_grants_write(ground, at("@/in/two/new")));
     end();
 }
 
@@ -358,8 +358,8 @@ static void terminals_and_the_usual_devices_work(void)
     build("@/in/one ", "@/in ", "");
     TEST_CHECK(before(use_devices, "@", NULL) == 0);
     TEST_CHECK(behind(use_devices, "@", NULL) == 0);
-    TEST_CHECK(floor_grants_write(ground, "/dev/null"));
-    TEST_CHECK(!floor_grants_write(ground, "/dev/sda"));
+    TEST_CHECK(ruleset_grants_write(ground, "/dev/null"));
+    TEST_CHECK(!ruleset_grants_write(ground, "/dev/sda"));
     end();
 }
 
@@ -387,7 +387,7 @@ static void with_a_broker_only_programs_are_read_beside_a_file_that_is_not(void)
     build("@/in/one/f ", "@/in ", "");
     CAN(do_read, "@/in/one/text");
     CAN(do_read, "@/in/one/program");
-    ground = floor_free(ground);
+    ground = ruleset_free(ground);
     policy = policy_free(policy);
     brokered = true;
     build("@/in/one/f ", "@/in ", "");
@@ -423,8 +423,8 @@ static void ten_thousand_directories_beside_a_denied_file_take_no_long_time(void
     int64_t start = clock_ms();
     build("@/w/.env ", "@/w ", "");
     int64_t took = clock_ms() - start;
-    TEST_CHECK(floor_grants_read(ground, at("@/w/9999/x")));
-    TEST_CHECK(floor_grants_write(ground, at("@/w/9999/x")));
+    TEST_CHECK(ruleset_grants_read(ground, at("@/w/9999/x")));
+    TEST_CHECK(ruleset_grants_write(ground, at("@/w/9999/x")));
     TEST_CHECK(took < 5000); /* a loaded machine, every check of the compiler on */
     (void)fprintf(stderr, "# 10000 directories: %d ms\n", (int)took);
     end();
@@ -594,11 +594,11 @@ static void check_that_files_are_free(void)
 static void the_walls_alone_have_the_same_edge_and_no_rule_for_files(void)
 {
     make_writables();
-    TEST_ASSERT(floor_build_walls(false, &ground, NULL) == 0);
+    TEST_ASSERT(ruleset_build_walls(false, &ground, NULL) == 0);
     check_the_edge();
     check_that_files_are_free();
     TEST_CHECK(behind(use_devices, "@", NULL) == 0);
-    TEST_CHECK(floor_grants_read(ground, "/x") && floor_grants_write(ground, "/x"));
+    TEST_CHECK(ruleset_grants_read(ground, "/x") && ruleset_grants_write(ground, "/x"));
     end();
 }
 
@@ -642,9 +642,10 @@ static void with_a_broker_terminals_are_its_own_to_open(void)
         CAN(do_read, "/dev/zero");
         TEST_CHECK(behind(open_terminal, "", NULL) == EACCES);
         TEST_CHECK(behind(open_peer, "", NULL) == EACCES);
-        TEST_CHECK(!floor_grants_read(ground, "/dev/pts/0"));
-        TEST_CHECK(!floor_grants_write(ground, "/dev/pts/0"));
-        TEST_CHECK(floor_grants_read(ground, "/usr/x") && floor_grants_write(ground, "/dev/null"));
+        TEST_CHECK(!ruleset_grants_read(ground, "/dev/pts/0"));
+        TEST_CHECK(!ruleset_grants_write(ground, "/dev/pts/0"));
+        TEST_CHECK(ruleset_grants_read(ground, "/usr/x") &&
+                   ruleset_grants_write(ground, "/dev/null"));
         end();
     }
 }
@@ -652,7 +653,7 @@ static void with_a_broker_terminals_are_its_own_to_open(void)
 static void the_walls_with_terminals_refuse_these_and_nothing_else(void)
 {
     make_writables();
-    TEST_ASSERT(floor_build_walls(true, &ground, NULL) == 0);
+    TEST_ASSERT(ruleset_build_walls(true, &ground, NULL) == 0);
     check_the_edge();
     check_that_files_are_free();
     CAN(do_read, "/");
@@ -663,9 +664,9 @@ static void the_walls_with_terminals_refuse_these_and_nothing_else(void)
     TEST_CHECK(before(open_terminal, "", NULL) == 0 && before(open_peer, "", NULL) == 0);
     TEST_CHECK(behind(open_terminal, "", NULL) == EACCES);
     TEST_CHECK(behind(open_peer, "", NULL) == EACCES);
-    TEST_CHECK(floor_grants_write(ground, "/tmp/x") && floor_grants_read(ground, "/dev/null"));
-    TEST_CHECK(!floor_grants_read(ground, "/dev/pts/0"));
-    TEST_CHECK(!floor_grants_write(ground, "/dev/console"));
+    TEST_CHECK(ruleset_grants_write(ground, "/tmp/x") && ruleset_grants_read(ground, "/dev/null"));
+    TEST_CHECK(!ruleset_grants_read(ground, "/dev/pts/0"));
+    TEST_CHECK(!ruleset_grants_write(ground, "/dev/console"));
     end();
 }
 
@@ -673,7 +674,7 @@ static void a_policy_without_rules_for_files_has_none_here(void)
 {
     make_writables();
     build("", "/ ", "");
-    TEST_CHECK(floor_grants_read(ground, "/x"));
+    TEST_CHECK(ruleset_grants_read(ground, "/x"));
     CAN(do_write, "@/out/f");
     check_the_edge();
     end();

@@ -8,7 +8,7 @@
  * that may not be read, and a marked open asks nobody about names (opens_mark.h).
  * Terminals have no rule where somebody judges who opens them, so everything above them is mixed:
  * also in a ruleset that denies nothing else. */
-#include "sandbox/landlock/floor.h"
+#include "sandbox/landlock/ruleset.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "sandbox/landlock/floor_paths.h"
 #include "sandbox/landlock/landlock_abi.h"
+#include "sandbox/landlock/ruleset_paths.h"
 #include "sandbox/paths/terminals.h"
 
 /* Beyond these nothing more is granted: the rest is the broker's, slower and no less safe. */
@@ -34,17 +34,17 @@ enum { MIXED_MAX = 4096, RULES_MAX = 65536 };
      LANDLOCK_IOCTL_DEV)
 #define OF_FILES (LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
 
-struct floor {
+struct landlock_ruleset {
     int ruleset;
     bool all_reads, all_writes; /* the policy restricts none */
     bool brokered;
     uint64_t left;                     /* rights that are left alone */
     const struct terminals *terminals; /* while it is built; NULL: they are files like others */
     bool walked;                       /* reads and writes are what is granted, whatever they are */
-    struct floor_paths reads, writes;
+    struct ruleset_paths reads, writes;
 };
 
-struct walk {
+struct ruleset_walk {
     const struct policy *policy;
     enum policy_cover (*cover)(const struct policy *policy, const char *dir);
     bool (*may)(const struct policy *policy, const char *path);
@@ -52,14 +52,14 @@ struct walk {
     uint64_t rights;
     bool programs_only; /* of the files in mixed directories */
     const struct terminals *terminals;
-    struct floor_paths *granted;
-    struct floor_paths met; /* the directories of the queue */
-    char **queue;           /* mixed directories, owned */
+    struct ruleset_paths *granted;
+    struct ruleset_paths met; /* the directories of the queue */
+    char **queue;             /* mixed directories, owned */
     size_t first, end;
     size_t rules;
 };
 
-static bool add_rule(struct walk *w, int at, const char *name, uint64_t rights)
+static bool add_rule(struct ruleset_walk *w, int at, const char *name, uint64_t rights)
 {
     drop_fd int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || w->rules == RULES_MAX || landlock_add_path(w->ruleset, rights, fd) < 0)
@@ -68,7 +68,7 @@ static bool add_rule(struct walk *w, int at, const char *name, uint64_t rights)
     return true;
 }
 
-static void consider_dir(struct walk *w, int at, const char *name, const char *path)
+static void consider_dir(struct ruleset_walk *w, int at, const char *name, const char *path)
 {
     enum policy_cover cover = w->cover(w->policy, path);
     if (cover == COVER_ALL && w->terminals && terminals_below(w->terminals, path))
@@ -76,10 +76,10 @@ static void consider_dir(struct walk *w, int at, const char *name, const char *p
     switch (cover) {
     case COVER_ALL:
         if (add_rule(w, at, name, w->rights))
-            (void)floor_paths_add(w->granted, path);
+            (void)ruleset_paths_add(w->granted, path);
         break;
     case COVER_SOME:
-        if (w->end < MIXED_MAX && floor_paths_add(&w->met, path))
+        if (w->end < MIXED_MAX && ruleset_paths_add(&w->met, path))
             w->queue[w->end++] = xstrdup(path);
         break;
     case COVER_NONE:
@@ -95,26 +95,27 @@ static bool is_program_file(int at, const char *name)
 }
 
 /* What makes a terminal is no terminal. */
-static void consider_devpts(struct walk *w, const char *path)
+static void consider_devpts(struct ruleset_walk *w, const char *path)
 {
     char maker[PATH_MAX];
     const int n = snprintf(maker, sizeof maker, "%s/ptmx", path);
     if (n < (int)sizeof maker && w->may(w->policy, maker) &&
         add_rule(w, AT_FDCWD, maker, w->rights & OF_FILES))
-        (void)floor_paths_add(w->granted, maker);
+        (void)ruleset_paths_add(w->granted, maker);
 }
 
 /* Each of the few that lie in a mixed directory is granted by its name, so that it need not be
  * asked for. */
-static void consider_device(struct walk *w, int at, const char *name, const char *path)
+static void consider_device(struct ruleset_walk *w, int at, const char *name, const char *path)
 {
     struct stat st;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !terminal_is(&st) &&
         w->may(w->policy, path) && add_rule(w, at, name, w->rights & OF_FILES))
-        (void)floor_paths_add(w->granted, path);
+        (void)ruleset_paths_add(w->granted, path);
 }
 
-static void consider(struct walk *w, int at, const char *name, unsigned char type, const char *path)
+static void consider(struct ruleset_walk *w, int at, const char *name, unsigned char type,
+                     const char *path)
 {
     if (w->terminals && terminals_at(w->terminals, path)) {
         consider_devpts(w, path);
@@ -139,7 +140,7 @@ static void consider(struct walk *w, int at, const char *name, unsigned char typ
 }
 
 /* Every entry of a mixed directory. One that cannot be read grants nothing. */
-static void visit(struct walk *w, const char *dir)
+static void visit(struct ruleset_walk *w, const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -165,29 +166,29 @@ static void visit(struct walk *w, const char *dir)
     (void)closedir(list);
 }
 
-static void start_at(struct walk *w, const char *path)
+static void start_at(struct ruleset_walk *w, const char *path)
 {
     if (path[0] == '/' && strlen(path) < PATH_MAX)
         consider(w, AT_FDCWD, path, DT_UNKNOWN, path);
 }
 
-static void run_in_ruleset(struct walk *w)
+static void run_in_ruleset(struct ruleset_walk *w)
 {
     for (; w->first < w->end; w->first++)
         visit(w, w->queue[w->first]);
 }
 
-static void walk_begin(struct walk *w)
+static void walk_begin(struct ruleset_walk *w)
 {
     w->queue = xcalloc(MIXED_MAX, sizeof *w->queue);
 }
 
-static void walk_end(struct walk *w)
+static void walk_end(struct ruleset_walk *w)
 {
     for (size_t i = 0; i < w->end; i++)
         xfree(w->queue[i]);
     xfree(w->queue);
-    floor_paths_done(&w->met);
+    ruleset_paths_done(&w->met);
 }
 
 /* Without a policy. */
@@ -205,16 +206,17 @@ static bool may_all(const struct policy *policy, const char *path)
     return true;
 }
 
-static void grant_reads(struct floor *floor, const struct policy *policy, uint64_t handled)
+static void grant_reads(struct landlock_ruleset *ruleset, const struct policy *policy,
+                        uint64_t handled)
 {
-    struct walk w = {.policy = policy,
-                     .cover = floor->all_reads ? cover_all : policy_readable,
-                     .may = floor->all_reads ? may_all : policy_may_read,
-                     .ruleset = floor->ruleset,
-                     .rights = READS & handled,
-                     .programs_only = floor->brokered && !floor->all_reads,
-                     .terminals = floor->terminals,
-                     .granted = &floor->reads};
+    struct ruleset_walk w = {.policy = policy,
+                             .cover = ruleset->all_reads ? cover_all : policy_readable,
+                             .may = ruleset->all_reads ? may_all : policy_may_read,
+                             .ruleset = ruleset->ruleset,
+                             .rights = READS & handled,
+                             .programs_only = ruleset->brokered && !ruleset->all_reads,
+                             .terminals = ruleset->terminals,
+                             .granted = &ruleset->reads};
     walk_begin(&w);
     start_at(&w, "/");
     run_in_ruleset(&w);
@@ -222,7 +224,7 @@ static void grant_reads(struct floor *floor, const struct policy *policy, uint64
 }
 
 /* What every program writes to and no settings name. */
-static void grant_devices(struct walk *w)
+static void grant_devices(struct ruleset_walk *w)
 {
     static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
@@ -230,22 +232,23 @@ static void grant_devices(struct walk *w)
         if (!(w->terminals && terminals_at(w->terminals, devices[i])) &&
             w->may(w->policy, devices[i]) &&
             add_rule(w, AT_FDCWD, devices[i], w->rights & OF_FILES))
-            (void)floor_paths_add(w->granted, devices[i]);
+            (void)ruleset_paths_add(w->granted, devices[i]);
 }
 
-static void grant_writes(struct floor *floor, const struct policy *policy, uint64_t handled)
+static void grant_writes(struct landlock_ruleset *ruleset, const struct policy *policy,
+                         uint64_t handled)
 {
-    struct walk w = {.policy = policy,
-                     .cover = floor->all_writes ? cover_all : policy_writable,
-                     .may = floor->all_writes ? may_all : policy_may_write,
-                     .ruleset = floor->ruleset,
-                     .rights = WRITES & handled,
-                     .terminals = floor->terminals,
-                     .granted = &floor->writes};
+    struct ruleset_walk w = {.policy = policy,
+                             .cover = ruleset->all_writes ? cover_all : policy_writable,
+                             .may = ruleset->all_writes ? may_all : policy_may_write,
+                             .ruleset = ruleset->ruleset,
+                             .rights = WRITES & handled,
+                             .terminals = ruleset->terminals,
+                             .granted = &ruleset->writes};
     walk_begin(&w);
     grant_devices(&w);
     /* First what is named: a way down to it that cannot be listed does not matter then. */
-    const struct words *roots = floor->all_writes ? NULL : policy_write_roots(policy);
+    const struct words *roots = ruleset->all_writes ? NULL : policy_write_roots(policy);
     for (size_t i = 0; roots && i < roots->count; i++)
         start_at(&w, roots->items[i]);
     start_at(&w, "/");
@@ -253,146 +256,149 @@ static void grant_writes(struct floor *floor, const struct policy *policy, uint6
     walk_end(&w);
 }
 
-static int create_ruleset(struct floor *floor, uint64_t fs, uint64_t scoped, struct err *e)
+static int create_ruleset(struct landlock_ruleset *ruleset, uint64_t fs, uint64_t scoped,
+                          struct err *e)
 {
     const struct landlock_wants wants = {.fs = fs, .scoped = scoped};
-    floor->ruleset = landlock_create(&wants);
-    if (floor->ruleset < 0)
+    ruleset->ruleset = landlock_create(&wants);
+    if (ruleset->ruleset < 0)
         return err_set(e, -errno, "landlock_create_ruleset: %s", strerror(errno));
     return 0;
 }
 
 /* Rights that a ruleset takes away by being there. */
-static void grant_everywhere(struct floor *floor, uint64_t rights)
+static void grant_everywhere(struct landlock_ruleset *ruleset, uint64_t rights)
 {
     drop_fd int fd = open("/", O_PATH | O_CLOEXEC);
     if (rights && fd >= 0)
-        (void)landlock_add_path(floor->ruleset, rights, fd);
+        (void)landlock_add_path(ruleset->ruleset, rights, fd);
 }
 
-static struct floor *new_floor(void)
+static struct landlock_ruleset *new_floor(void)
 {
-    struct floor *floor = NEW(struct floor);
-    floor->ruleset = -1;
-    return floor;
+    struct landlock_ruleset *ruleset = NEW(struct landlock_ruleset);
+    ruleset->ruleset = -1;
+    return ruleset;
 }
 
 /* A domain that forbids nothing in the file system. Where only such a rule can be had, it is one
  * about block devices, which nobody without capabilities makes. The first version of Landlock
  * refuses every rename across directories besides, so there it is left out. */
-static int create_walls(struct floor *floor, const struct landlock_rights *rights, struct err *e)
+static int create_walls(struct landlock_ruleset *ruleset, const struct landlock_rights *rights,
+                        struct err *e)
 {
     if (rights->scoped)
-        return create_ruleset(floor, 0, rights->scoped, e);
+        return create_ruleset(ruleset, 0, rights->scoped, e);
     if (!(rights->fs & LANDLOCK_REFER))
         return 0;
     const uint64_t fs = LANDLOCK_MAKE_BLOCK | LANDLOCK_REFER;
-    int r = create_ruleset(floor, fs, 0, e);
+    int r = create_ruleset(ruleset, fs, 0, e);
     if (r == 0)
-        grant_everywhere(floor, fs);
+        grant_everywhere(ruleset, fs);
     return r;
 }
 
 /* policy: NULL, and it restricts nothing, for the walls. */
-static int build(struct floor *floor, const struct policy *policy, struct err *e)
+static int build(struct landlock_ruleset *ruleset, const struct policy *policy, struct err *e)
 {
     const struct landlock_rights rights = landlock_rights_of(landlock_abi());
     if (!rights.fs)
         return 0;
     /* Walls that refuse every rename across directories would be worse than no wall there. */
-    const bool some = floor->terminals && (policy || rights.fs & LANDLOCK_REFER);
-    uint64_t handled = (floor->all_reads ? LANDLOCK_READ_FILE * some : READS) |
-                       (floor->all_writes ? LANDLOCK_WRITE_FILE * some : WRITES);
-    handled &= ~floor->left;
+    const bool some = ruleset->terminals && (policy || rights.fs & LANDLOCK_REFER);
+    uint64_t handled = (ruleset->all_reads ? LANDLOCK_READ_FILE * some : READS) |
+                       (ruleset->all_writes ? LANDLOCK_WRITE_FILE * some : WRITES);
+    handled &= ~ruleset->left;
     if (!handled)
-        return create_walls(floor, &rights, e);
+        return create_walls(ruleset, &rights, e);
     handled = (handled | LANDLOCK_REFER) & rights.fs; /* it is refused when it is not asked for */
-    int r = create_ruleset(floor, handled, rights.scoped, e);
+    int r = create_ruleset(ruleset, handled, rights.scoped, e);
     if (r < 0)
         return r;
-    if (floor->all_writes)
-        grant_everywhere(floor, LANDLOCK_REFER & handled);
-    if (!floor->all_writes || some)
-        grant_writes(floor, policy, floor->all_writes ? handled & ~LANDLOCK_REFER : handled);
-    if (!floor->all_reads || some)
-        grant_reads(floor, policy, handled);
-    floor->walked = some;
+    if (ruleset->all_writes)
+        grant_everywhere(ruleset, LANDLOCK_REFER & handled);
+    if (!ruleset->all_writes || some)
+        grant_writes(ruleset, policy, ruleset->all_writes ? handled & ~LANDLOCK_REFER : handled);
+    if (!ruleset->all_reads || some)
+        grant_reads(ruleset, policy, handled);
+    ruleset->walked = some;
     return 0;
 }
 
-static int finish_ruleset(struct floor *floor, const struct policy *policy, bool terminals,
-                          struct floor **ret, struct err *e)
+static int finish_ruleset(struct landlock_ruleset *ruleset, const struct policy *policy,
+                          bool terminals, struct landlock_ruleset **ret, struct err *e)
 {
     struct terminals where = {0};
     int r = terminals ? terminals_find(&where, e) : 0;
-    floor->terminals = terminals ? &where : NULL;
+    ruleset->terminals = terminals ? &where : NULL;
     if (r == 0)
-        r = build(floor, policy, e);
-    floor->terminals = NULL;
+        r = build(ruleset, policy, e);
+    ruleset->terminals = NULL;
     terminals_done(&where);
     if (r < 0)
-        (void)floor_free(floor);
+        (void)ruleset_free(ruleset);
     else
-        *ret = floor;
+        *ret = ruleset;
     return r;
 }
 
-int floor_build_walls(bool terminals, struct floor **ret, struct err *e)
+int ruleset_build_walls(bool terminals, struct landlock_ruleset **ret, struct err *e)
 {
-    struct floor *floor = new_floor();
-    floor->all_reads = floor->all_writes = true;
-    return finish_ruleset(floor, NULL, terminals, ret, e);
+    struct landlock_ruleset *ruleset = new_floor();
+    ruleset->all_reads = ruleset->all_writes = true;
+    return finish_ruleset(ruleset, NULL, terminals, ret, e);
 }
 
-int floor_build(const struct policy *policy, bool brokered, struct floor **ret, struct err *e)
+int ruleset_build(const struct policy *policy, bool brokered, struct landlock_ruleset **ret,
+                  struct err *e)
 {
-    struct floor *floor = new_floor();
-    floor->brokered = brokered;
-    floor->all_reads = !policy_denies_reads(policy);
-    floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
-    return finish_ruleset(floor, policy, brokered, ret, e);
+    struct landlock_ruleset *ruleset = new_floor();
+    ruleset->brokered = brokered;
+    ruleset->all_reads = !policy_denies_reads(policy);
+    ruleset->all_writes = policy_writable(policy, "/") == COVER_ALL;
+    return finish_ruleset(ruleset, policy, brokered, ret, e);
 }
 
 /* Behind the walls, nobody is asked about sockets; so what takes a broker to make a name, a socket
  * is bound without one. */
-int floor_build_places(const struct policy *policy, const struct floor_walls *how,
-                       struct floor **ret, struct err *e)
+int ruleset_build_places(const struct policy *policy, const struct ruleset_walls *how,
+                         struct landlock_ruleset **ret, struct err *e)
 {
-    struct floor *floor = new_floor();
-    floor->brokered = how->brokered;
-    floor->left = (how->lists ? 0 : LANDLOCK_READ_DIR) | (how->brokered ? LANDLOCK_MAKE_SOCK : 0);
-    floor->all_reads = !policy_denies_reads(policy);
-    floor->all_writes = policy_writable(policy, "/") == COVER_ALL;
-    return finish_ruleset(floor, policy, how->terminals, ret, e);
+    struct landlock_ruleset *ruleset = new_floor();
+    ruleset->brokered = how->brokered;
+    ruleset->left = (how->lists ? 0 : LANDLOCK_READ_DIR) | (how->brokered ? LANDLOCK_MAKE_SOCK : 0);
+    ruleset->all_reads = !policy_denies_reads(policy);
+    ruleset->all_writes = policy_writable(policy, "/") == COVER_ALL;
+    return finish_ruleset(ruleset, policy, how->terminals, ret, e);
 }
 
-struct floor *floor_free(struct floor *floor)
+struct landlock_ruleset *ruleset_free(struct landlock_ruleset *ruleset)
 {
-    if (!floor)
+    if (!ruleset)
         return NULL;
-    (void)fd_close(floor->ruleset);
-    floor_paths_done(&floor->reads);
-    floor_paths_done(&floor->writes);
-    xfree(floor);
+    (void)fd_close(ruleset->ruleset);
+    ruleset_paths_done(&ruleset->reads);
+    ruleset_paths_done(&ruleset->writes);
+    xfree(ruleset);
     return NULL;
 }
 
-int floor_ruleset(const struct floor *floor)
+int ruleset_fd(const struct landlock_ruleset *ruleset)
 {
-    return floor->ruleset;
+    return ruleset->ruleset;
 }
 
-bool floor_holds_reads(const struct floor *floor)
+bool ruleset_holds_reads(const struct landlock_ruleset *ruleset)
 {
-    return floor->all_reads || floor->ruleset >= 0;
+    return ruleset->all_reads || ruleset->ruleset >= 0;
 }
 
-bool floor_grants_read(const struct floor *floor, const char *path)
+bool ruleset_grants_read(const struct landlock_ruleset *ruleset, const char *path)
 {
-    return (floor->all_reads && !floor->walked) || floor_paths_cover(&floor->reads, path);
+    return (ruleset->all_reads && !ruleset->walked) || ruleset_paths_cover(&ruleset->reads, path);
 }
 
-bool floor_grants_write(const struct floor *floor, const char *path)
+bool ruleset_grants_write(const struct landlock_ruleset *ruleset, const char *path)
 {
-    return (floor->all_writes && !floor->walked) || floor_paths_cover(&floor->writes, path);
+    return (ruleset->all_writes && !ruleset->walked) || ruleset_paths_cover(&ruleset->writes, path);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/kernels/walls.h"
+#include "session/kernels/session_sandbox.h"
 
 #include <string.h>
 
@@ -10,12 +10,12 @@
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static bool has_sandbox(const struct walls *w)
+static bool has_sandbox(const struct session_sandbox *w)
 {
     return w->server && w->server->settings;
 }
 
-static int need_sandbox(const struct walls *w, struct err *e)
+static int need_sandbox(const struct session_sandbox *w, struct err *e)
 {
     return has_sandbox(w) ? 0
                           : err_set(e, -EBUSY,
@@ -24,7 +24,7 @@ static int need_sandbox(const struct walls *w, struct err *e)
 }
 
 /* Where proxies are stands in the environment of kernels, which is the same for all. */
-static int check_proxies(const struct walls *w, const char *text, struct err *e)
+static int check_proxies(const struct session_sandbox *w, const char *text, struct err *e)
 {
     struct sandbox_settings *mine = NULL, *servers = NULL;
     int r = sandbox_settings_parse(text, strlen(text), &mine, e);
@@ -40,7 +40,7 @@ static int check_proxies(const struct walls *w, const char *text, struct err *e)
     return r;
 }
 
-static struct sandbox_spec walls_spec_of(const struct walls *w, const char *settings)
+static struct sandbox_spec walls_spec_of(const struct session_sandbox *w, const char *settings)
 {
     struct sandbox_spec spec = *w->server;
     spec.settings = settings;
@@ -56,7 +56,7 @@ static int describe_walls(int r, struct err *e)
     return err_set(e, -EBUSY, "these settings cannot be used here: %s", why.msg);
 }
 
-static int check_walls(const struct walls *w, const char *settings, struct err *e)
+static int check_walls(const struct session_sandbox *w, const char *settings, struct err *e)
 {
     struct policy *policy = NULL;
     int r = need_sandbox(w, e);
@@ -71,7 +71,7 @@ static int check_walls(const struct walls *w, const char *settings, struct err *
 }
 
 /* Kernels that start from now on get them; NULL: the server's. */
-static void use_walls(struct walls *w, char *settings)
+static void use_walls(struct session_sandbox *w, char *settings)
 {
     xfree(w->settings);
     w->settings = settings;
@@ -82,7 +82,7 @@ static void use_walls(struct walls *w, char *settings)
 }
 
 /* In the place of the server's, for good. */
-static int tighten(struct walls *w, const struct json *limits, struct err *e)
+static int tighten(struct session_sandbox *w, const struct json *limits, struct err *e)
 {
     struct sandbox_limits own;
     int r = limits_read(limits, w->server, &own, e);
@@ -100,10 +100,11 @@ static int tighten(struct walls *w, const struct json *limits, struct err *e)
     return 0;
 }
 
-int walls_open(struct walls *w, struct session_config *config, const char *settings,
-               const struct json *limits, struct err *e)
+int session_sandbox_open(struct session_sandbox *w, struct session_config *config,
+                         const char *settings, const struct json *limits, struct err *e)
 {
-    *w = (struct walls){.config = config, .server = config->kernel.sandbox, .spares = config->pool};
+    *w = (struct session_sandbox){
+        .config = config, .server = config->kernel.sandbox, .spares = config->pool};
     int r = limits ? tighten(w, limits, e) : 0;
     if (r == 0 && settings)
         r = check_walls(w, settings, e);
@@ -112,34 +113,34 @@ int walls_open(struct walls *w, struct session_config *config, const char *setti
     return r;
 }
 
-void walls_close(struct walls *w)
+void session_sandbox_close(struct session_sandbox *w)
 {
     xfree(w->settings);
     xfree(w->wanted);
     xfree(w->before);
     (void)diskuse_places_free(w->places);
-    *w = (struct walls){0};
+    *w = (struct session_sandbox){0};
 }
 
-const struct sandbox_limits *walls_limits(const struct walls *w)
+const struct sandbox_limits *session_sandbox_limits(const struct session_sandbox *w)
 {
     return w->server ? &w->server->limits : NULL;
 }
 
-const char *walls_settings(const struct walls *w, bool *ret_own)
+const char *session_sandbox_settings(const struct session_sandbox *w, bool *ret_own)
 {
     *ret_own = w->settings != NULL;
     return w->settings ? w->settings : has_sandbox(w) ? w->server->settings : NULL;
 }
 
-int walls_explain(const struct walls *w, struct buf *text, struct err *e)
+int session_sandbox_explain(const struct session_sandbox *w, struct buf *text, struct err *e)
 {
     bool own;
     struct policy *policy = NULL;
     int r = need_sandbox(w, e);
     if (r < 0)
         return r;
-    struct sandbox_spec spec = walls_spec_of(w, walls_settings(w, &own));
+    struct sandbox_spec spec = walls_spec_of(w, session_sandbox_settings(w, &own));
     r = guard_policy_of(&spec, &policy, e);
     if (r == 0)
         policy_explain(policy, text);
@@ -149,9 +150,9 @@ int walls_explain(const struct walls *w, struct buf *text, struct err *e)
 
 /* --- a change --------------------------------------------------------------------------------- */
 
-static void finish_walls(struct walls *w, const struct err *why)
+static void finish_walls(struct session_sandbox *w, const struct err *why)
 {
-    walls_fn done = w->done;
+    session_sandbox_fn done = w->done;
     w->done = NULL;
     w->changing = false;
     xfree(w->wanted);
@@ -160,7 +161,7 @@ static void finish_walls(struct walls *w, const struct err *why)
         done(w->ctx, why);
 }
 
-static void use_wanted(struct walls *w)
+static void use_wanted(struct session_sandbox *w)
 {
     char *settings = w->wanted;
     w->wanted = NULL;
@@ -169,7 +170,7 @@ static void use_wanted(struct walls *w)
 
 static void on_walls_confined(void *ctx, const struct err *why)
 {
-    struct walls *w = ctx;
+    struct session_sandbox *w = ctx;
     struct err told = why ? *why : ERR_NONE;
     if (why)
         (void)describe_walls(why->code, &told);
@@ -180,7 +181,7 @@ static void on_walls_confined(void *ctx, const struct err *why)
 
 static void on_reset_begins(void *ctx)
 {
-    struct walls *w = ctx;
+    struct session_sandbox *w = ctx;
     w->starts = true;
     w->before = w->settings;
     w->settings = NULL;
@@ -189,7 +190,7 @@ static void on_reset_begins(void *ctx)
 
 static void on_walls_reset(void *ctx, const struct err *why)
 {
-    struct walls *w = ctx;
+    struct session_sandbox *w = ctx;
     struct err told = ERR_NONE;
     char *before = w->before;
     w->before = NULL;
@@ -203,7 +204,7 @@ static void on_walls_reset(void *ctx, const struct err *why)
     finish_walls(w, why ? &told : NULL);
 }
 
-static int begin_reset(struct walls *w, struct session *session, struct err *e)
+static int begin_reset(struct session_sandbox *w, struct session *session, struct err *e)
 {
     struct cell *cell = NULL;
     int r = session_reset(session, on_walls_reset, w, &cell, e);
@@ -213,7 +214,7 @@ static int begin_reset(struct walls *w, struct session *session, struct err *e)
 }
 
 /* A kernel that is not up yet has run nothing: it is started anew. */
-static int begin_walls(struct walls *w, struct session *session, struct err *e)
+static int begin_walls(struct session_sandbox *w, struct session *session, struct err *e)
 {
     int r = session_confine(session, w->wanted, on_walls_confined, w, e);
     if (r == 1) {
@@ -223,8 +224,8 @@ static int begin_walls(struct walls *w, struct session *session, struct err *e)
     return r;
 }
 
-int walls_change(struct walls *w, struct session *session, const char *settings, bool reset,
-                 walls_fn done, void *ctx, struct err *e)
+int session_sandbox_change(struct session_sandbox *w, struct session *session, const char *settings,
+                           bool reset, session_sandbox_fn done, void *ctx, struct err *e)
 {
     if (w->changing)
         return err_set(e, -EBUSY, "another change of the session's sandbox is under way");
@@ -243,7 +244,7 @@ int walls_change(struct walls *w, struct session *session, const char *settings,
     return r;
 }
 
-void walls_forget(struct walls *w, const void *ctx)
+void session_sandbox_forget(struct session_sandbox *w, const void *ctx)
 {
     if (w->ctx == ctx)
         w->done = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/limits/holdings.h"
+#include "sandbox/limits/unnamed_memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { TABLE_LEAST = 64, BLOCK = 512, INFO_MAX = 512, IS_SOCKET = 1, IS_PIPE = 2
 
 /* --- what was met already --------------------------------------------------------------------- */
 
-static size_t holding_place_of(const struct holding_set *set, dev_t dev, ino_t ino)
+static size_t unnamed_place_of(const struct unnamed_set *set, dev_t dev, ino_t ino)
 {
     const uint64_t mixed = ((uint64_t)ino ^ ((uint64_t)dev << 32)) * 0x9E3779B97F4A7C15U;
     size_t at = (size_t)(mixed >> 32) & (set->size - 1);
@@ -29,28 +29,28 @@ static size_t holding_place_of(const struct holding_set *set, dev_t dev, ino_t i
     return at;
 }
 
-static bool has_holding(const struct holding_set *set, dev_t dev, ino_t ino)
+static bool has_unnamed_block(const struct unnamed_set *set, dev_t dev, ino_t ino)
 {
-    return set->size > 0 && set->table[holding_place_of(set, dev, ino)].ino != 0;
+    return set->size > 0 && set->table[unnamed_place_of(set, dev, ino)].ino != 0;
 }
 
-bool holdings_has(const struct holdings *h, dev_t dev, ino_t ino)
+bool unnamed_memory_has(const struct unnamed_memory *h, dev_t dev, ino_t ino)
 {
-    return has_holding(&h->files, dev, ino);
+    return has_unnamed_block(&h->files, dev, ino);
 }
 
-bool holdings_has_socket(const struct holdings *h, uint64_t inode)
+bool unnamed_memory_has_socket(const struct unnamed_memory *h, uint64_t inode)
 {
-    return has_holding(&h->ends, IS_SOCKET, (ino_t)inode);
+    return has_unnamed_block(&h->ends, IS_SOCKET, (ino_t)inode);
 }
 
-static void grow_holdings(struct holding_set *set)
+static void grow_unnamed_memory(struct unnamed_set *set)
 {
-    struct holding_set larger = {.size = set->size > 0 ? 2 * set->size : TABLE_LEAST};
+    struct unnamed_set larger = {.size = set->size > 0 ? 2 * set->size : TABLE_LEAST};
     larger.table = xcalloc(larger.size, sizeof *larger.table);
     for (size_t i = 0; i < set->size; i++)
         if (set->table[i].ino != 0)
-            larger.table[holding_place_of(&larger, set->table[i].dev, set->table[i].ino)] =
+            larger.table[unnamed_place_of(&larger, set->table[i].dev, set->table[i].ino)] =
                 set->table[i];
     xfree(set->table);
     set->table = larger.table;
@@ -58,15 +58,15 @@ static void grow_holdings(struct holding_set *set)
 }
 
 /* False: it was there already. */
-static bool remember_holding(struct holding_set *set, dev_t dev, ino_t ino)
+static bool remember_unnamed_block(struct unnamed_set *set, dev_t dev, ino_t ino)
 {
-    if (has_holding(set, dev, ino))
+    if (has_unnamed_block(set, dev, ino))
         return false;
-    if (set->count >= HOLDINGS_MAX)
+    if (set->count >= UNNAMED_MEMORY_MAX)
         return true;
     if (2 * set->count >= set->size)
-        grow_holdings(set);
-    set->table[holding_place_of(set, dev, ino)] = (struct holding){dev, ino};
+        grow_unnamed_memory(set);
+    set->table[unnamed_place_of(set, dev, ino)] = (struct unnamed_block){dev, ino};
     set->count++;
     return true;
 }
@@ -99,22 +99,22 @@ static uint64_t in_flight(const struct fdtable_entry *entry)
     return procfile_behind(text, "\nscm_fds:");
 }
 
-static void add_end(struct holdings *h, const struct fdtable_entry *entry)
+static void add_end(struct unnamed_memory *h, const struct fdtable_entry *entry)
 {
     static const char pipe[] = "pipe:[";
     const uint64_t inode = socket_inode(entry->link);
-    if (inode != 0 && remember_holding(&h->ends, IS_SOCKET, (ino_t)inode)) {
+    if (inode != 0 && remember_unnamed_block(&h->ends, IS_SOCKET, (ino_t)inode)) {
         h->sockets++;
         h->in_flight += in_flight(entry);
     }
     if (inode == 0 && strncmp(entry->link, pipe, sizeof pipe - 1) == 0)
-        h->pipes += remember_holding(&h->ends, IS_PIPE,
-                                     (ino_t)procfile_number(entry->link + sizeof pipe - 1, NULL));
+        h->pipes += remember_unnamed_block(
+            &h->ends, IS_PIPE, (ino_t)procfile_number(entry->link + sizeof pipe - 1, NULL));
 }
 
 static bool look_at_descriptor(void *ctx, const struct fdtable_entry *entry)
 {
-    struct holdings *h = ctx;
+    struct unnamed_memory *h = ctx;
     struct stat st;
     if (*entry->link != '/') {
         add_end(h, entry);
@@ -124,22 +124,22 @@ static bool look_at_descriptor(void *ctx, const struct fdtable_entry *entry)
         !S_ISREG(st.st_mode))
         return false;
     const bool memory = is_memory(entry->dir, entry->name);
-    if ((memory || st.st_nlink == 0) && remember_holding(&h->files, st.st_dev, st.st_ino))
+    if ((memory || st.st_nlink == 0) && remember_unnamed_block(&h->files, st.st_dev, st.st_ino))
         *(memory ? &h->memory : &h->unnamed) += (uint64_t)st.st_blocks * BLOCK;
     return false;
 }
 
-static void add_holding(void *ctx, pid_t pid)
+static void add_unnamed_block(void *ctx, pid_t pid)
 {
-    struct holdings *h = ctx;
+    struct unnamed_memory *h = ctx;
     const int r = fdtable_each(pid, look_at_descriptor, h);
     h->unseen |= r == -EACCES || r == -EPERM;
 }
 
-void holdings_take(struct holdings *ret)
+void unnamed_memory_take(struct unnamed_memory *ret)
 {
-    *ret = HOLDINGS_NONE;
-    (void)proctree_each(add_holding, ret);
+    *ret = UNNAMED_MEMORY_NONE;
+    (void)proctree_each(add_unnamed_block, ret);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -153,19 +153,19 @@ static bool look_at_end(void *ctx, const struct fdtable_entry *entry)
 
 static void note_ours(void *ctx, pid_t pid)
 {
-    (void)remember_holding(ctx, 0, (ino_t)pid);
+    (void)remember_unnamed_block(ctx, 0, (ino_t)pid);
 }
 
-void holdings_of_others(struct holdings *ret)
+void unnamed_memory_of_others(struct unnamed_memory *ret)
 {
-    struct holding_set ours = {0};
+    struct unnamed_set ours = {0};
     const struct dirent *entry;
-    *ret = HOLDINGS_NONE;
+    *ret = UNNAMED_MEMORY_NONE;
     (void)proctree_each(note_ours, &ours);
     DIR *dir = opendir("/proc");
     while (dir && (entry = readdir(dir))) {
         const pid_t pid = (pid_t)procfile_number(entry->d_name, NULL);
-        if (pid > 0 && !has_holding(&ours, 0, (ino_t)pid))
+        if (pid > 0 && !has_unnamed_block(&ours, 0, (ino_t)pid))
             (void)fdtable_each(pid, look_at_end, ret);
     }
     if (dir)
@@ -173,9 +173,9 @@ void holdings_of_others(struct holdings *ret)
     xfree(ours.table);
 }
 
-void holdings_done(struct holdings *h)
+void unnamed_memory_done(struct unnamed_memory *h)
 {
     xfree(h->files.table);
     xfree(h->ends.table);
-    *h = HOLDINGS_NONE;
+    *h = UNNAMED_MEMORY_NONE;
 }

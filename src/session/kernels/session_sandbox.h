@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/kernels/walls.h - what the kernels of one session are put behind: the server's sandbox,
- * until somebody gives the session settings of its own (private to session/).
+ * session/kernels/session_sandbox.h - what the kernels of one session are put behind: the server's
+ * sandbox, until somebody gives the session settings of its own (private to session/).
  * Owns:    those settings, from then on. A session with settings or limits of its own gets no spare
  *          kernels: they were made with the server's.
  * Changing: the running kernel's broker judges by the new settings first; only when it does, later
  *          kernels get them too. With `reset` the kernel is replaced, in turn with the cells; when
  *          the new one does not come up, the settings before are there again.
  * Calls:   loop thread only. A change walks the workspace once, as the start of a kernel does. */
-#ifndef SESSION_KERNELS_WALLS_H
-#define SESSION_KERNELS_WALLS_H
+#ifndef SESSION_KERNELS_SESSION_SANDBOX_H
+#define SESSION_KERNELS_SESSION_SANDBOX_H
 
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "session/queue/session.h"
 
 /* why == NULL: it holds. */
-typedef void (*walls_fn)(void *ctx, const struct err *why);
+typedef void (*session_sandbox_fn)(void *ctx, const struct err *why);
 
-struct walls { /* embedded in its owner */
+struct session_sandbox { /* embedded in its owner */
     struct session_config *config;
     const struct sandbox_spec *server; /* NULL, or without settings: there is no sandbox */
     struct pool *spares;               /* the server's; NULL: none */
@@ -30,30 +30,33 @@ struct walls { /* embedded in its owner */
     char *wanted;                      /* by it, until these are the settings */
     char *before;                      /* while a new kernel starts with them; NULL: the server's */
     bool starts;
-    walls_fn done; /* NULL: nobody waits any more */
+    session_sandbox_fn done; /* NULL: nobody waits any more */
     void *ctx;
 };
 
 /* Of a config that is filled in; settings of its own, limits as of limits.h, or NULL: both are
  * checked and copied. */
-MUST_CHECK int walls_open(struct walls *walls, struct session_config *config, const char *settings,
-                          const struct json *limits, struct err *e);
-void walls_close(struct walls *walls); /* after the session */
+MUST_CHECK int session_sandbox_open(struct session_sandbox *walls, struct session_config *config,
+                                    const char *settings, const struct json *limits, struct err *e);
+void session_sandbox_close(struct session_sandbox *walls); /* after the session */
 
-const struct sandbox_limits *walls_limits(const struct walls *walls); /* NULL: none */
+const struct sandbox_limits *
+session_sandbox_limits(const struct session_sandbox *walls); /* NULL: none */
 
 /* The settings in force, NULL: none; *ret_own: they are the session's own. */
-const char *walls_settings(const struct walls *walls, bool *ret_own);
+const char *session_sandbox_settings(const struct session_sandbox *walls, bool *ret_own);
 
 /* What they mean here, in lines. */
-MUST_CHECK int walls_explain(const struct walls *walls, struct buf *text, struct err *e);
+MUST_CHECK int session_sandbox_explain(const struct session_sandbox *walls, struct buf *text,
+                                       struct err *e);
 
 /* 1: it holds already; 0: done follows, at the latest with the session's end. -EINVAL: the message
  * names the key; -EDOM: one that is the same for all sessions. -EBUSY: it takes a new kernel, or
  * another change is under way. */
-MUST_CHECK int walls_change(struct walls *walls, struct session *session, const char *settings,
-                            bool reset, walls_fn done, void *ctx, struct err *e);
+MUST_CHECK int session_sandbox_change(struct session_sandbox *walls, struct session *session,
+                                      const char *settings, bool reset, session_sandbox_fn done,
+                                      void *ctx, struct err *e);
 /* done is not called any more; the change goes on. */
-void walls_forget(struct walls *walls, const void *ctx);
+void session_sandbox_forget(struct session_sandbox *walls, const void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/queue/late.h"
+#include "session/queue/background.h"
 
 #include <string.h>
 
@@ -7,29 +7,29 @@
 
 enum { FILES_TEXT_MAX = 256 << 10 };
 
-static void begin_late(struct late *late)
+static void begin_late(struct background_output *late)
 {
-    output_init(&late->output, late->workspace, LATE_CHARS_MAX, 0);
+    output_init(&late->output, late->workspace, BACKGROUND_CHARS_MAX, 0);
     late->output.late = true;
-    late->output.files_max = LATE_FILES_MAX;
-    late->output.saved_max = LATE_BYTES_MAX;
+    late->output.files_max = BACKGROUND_FILES_MAX;
+    late->output.saved_max = BACKGROUND_BYTES_MAX;
     late->any = false;
 }
 
-void late_init(struct late *late, const char *workspace)
+void background_init(struct background_output *late, const char *workspace)
 {
-    *late = (struct late){.workspace = workspace};
-    late->told = BUF_INIT(LATE_CHARS_MAX * 4 + FILES_TEXT_MAX);
+    *late = (struct background_output){.workspace = workspace};
+    late->told = BUF_INIT(BACKGROUND_CHARS_MAX * 4 + FILES_TEXT_MAX);
     begin_late(late);
 }
 
-void late_done(struct late *late)
+void background_done(struct background_output *late)
 {
     output_done(&late->output);
     buf_done(&late->told);
 }
 
-void late_message(struct late *late, const struct jupyter_msg *m)
+void background_message(struct background_output *late, const struct jupyter_msg *m)
 {
     if (m->type == JUPYTER_CLEAR_OUTPUT)
         return;
@@ -37,13 +37,13 @@ void late_message(struct late *late, const struct jupyter_msg *m)
     collect(&late->output, m, NULL, NULL);
 }
 
-void late_text(struct late *late, const char *text)
+void background_text(struct background_output *late, const char *text)
 {
     late->any = true;
     output_text(&late->output, text, strlen(text));
 }
 
-static void tell_files(struct buf *told, const struct output *o)
+static void notify_files(struct buf *told, const struct output *o)
 {
     if (o->file_count > 0)
         (void)buf_adds(told, told->len > 0 ? "\n\nGenerated files:\n" : "Generated files:\n");
@@ -53,7 +53,7 @@ static void tell_files(struct buf *told, const struct output *o)
     }
 }
 
-const char *late_tell(struct late *late)
+const char *background_tell(struct background_output *late)
 {
     struct output *o = &late->output;
     if (!late->any)
@@ -62,11 +62,11 @@ const char *late_tell(struct late *late)
     (void)buf_add(&late->told, buf_text(&o->text), o->text.len);
     if (o->truncated)
         (void)buf_adds(&late->told, "\n[more output followed and was dropped]\n");
-    tell_files(&late->told, o);
+    notify_files(&late->told, o);
     return buf_text(&late->told);
 }
 
-void late_told(struct late *late)
+void background_told(struct background_output *late)
 {
     if (!late->any)
         return;
@@ -75,8 +75,8 @@ void late_told(struct late *late)
     begin_late(late);
 }
 
-void late_drop(struct late *late)
+void background_drop(struct background_output *late)
 {
     output_clear(&late->output, false);
-    late_told(late);
+    background_told(late);
 }

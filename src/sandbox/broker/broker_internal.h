@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/broker/broker_parts.h - one notified call, and what the parts of the broker share.
+ * sandbox/broker/broker_internal.h - one notified call, and what the parts of the broker share.
  * Private to broker*.c. */
-#ifndef SANDBOX_BROKER_BROKER_PARTS_H
-#define SANDBOX_BROKER_BROKER_PARTS_H
+#ifndef SANDBOX_BROKER_BROKER_INTERNAL_H
+#define SANDBOX_BROKER_BROKER_INTERNAL_H
 
 #include <limits.h>
 #include <linux/seccomp.h>
@@ -20,17 +20,17 @@
 #define SYS_fchmodat2 452
 #endif
 
-struct net;    /* broker_net.c: sockets that were handed out, names, the DNS stub, the proxies */
-struct ruling; /* broker_policy.c: a policy, and how many calls are judged by it */
+struct net; /* broker_net.c: sockets that were handed out, names, the DNS stub, the proxies */
+struct policy_reference; /* broker_policy.c: a policy, and how many calls are judged by it */
 
 struct broker {
     struct broker_config config;
     int listener;
-    pthread_mutex_t ruling_lock;
-    struct ruling *ruling;   /* the one in force */
-    struct net *net;         /* NULL: the filter notifies no socket */
-    struct tasks *tasks;     /* NULL: no limit */
-    struct waiting *waiting; /* broker_wait.c: the calls that may block */
+    pthread_mutex_t policy_reference_lock;
+    struct policy_reference *reference; /* the one in force */
+    struct net *net;                    /* NULL: the filter notifies no socket */
+    struct tasks *tasks;                /* NULL: no limit */
+    struct waiting_syscall *waiting;    /* broker_wait.c: the calls that may block */
     pthread_t threads[BROKER_THREADS];
     bool gives_at_once; /* SECCOMP_ADDFD_FLAG_SEND is known */
     bool reads_memory;  /* process_vm_readv() is permitted */
@@ -39,7 +39,7 @@ struct broker {
 
 struct notice { /* one call that waits for its answer */
     struct broker *broker;
-    struct ruling *ruling; /* it is judged by this one, to its end */
+    struct policy_reference *reference; /* it is judged by this one, to its end */
     uint64_t id;
     pid_t pid; /* the thread that calls, as we see it */
     int call;  /* SYS_* */
@@ -47,7 +47,7 @@ struct notice { /* one call that waits for its answer */
     /* The answer. Nothing set: 0. */
     int error; /* positive errno */
     int64_t value;
-    bool go_on;    /* the kernel carries the call out: only what the floor checks again */
+    bool go_on;    /* the kernel carries the call out: only what the ruleset checks again */
     bool answered; /* it was sent already, or another thread will send it */
     bool deferred; /* it has a thread of its own, which may block */
 };
@@ -87,12 +87,12 @@ void notice_refuse_write(struct notice *notice, const char *what);
 void notice_defer(struct notice *notice, notice_fn fn);
 
 /* broker_policy.c. Who takes or keeps one drops it; any thread. */
-struct ruling *ruling_take(struct broker *broker); /* the one in force */
-void ruling_keep(struct broker *broker, struct ruling *ruling);
-void ruling_drop(struct broker *broker, struct ruling *ruling);
-const struct policy *ruling_policy(const struct ruling *ruling);
-void ruling_first(struct broker *broker, const struct policy *policy); /* lent */
-void ruling_last(struct broker *broker);                               /* no call comes any more */
+struct policy_reference *policy_reference_take(struct broker *broker); /* the one in force */
+void policy_reference_keep(struct broker *broker, struct policy_reference *reference);
+void policy_reference_drop(struct broker *broker, struct policy_reference *reference);
+const struct policy *policy_reference_policy(const struct policy_reference *reference);
+void policy_reference_first(struct broker *broker, const struct policy *policy); /* lent */
+void policy_reference_last(struct broker *broker); /* no call comes any more */
 
 /* broker_wait.c */
 MUST_CHECK int waiting_open(struct broker *broker, struct err *e);
@@ -102,7 +102,6 @@ void waiting_free(struct broker *broker); /* when no notice comes any more */
  * what was read may be another's; so nobody needs notice_alive() after these. */
 int target_text(const struct notice *notice, uint64_t address, char *text, size_t size);
 int target_bytes(const struct notice *notice, uint64_t address, void *bytes, size_t n);
-int target_write(const struct notice *notice, uint64_t address, const void *bytes, size_t n);
 int target_base(const struct notice *notice, int dirfd); /* O_PATH, owned; AT_FDCWD too */
 int target_base_path(const struct notice *notice, int dirfd, char path[static PATH_MAX]);
 int target_descriptor(const struct notice *notice, int fd,

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/limits/claims.h"
+#include "sandbox/limits/open_resources.h"
 
 static void nothing(void)
 {
@@ -152,14 +152,14 @@ static void what_a_process_holds_is_a_claim_and_what_every_kernel_has_is_none(vo
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE(cases[i].name);
         pid_t pid = start(cases[i].take);
-        TEST_CHECK(claims_any(pid) == cases[i].any);
+        TEST_CHECK(open_resources_any(pid) == cases[i].any);
         end(pid);
     }
 }
 
 static void who_cannot_be_looked_at_has_a_claim(void)
 {
-    TEST_CHECK(claims_any(1 << 30));
+    TEST_CHECK(open_resources_any(1 << 30));
 }
 
 TEST_LIST = {{"what_a_process_holds_is_a_claim_and_what_every_kernel_has_is_none",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/policy/policy_parts.h - what a policy is made of. Private to policy*.c. */
-#ifndef SANDBOX_POLICY_POLICY_PARTS_H
-#define SANDBOX_POLICY_POLICY_PARTS_H
+ * sandbox/policy/policy_internal.h - what a policy is made of. Private to policy*.c. */
+#ifndef SANDBOX_POLICY_POLICY_INTERNAL_H
+#define SANDBOX_POLICY_POLICY_INTERNAL_H
 
 #include "sandbox/policy/domains.h"
 #include "sandbox/policy/policy.h"

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/queue/foreign.h - cells that another client runs in a kernel, past the server: what the
+ * session/queue/external.h - cells that another client runs in a kernel, past the server: what the
  * kernel says of them goes to the audit log and to the metrics (private to session/).
  * Told:    when the kernel has begun, so nothing is held up by it; a silent cell at its end,
  *          without its code, which is not published.
  * Trust:   the kernel publishes it: code that wants to can leave it out, or make it up. */
-#ifndef SESSION_QUEUE_FOREIGN_H
-#define SESSION_QUEUE_FOREIGN_H
+#ifndef SESSION_QUEUE_EXTERNAL_H
+#define SESSION_QUEUE_EXTERNAL_H
 
 #include "audit/audit.h"
 #include "loop/loop.h"
 #include "session/events/metrics.h"
 #include "wire/jupyter_msg.h"
 
-#define FOREIGN_ID_MAX 128 /* bytes of a request's id; a longer one is cut */
+#define EXTERNAL_ID_MAX 128 /* bytes of a request's id; a longer one is cut */
 
-struct foreign { /* in its owner, all zero at first; a kernel runs one cell at a time */
-    char request[FOREIGN_ID_MAX];
+struct external_cells { /* in its owner, all zero at first; a kernel runs one cell at a time */
+    char request[EXTERNAL_ID_MAX];
     int64_t begun_ms;
     bool told, failed;
 };
 
-struct foreign_place { /* borrowed for the call */
+struct external_place { /* borrowed for the call */
     struct loop *loop;
     struct audit *audit; /* NULL: there is none, as of the next */
     struct metrics *metrics;
@@ -29,10 +29,10 @@ struct foreign_place { /* borrowed for the call */
 };
 
 /* What came on iopub for a request of another client. */
-void foreign_message(struct foreign *cell, const struct foreign_place *place,
-                     const struct jupyter_msg *m);
+void external_message(struct external_cells *cell, const struct external_place *place,
+                      const struct jupyter_msg *m);
 
 /* The kernel is gone, and maybe a cell with it. */
-void foreign_lost(struct foreign *cell, const struct foreign_place *place);
+void external_lost(struct external_cells *cell, const struct external_place *place);
 
 #endif

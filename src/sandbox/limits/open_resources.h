@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/limits/claims.h - whether what runs below this process holds anything that others could
- * miss.
+ * sandbox/limits/open_resources.h - whether what runs below this process holds anything that others
+ * could miss.
  * Sees:    processes beside `main`; of main the files that it has open by a name (locks, text that
  *          is not written yet) and its sockets (ports) but for Unix sockets, which kernels have
  *          many of.
@@ -9,13 +9,13 @@
  * Caller:  as for proctree.h.
  * Cost:    a scan of /proc, a readlink(2) for each descriptor of main, the table of Unix sockets.
  * Source:  proc(5), proc_pid_fd(5), proc_pid_net(5): unix. */
-#ifndef SANDBOX_LIMITS_CLAIMS_H
-#define SANDBOX_LIMITS_CLAIMS_H
+#ifndef SANDBOX_LIMITS_OPEN_RESOURCES_H
+#define SANDBOX_LIMITS_OPEN_RESOURCES_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* What cannot be looked at is a claim. */
-bool claims_any(pid_t main);
+bool open_resources_any(pid_t main);
 
 #endif

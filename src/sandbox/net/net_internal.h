@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/net/net_parts.h - the network half of the broker: what its files share.
+ * sandbox/net/net_internal.h - the network half of the broker: what its files share.
  * Private to net*.c, broker_net.c, broker_connect.c and their tests. */
-#ifndef SANDBOX_NET_NET_PARTS_H
-#define SANDBOX_NET_NET_PARTS_H
+#ifndef SANDBOX_NET_NET_INTERNAL_H
+#define SANDBOX_NET_NET_INTERNAL_H
 
 #include <pthread.h>
 #include <sys/un.h>
 
 #include "loop/loop.h"
-#include "sandbox/broker/broker_parts.h"
+#include "sandbox/broker/broker_internal.h"
 #include "sandbox/net/sockets.h"
 #include "sandbox/paths/names.h"
 #include "sandbox/proc/addresses.h"
@@ -22,7 +22,7 @@ typedef int (*net_resolve_fn)(const char *name, int family, struct address *ret,
 struct net {
     struct broker *broker;
     struct sockets *sockets;
-    struct names *names;
+    struct host_names *names;
     net_resolve_fn resolve; /* tests put theirs here */
     uint16_t stub_port;
     uint16_t http_port, socks_port; /* our own proxies; 0: none */

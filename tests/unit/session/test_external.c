@@ -64,18 +64,18 @@ static void close_all(void)
     close_audit();
 }
 
-static void code_and_outcome_of_a_foreign_cell_are_told(void)
+static void code_and_outcome_of_a_external_cell_are_told(void)
 {
     open_all();
     const char *before = log_set_request("req-other"); /* it is not that one's */
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(INPUT);
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(INPUT);
+    fake_kernel_external(IDLE);
     (void)log_set_request(before);
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(INPUT);
-    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(INPUT);
+    fake_kernel_external(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_external(IDLE);
     check_trail("start\n"
                 "cell session=default door=gateway bytes=3 " HASH
                 "cell_end session=default door=gateway outcome=ok\n"
@@ -88,38 +88,38 @@ static void code_and_outcome_of_a_foreign_cell_are_told(void)
 static void check_counts(uint64_t ok, uint64_t error, uint64_t lost)
 {
     static const uint64_t none[METRICS_STATUSES];
-    TEST_CHECK(metrics.foreign[CELL_OK] == ok && metrics.foreign[CELL_ERROR] == error);
-    TEST_CHECK(metrics.foreign[CELL_LOST] == lost);
+    TEST_CHECK(metrics.external[CELL_OK] == ok && metrics.external[CELL_ERROR] == error);
+    TEST_CHECK(metrics.external[CELL_LOST] == lost);
     TEST_CHECK(memcmp(metrics.cells, none, sizeof none) == 0 && metrics.durations.ms == 0);
 }
 
-static void foreign_cells_are_counted_with_their_outcome_and_duration(void)
+static void external_cells_are_counted_with_their_outcome_and_duration(void)
 {
     open_all();
-    fake_kernel_foreign(BUSY);
+    fake_kernel_external(BUSY);
     fake_now += 2000;
     loop_turn(loop, 0);
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(IDLE);
     check_counts(1, 0, 0);
-    TEST_CHECK(metrics.foreign_durations.ms == 2000 && metrics.foreign_durations.buckets[6] == 1);
-    fake_kernel_foreign(BUSY);
+    TEST_CHECK(metrics.external_durations.ms == 2000 && metrics.external_durations.buckets[6] == 1);
+    fake_kernel_external(BUSY);
     check_counts(1, 0, 0); /* it runs */
-    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_external(IDLE);
     check_counts(1, 1, 0);
-    fake_kernel_foreign(IDLE); /* of none */
-    fake_kernel_foreign(BUSY);
+    fake_kernel_external(IDLE); /* of none */
+    fake_kernel_external(BUSY);
     fake_kernel_dies("killed", "");
     check_counts(1, 1, 1);
-    TEST_CHECK(metrics.foreign_durations.buckets[0] == 2);
+    TEST_CHECK(metrics.external_durations.buckets[0] == 2);
     close_all();
 }
 
 static void a_silent_cell_is_told_without_its_code(void)
 {
     open_all();
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(IDLE);
     check_trail("start\ncell session=default door=gateway\n"
                 "cell_end session=default door=gateway outcome=ok\n");
     close_all();
@@ -128,10 +128,10 @@ static void a_silent_cell_is_told_without_its_code(void)
 static void what_belongs_to_no_cell_is_not_told(void)
 {
     open_all();
-    fake_kernel_foreign(IDLE); /* of a cell from before */
-    fake_kernel_foreign(JUPYTER_STREAM, "r1", "{\"text\":\"x\"}");
-    fake_kernel_foreign(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
-    fake_kernel_foreign(JUPYTER_STATUS, "r1", "{}");
+    fake_kernel_external(IDLE); /* of a cell from before */
+    fake_kernel_external(JUPYTER_STREAM, "r1", "{\"text\":\"x\"}");
+    fake_kernel_external(JUPYTER_ERROR, "r1", "{\"ename\":\"E\"}");
+    fake_kernel_external(JUPYTER_STATUS, "r1", "{}");
     check_trail("start\n");
     close_all();
 }
@@ -139,8 +139,8 @@ static void what_belongs_to_no_cell_is_not_told(void)
 static void a_cell_whose_kernel_dies_is_lost(void)
 {
     open_all();
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(INPUT);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(INPUT);
     fake_kernel_dies("killed", "");
     check_trail("start\ncell session=default door=gateway bytes=3 " HASH
                 "cell_end session=default door=gateway outcome=lost\n");
@@ -153,8 +153,8 @@ static void a_kernel_of_the_gateway_has_its_own_id(void)
     TEST_ASSERT(kernels_launch(kernels, "a1", NULL, NULL, NULL) == 0);
     fake_kernel_ready();
     fake_kernel_done("{\"status\":\"ok\"}");
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(INPUT);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(INPUT);
     TEST_ASSERT(kernels_kill(kernels, "a1", NULL) == 0);
     check_trail("start\ncell kernel=a1 door=gateway bytes=3 " HASH
                 "cell_end kernel=a1 door=gateway outcome=lost\n");
@@ -166,18 +166,18 @@ static void without_a_gateway_nothing_of_it_is_believed(void)
 {
     open_all();
     config.gateway = false;
-    fake_kernel_foreign(BUSY);
-    fake_kernel_foreign(INPUT);
-    fake_kernel_foreign(IDLE);
+    fake_kernel_external(BUSY);
+    fake_kernel_external(INPUT);
+    fake_kernel_external(IDLE);
     check_trail("start\n");
     close_all();
 }
 
 TEST_LIST = {
     {"without a gateway nothing of it is believed", without_a_gateway_nothing_of_it_is_believed},
-    {"code and outcome of a foreign cell are told", code_and_outcome_of_a_foreign_cell_are_told},
-    {"foreign cells are counted with their outcome and duration",
-     foreign_cells_are_counted_with_their_outcome_and_duration},
+    {"code and outcome of a external cell are told", code_and_outcome_of_a_external_cell_are_told},
+    {"external cells are counted with their outcome and duration",
+     external_cells_are_counted_with_their_outcome_and_duration},
     {"a silent cell is told without its code", a_silent_cell_is_told_without_its_code},
     {"what belongs to no cell is not told", what_belongs_to_no_cell_is_not_told},
     {"a cell whose kernel dies is lost", a_cell_whose_kernel_dies_is_lost},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "front/http/origin.h"
+#include "front/http/http_context.h"
 
 #include <stdio.h>
 
@@ -8,9 +8,9 @@ static const char *only_header(const struct http_request *r, const char *name)
     return http_header_count(r, name) == 1 ? http_header(r, name) : NULL;
 }
 
-void origin_of(const struct http_request *r, struct origin *ret)
+void request_context_of(const struct http_request *r, struct request_context *ret)
 {
-    *ret = (struct origin){0};
+    *ret = (struct request_context){0};
     (void)snprintf(ret->request_id, sizeof ret->request_id, "%s", http_id(r));
     (void)trace_parse(only_header(r, "traceparent"), only_header(r, "tracestate"), &ret->trace);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/queue/session_parts.h - what the files of a session share (private to session*.c).
+ * session/queue/session_internal.h - what the files of a session share (private to session*.c).
  * session.c changes it; session_look.c looks. */
-#ifndef SESSION_QUEUE_SESSION_PARTS_H
-#define SESSION_QUEUE_SESSION_PARTS_H
+#ifndef SESSION_QUEUE_SESSION_INTERNAL_H
+#define SESSION_QUEUE_SESSION_INTERNAL_H
 
 #include "output/traceback.h"
-#include "session/queue/foreign.h"
-#include "session/queue/late.h"
+#include "session/queue/background.h"
+#include "session/queue/external.h"
 #include "session/queue/session.h"
 
-enum state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
+enum session_state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
 enum event { WORK, READY, DONE, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
 
 struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
@@ -19,7 +19,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     char *code;
     size_t code_len;
     int64_t timeout_ms, begun_ms;
-    struct origin origin;
+    struct request_context origin;
     struct output output;
     const struct cell_events *events;
     void *ctx;
@@ -32,7 +32,7 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
 struct session {
     const struct session_config *config;
     struct loop *loop;
-    enum state state;
+    enum session_state state;
     struct kernel *kernel;
     struct cell *queue; /* the first is the one being worked on, once `running` is set */
     size_t queued;
@@ -53,12 +53,12 @@ struct session {
     const struct json *reply; /* during DONE */
     const struct err *why;    /* during LOST */
     const char *last_words;
-    struct failure failure;
+    struct cell_failure failure;
     /* to tell the next cell */
     char notice[600];
-    struct late late;
-    struct foreign foreign;
-    struct foreign_place place;
+    struct background_output late;
+    struct external_cells external;
+    struct external_place place;
     struct eventlog *events; /* NULL: none is kept */
     uint64_t cells;          /* that have begun */
     loop_fn watch;           /* another kernel is ready */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/api/api_parts.h - the parts of the HTTP API, each with its routes in a file of its own
+ * front/api/api_internal.h - the parts of the HTTP API, each with its routes in a file of its own
  * (private to front/). api.c puts the groups together, admits requests by the role in a route's
  * tag, and its struct api is the ctx of every handler. */
-#ifndef FRONT_API_API_PARTS_H
-#define FRONT_API_API_PARTS_H
+#ifndef FRONT_API_API_INTERNAL_H
+#define FRONT_API_API_INTERNAL_H
 
 #include "front/http/http.h"
 #include "session/events/eventlog.h"
@@ -79,7 +79,7 @@ bool api_may(const struct api *api, const struct http_request *r, enum api_role 
 struct sandbox_told {
     const char *session, *peer, *request_id, *settings, *outcome;
 };
-void api_tell_sandbox(const struct api *api, const struct sandbox_told *told);
+void api_notify_sandbox(const struct api *api, const struct sandbox_told *told);
 
 /* The roles, as bits, of a peer on the Unix socket. */
 unsigned api_peer_roles(uid_t peer, uid_t server);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/limits/claims.h"
+#include "sandbox/limits/open_resources.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,16 +11,16 @@
 
 enum { SOCKETS_MOST = 256 };
 
-struct look {
+struct resource_look {
     pid_t main;
     bool others;
     uint64_t inodes[SOCKETS_MOST];
     size_t sockets;
 };
 
-static void count_claims(void *ctx, pid_t pid)
+static void count_open_resources(void *ctx, pid_t pid)
 {
-    struct look *look = ctx;
+    struct resource_look *look = ctx;
     look->others |= pid != look->main;
 }
 
@@ -42,7 +42,7 @@ static bool is_harmless(const char *link)
 /* Collects its sockets; true: something else, or one socket too many, is a claim already. */
 static bool is_claim(void *ctx, const struct fdtable_entry *entry)
 {
-    struct look *look = ctx;
+    struct resource_look *look = ctx;
     const uint64_t inode = socket_inode(entry->link);
     if (!inode)
         return !is_harmless(entry->link);
@@ -52,10 +52,10 @@ static bool is_claim(void *ctx, const struct fdtable_entry *entry)
     return false;
 }
 
-bool claims_any(pid_t main)
+bool open_resources_any(pid_t main)
 {
-    struct look look = {.main = main};
-    if (proctree_each(count_claims, &look) < 0 || look.others)
+    struct resource_look look = {.main = main};
+    if (proctree_each(count_open_resources, &look) < 0 || look.others)
         return true;
     return fdtable_each(main, is_claim, &look) != 0 || !sockets_all_unix(look.inodes, look.sockets);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/workspace/api_files_parts.h - what the files of the workspace's routes share (private to
+ * front/workspace/api_files_internal.h - what the files of the workspace's routes share (private to
  * them): api_files.c (routes, reading, errors), api_files_change.c (put, delete, move), api_tar.c,
  * api_watch.c. Functions that return false have answered the request. */
-#ifndef FRONT_WORKSPACE_API_FILES_PARTS_H
-#define FRONT_WORKSPACE_API_FILES_PARTS_H
+#ifndef FRONT_WORKSPACE_API_FILES_INTERNAL_H
+#define FRONT_WORKSPACE_API_FILES_INTERNAL_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "audit/audit.h"
 #include "base/json/jsonw.h"
 #include "files/beneath.h"
-#include "front/api/api_parts.h"
+#include "front/api/api_internal.h"
 #include "front/http/http.h"
 #include "front/workspace/api_files.h"
 #include "session/kernels/judge.h"

@@ -8,53 +8,54 @@
 
 #include "base/alloc.h"
 #include "base/json/json.h"
-#include "session/queue/late.h"
+#include "session/queue/background.h"
 
 #define DROPPED "[more output followed and was dropped]"
 #define PNG "\"image/png\":\"aGk=\""
 
 static char workspace[64];
 
-static void begin(struct late *late)
+static void begin(struct background_output *late)
 {
     (void)snprintf(workspace, sizeof workspace, "/tmp/ipybox-test-XXXXXX");
     TEST_ASSERT(mkdtemp(workspace) != NULL);
-    late_init(late, workspace);
+    background_init(late, workspace);
 }
 
-static void end(struct late *late)
+static void end(struct background_output *late)
 {
     drop_str char *command = xasprintf("rm -rf %s", workspace);
-    late_done(late);
+    background_done(late);
     TEST_CHECK(system(command) == 0);
 }
 
-static void say(struct late *late, enum jupyter_type type, const char *content)
+static void say(struct background_output *late, enum jupyter_type type, const char *content)
 {
     drop_json struct json *j = json_parse_copy(content, strlen(content), JSON_STRICT, NULL);
     TEST_ASSERT(j != NULL);
-    late_message(late, &(struct jupyter_msg){.type = type, .content = j});
+    background_message(late, &(struct jupyter_msg){.type = type, .content = j});
 }
 
-static void print(struct late *late, const char *text)
+static void print(struct background_output *late, const char *text)
 {
     drop_str char *content = xasprintf("{\"name\":\"stdout\",\"text\":\"%s\"}", text);
     say(late, JUPYTER_STREAM, content);
 }
 
-static void display(struct late *late, enum jupyter_type type, const char *data, const char *id)
+static void display(struct background_output *late, enum jupyter_type type, const char *data,
+                    const char *id)
 {
     drop_str char *content =
         xasprintf("{\"data\":{%s},\"transient\":{\"display_id\":\"%s\"}}", data, id);
     say(late, type, content);
 }
 
-static void check_told(struct late *late, const char *expected)
+static void check_told(struct background_output *late, const char *expected)
 {
-    const char *told = late_tell(late);
+    const char *told = background_tell(late);
     TEST_CHECK(strcmp(told, expected) == 0);
     TEST_MSG("told: %s", told);
-    late_told(late);
+    background_told(late);
 }
 
 static size_t count(const char *text, const char *part)
@@ -67,11 +68,11 @@ static size_t count(const char *text, const char *part)
 
 static void what_came_is_told_once(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
     check_told(&late, "");
     print(&late, "one\\n");
-    late_text(&late, "two");
+    background_text(&late, "two");
     print(&late, " three\\n");
     check_told(&late, "one\ntwo three");
     check_told(&late, "");
@@ -83,20 +84,20 @@ static void what_came_is_told_once(void)
 /* One length by one: there is none at which what follows is dropped without a word. */
 static void what_goes_beyond_the_limit_is_said(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
-    for (size_t n = LATE_CHARS_MAX - 60; n < LATE_CHARS_MAX + 3; n++) {
+    for (size_t n = BACKGROUND_CHARS_MAX - 60; n < BACKGROUND_CHARS_MAX + 3; n++) {
         char *text = xcalloc(1, n + 1);
         memset(text, 'x', n);
-        late_text(&late, text);
-        late_text(&late, "y");
-        const char *told = late_tell(&late);
-        bool whole = n < LATE_CHARS_MAX;
+        background_text(&late, text);
+        background_text(&late, "y");
+        const char *told = background_tell(&late);
+        bool whole = n < BACKGROUND_CHARS_MAX;
         TEST_CASE_("%zu", n);
         TEST_CHECK(whole == !strstr(told, DROPPED));
-        TEST_CHECK(strlen(told) >= (whole ? n + 1 : LATE_CHARS_MAX));
-        TEST_CHECK((told[n < LATE_CHARS_MAX ? n : 0] == 'y') == whole);
-        late_told(&late);
+        TEST_CHECK(strlen(told) >= (whole ? n + 1 : BACKGROUND_CHARS_MAX));
+        TEST_CHECK((told[n < BACKGROUND_CHARS_MAX ? n : 0] == 'y') == whole);
+        background_told(&late);
         xfree(text);
     }
     print(&late, "anew");
@@ -108,7 +109,7 @@ static void what_goes_beyond_the_limit_is_said(void)
 
 static void a_progress_bar_and_a_display_come_in_their_last_state(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
     print(&late, "10%");
     print(&late, "\\r20%");
@@ -124,7 +125,7 @@ static void a_progress_bar_and_a_display_come_in_their_last_state(void)
 
 static void what_another_cell_said_is_not_cleared(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
     print(&late, "one ");
     say(&late, JUPYTER_CLEAR_OUTPUT, "{\"wait\":true}");
@@ -136,36 +137,36 @@ static void what_another_cell_said_is_not_cleared(void)
 
 static void displays_are_saved_and_listed(void)
 {
-    struct late late;
+    struct background_output late;
     char path[200] = "", kind[32] = "";
     begin(&late);
     display(&late, JUPYTER_DISPLAY_DATA, "\"text/plain\":\"<Figure>\"," PNG, "");
-    const char *told = late_tell(&late);
+    const char *told = background_tell(&late);
     TEST_CHECK(sscanf(told, "<Figure>\n\nGenerated files:\n\n- [%*8[0-9a-f]](%199[^)])", path) ==
                1);
     TEST_CHECK(strstr(path, "/images/") && strstr(path, ".png") && access(path, R_OK) == 0);
-    late_told(&late);
+    background_told(&late);
     TEST_CHECK(access(path, R_OK) == 0);
     display(&late, JUPYTER_DISPLAY_DATA, "\"application/vnd.plotly.v1+json\":{\"data\":[]}", "");
-    told = late_tell(&late);
+    told = background_tell(&late);
     TEST_CHECK(sscanf(told, "Generated files:\n\n- [%*8[0-9a-f]](%*[^.].%31[^)])", kind) == 1);
     TEST_CHECK(strcmp(kind, "plotly.json") == 0);
-    late_told(&late);
+    background_told(&late);
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    TEST_CHECK(count(late_tell(&late), ".png)") == 1);
+    TEST_CHECK(count(background_tell(&late), ".png)") == 1);
     end(&late);
 }
 
 static void files_that_nobody_heard_of_go_with_a_reset(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
     display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
     TEST_ASSERT(late.output.file_count == 1);
     drop_str char *path = xstrdup(late.output.files[0].path);
     TEST_CHECK(access(path, R_OK) == 0);
-    late_drop(&late);
+    background_drop(&late);
     TEST_CHECK(access(path, R_OK) < 0);
     check_told(&late, "");
     end(&late);
@@ -173,26 +174,26 @@ static void files_that_nobody_heard_of_go_with_a_reset(void)
 
 static void displays_are_bounded_in_number_and_bytes_and_it_is_said(void)
 {
-    struct late late;
+    struct background_output late;
     begin(&late);
-    for (int i = 0; i < LATE_FILES_MAX + 2; i++)
+    for (int i = 0; i < BACKGROUND_FILES_MAX + 2; i++)
         display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
-    const char *told = late_tell(&late);
-    TEST_CHECK(count(told, ".png)") == LATE_FILES_MAX);
+    const char *told = background_tell(&late);
+    TEST_CHECK(count(told, ".png)") == BACKGROUND_FILES_MAX);
     TEST_CHECK(count(told, "a cell may save 50 displays after its end") == 2);
-    late_told(&late);
+    background_told(&late);
     late.output.saved_max = 5; /* "hi" is two */
     for (int i = 0; i < 3; i++)
         display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    told = late_tell(&late);
+    told = background_tell(&late);
     TEST_CHECK(count(told, ".png)") == 2);
     TEST_CHECK(count(told, "may take 5 bytes together") == 2);
-    late_told(&late);
+    background_told(&late);
     late.output.saved_max = 3;
     for (int i = 0; i < 3; i++) /* each takes the place of the one before */
         display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    told = late_tell(&late);
+    told = background_tell(&late);
     TEST_CHECK(count(told, ".png)") == 1 && !strstr(told, "together"));
     end(&late);
 }
