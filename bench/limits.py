@@ -26,10 +26,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import stand_in_gateway
 from bench_mcp import Server, children, pss_kib
 
 UID = 1000
-PORT = 8899  # the gateway's: nobody connects to it, but its server side starts kernels for us
+PORT = 8899  # the gateway's: it is started when somebody connects, and stays while he does
+GATEWAY = ("--kernel-gateway-port", str(PORT))
 STARTS, ROUNDS, CELLS = 7, 10, 200
 RESETS, FURTHER = 40, 5
 FLOODS = 3  # of each kind, in turns
@@ -55,8 +57,13 @@ def content(code: str) -> str:
     return json.dumps({"code": code, "user_expressions": {}, **flags})
 
 
-def runtime() -> Path:
-    return Path("/run/ipybox") / str(UID)
+def wait_until(there: Callable[[], bool]) -> None:
+    """Half a minute at most."""
+    for _ in range(3000):
+        if there():
+            return
+        time.sleep(0.01)
+    raise SystemExit("the server starts no gateway")
 
 
 class Box(Server):
@@ -67,12 +74,15 @@ class Box(Server):
         words = ["ipybox", "--workspace", str(workspace), "--log-level", "ERROR", *options]
         super().__init__([*drop, *words])
         self.workspace = workspace
+        self.client: socket.socket | None = None
 
     def supervise(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """Ask as the gateway does."""
-        path = runtime() / "gateway.sock"
+        """Ask as the gateway does, of a server with GATEWAY."""
+        if not self.client:
+            self.client = socket.create_connection(("127.0.0.1", PORT))
+            wait_until(Path(stand_in_gateway.SOCKET).exists)
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(path))
+            connection.connect(stand_in_gateway.SOCKET)
             connection.sendall(json.dumps({"op": op, **arguments}).encode() + b"\n")
             with connection.makefile("rb") as lines:
                 answer: dict[str, Any] = json.loads(lines.readline())
@@ -104,6 +114,7 @@ def box(workspace: Path, *options: str) -> Iterator[Box]:
         yield server
     finally:
         server.close()
+        Path(stand_in_gateway.SOCKET).unlink(missing_ok=True)
 
 
 class Bare:
@@ -199,8 +210,7 @@ def warm_cells(program: str, workspace: Path) -> list[Row]:
     ours: list[float] = []
     same: list[float] = []
     alone: list[float] = []
-    gateway = ("--kernel-gateway-port", str(PORT))
-    with box(workspace, *gateway) as server, own_kernel(program, workspace) as own:
+    with box(workspace, *GATEWAY) as server, own_kernel(program, workspace) as own:
         connection = server.connection()
         for _ in range(ROUNDS):
             bare = Bare(program, connection)
@@ -325,7 +335,7 @@ def resets(server: Box) -> float:
 
 
 def fresh_kernels(workspace: Path) -> list[Row]:
-    with box(workspace, "--kernel-gateway-port", str(PORT)) as server:
+    with box(workspace, *GATEWAY) as server:
         reset = resets(server)
         created = []
         for _ in range(RESETS // 2):

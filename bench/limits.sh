@@ -16,8 +16,9 @@ main()
     begin limits
     compile bare_client libzmq mbedcrypto
     docker run --rm --name "$name" --cap-add SYS_PTRACE --entrypoint python3 -v "$here:/bench:ro" \
-        -v "$compiled:/usr/local/bin/bare_client:ro" -e PYTHONDONTWRITEBYTECODE=1 "$image" \
-        /bench/limits.py /usr/local/bin/bare_client
+        -v "$compiled:/usr/local/bin/bare_client:ro" \
+        -v "$here/stand_in_gateway.py:/opt/ipybox/python/ipybox_gateway/__main__.py:ro" \
+        -e PYTHONDONTWRITEBYTECODE=1 "$image" /bench/limits.py /usr/local/bin/bare_client
 }
 
 main "$@"
