@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/server/server.h - the server: opens the rooms from the floor up, runs the loop, and
+ * entrypoint/server/server.h - the server: opens the rooms from the lowest up, runs the loop, and
  * closes them again in the other order. */
 #ifndef ENTRYPOINT_SERVER_SERVER_H
 #define ENTRYPOINT_SERVER_SERVER_H
