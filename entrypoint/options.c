@@ -27,214 +27,220 @@ enum {
 
 static const struct options_row rows[] = {
     {"workspace", "IPYBOX_WORKSPACE", OPTION_TEXT, AT(workspace), "PATH", ".", 0, 0,
-     "Directory that cells work in and where their files appear; in the image /app/workspace."},
+     "Directory that cells work in. Their files appear there. In the image: /app/workspace."},
     {"mcp-servers", "IPYBOX_MCP_SERVERS", OPTION_TEXT, AT(mcp_servers), "PATH", NULL, 0, 0,
-     "JSON file with the MCP servers whose tools code may call from the start, in the form of "
-     "other clients: {\"mcpServers\": {\"name\": {\"command\": …}}}."},
+     "JSON file of MCP servers that code may use from the start, in the form of other clients: "
+     "{\"mcpServers\": {\"name\": {\"command\": …}}}."},
     {"servers-dir", "IPYBOX_SERVERS_DIR", OPTION_TEXT, AT(servers_dir), "PATH", NULL, 0, 0,
-     "Folder in which each stdio MCP server has one for its HOME, caches and packages. Without it "
-     "/var/lib/ipybox/servers, or one in the runtime directory where that cannot be made."},
+     "Folder in which every stdio MCP server gets a folder of its own, for HOME, caches and "
+     "packages. Default: /var/lib/ipybox/servers, or a folder in the runtime directory where "
+     "that cannot be made."},
     {"mcp-cwd", "IPYBOX_MCP_CWD", OPTION_TEXT, AT(mcp_cwd), "PATH", NULL, 0, 0,
-     "Where stdio MCP servers work that have no \"cwd\". Without it: in the workspace; one that "
-     "holds a secret in its own folder."},
+     "Working directory of stdio MCP servers that name no \"cwd\". Default: the workspace; a "
+     "server that holds a secret works in its own folder."},
     {"approve-tool-calls", "IPYBOX_APPROVE_TOOL_CALLS", OPTION_FLAG, AT(approve_tool_calls), NULL,
      NULL, 0, 0,
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
-     "client by elicitation. Without it calls are approved, unless the policy says otherwise."},
+     "client (elicitation). Without this option calls are approved, unless the policy says "
+     "otherwise."},
     {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout), "SECONDS",
-     "600", 0, 0, "Time for an answer, then the call is not made; 0 waits forever."},
+     "600", 0, 0, "Time to wait for an answer. After it the call is not made; 0 waits forever."},
     {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
-     "JSON file with rules which tools may be called, are asked for, or are denied."},
+     "JSON file of rules: which tools may be called, need an approval, or are denied."},
     {"approve-shell-cmds", "IPYBOX_APPROVE_SHELL_CMDS", OPTION_FLAG, AT(approve_shell_cmds), NULL,
-     NULL, 0, 0, "Ask before a cell runs a shell command: !command, %%bash and their like."},
+     NULL, 0, 0, "Ask a human before a cell runs a shell command: !command, %%bash and the like."},
     {"require-shell-escape", "IPYBOX_REQUIRE_SHELL_ESCAPE", OPTION_FLAG, AT(require_shell_escape),
      NULL, NULL, 0, 0,
-     "Cells can start programs in no other way than by shell commands that are asked for; needs "
+     "Cells can start programs only as shell commands, and each is asked for. Needs "
      "--approve-shell-cmds."},
     {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_SECONDS, AT(connect_timeout), "SECONDS",
-     "30", 0, 1, "Time that an MCP server may take to start and to list its tools."},
+     "30", 0, 1, "Time an MCP server has to start and to list its tools."},
     {"mcp-root", "IPYBOX_MCP_ROOT", OPTION_TEXT, AT(mcp_root), "PATH", NULL, 0, 0,
-     "Folder that MCP servers are told as the client's only root. Some take it for the only one "
-     "that they may use; without it none is told."},
+     "Folder to announce to MCP servers as the client's only root. Some servers use nothing "
+     "outside it. Default: no root is announced."},
     {"tool-server-host", "IPYBOX_TOOL_SERVER_HOST", OPTION_TEXT, AT(tool_server_host), "HOST",
-     "localhost", 0, 0, "Address that the tool server listens on."},
+     "localhost", 0, 0, "Address the tool server listens on."},
     {"tool-server-port", "IPYBOX_TOOL_SERVER_PORT", OPTION_PORT, AT(tool_server_port), "PORT", "0",
      0, 0,
-     "Port of the tool server, for applications and approvers outside; 0 leaves it off. Code in "
-     "kernels does not need it."},
+     "Port of the tool server, for applications and approvers outside the container; 0 turns "
+     "it off. Code in kernels does not need it."},
     {"tool-server-token", "IPYBOX_TOOL_SERVER_TOKEN", OPTION_TEXT, AT(tool_server_token), "TOKEN",
      NULL, OPTION_SECRET, 0,
-     "Token of applications that call tools through the tool server; without it they cannot. "
-     "Other processes can read command lines: prefer the variable or its _FILE form."},
+     "Token of applications that call tools through the tool server. Without a token they "
+     "cannot. Other processes can read command lines: prefer the variable or its _FILE form."},
     {"approver-token", "IPYBOX_APPROVER_TOKEN", OPTION_TEXT, AT(approver_token), "TOKEN", NULL,
      OPTION_SECRET, 0,
-     "Token of the approval channel's client, and of who approves over the HTTP API; without it "
-     "nobody can take that seat. Prefer the variable or its _FILE form."},
+     "Token of the approval channel's client, and for approving over the HTTP API. Without a "
+     "token nobody can do either. Prefer the variable or its _FILE form."},
     {"http", "IPYBOX_HTTP", OPTION_ADDRESS, AT(http), "[HOST:]PORT", NULL, 0, 0,
-     "Serve the HTTP API there, beside standard input and output; `ipybox serve` does so alone. "
-     "Without HOST it is every address when there is a token, else localhost."},
+     "Serve the HTTP API at this address, beside standard input and output; `ipybox serve` "
+     "serves it alone. Default host: every address if there is a token, else localhost."},
     {"token", "IPYBOX_TOKEN", OPTION_TEXT, AT(token), "TOKEN", NULL, OPTION_SECRET, 0,
-     "Token of the HTTP API that may do everything. Prefer the variable or its _FILE form."},
+     "Token of the HTTP API with all rights. Prefer the variable or its _FILE form."},
     {"execute-token", "IPYBOX_EXECUTE_TOKEN", OPTION_TEXT, AT(execute_token), "TOKEN", NULL,
      OPTION_SECRET, 0,
-     "Token of the HTTP API that may do everything but approve tool calls, register MCP servers "
-     "and choose what a session's sandbox allows. Prefer the variable or its _FILE form."},
+     "Token of the HTTP API with all rights but three: approving tool calls, registering MCP "
+     "servers, and choosing what a session's sandbox allows. Prefer the variable or its _FILE "
+     "form."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
-     "Most sessions at once, the default one among them."},
+     "Maximum number of sessions, with the default session."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
-     "HOST", "localhost", 0, 0, "Address that the Jupyter Kernel Gateway listens on."},
+     "HOST", "localhost", 0, 0, "Address the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
-     "PORT", "0", 0, 0, "Port of the Jupyter Kernel Gateway; 0 leaves it off."},
+     "PORT", "0", 0, 0, "Port of the Jupyter Kernel Gateway; 0 turns it off."},
     {"kernel-gateway-token", "IPYBOX_KERNEL_GATEWAY_TOKEN", OPTION_TEXT, AT(kernel_gateway_token),
      "TOKEN", NULL, OPTION_SECRET, 0,
      "Token that clients of the Jupyter Kernel Gateway must present. Other processes can read "
      "command lines: prefer the variable or its _FILE form."},
     {"sandbox", "IPYBOX_SANDBOX", OPTION_FLAG, AT(sandbox), NULL, NULL, 0, 0,
-     "Run kernels in a sandbox: without --sandbox-config they read all but .env, write the "
-     "workspace, and have no network but the tools."},
+     "Run kernels in a sandbox. Without --sandbox-config they read everything but .env, write "
+     "the workspace, and have no network but the tools."},
     {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL, 0, 0,
-     "Settings of the sandbox, a JSON file in the form of srt; needs --sandbox."},
+     "Settings of the sandbox: a JSON file in the format of srt. Needs --sandbox."},
     {"pip-allowed-hosts", "IPYBOX_PIP_ALLOWED_HOSTS", OPTION_TEXT, AT(pip_allowed_hosts), "HOST,…",
      NULL, 0, 0,
-     "With --sandbox: hosts that install_package may reach besides the index, the proxy and the "
-     "host of the package's own address; as in allowedDomains, with commas between them."},
+     "With --sandbox: hosts that install_package may reach besides the index, the proxy and "
+     "the host of the package's own address. Separated by commas; patterns as in "
+     "allowedDomains."},
     {"sandbox-min", "IPYBOX_SANDBOX_MIN", OPTION_TEXT, AT(sandbox_min), "LEVEL", NULL, 0, 0,
-     "Least isolation that this machine must grant, else nothing is started: full, landlock or "
-     "none. It is full with --sandbox, none without."},
+     "Minimum isolation level: full, landlock or none. Where the machine cannot provide it, "
+     "nothing is started. Default: full with --sandbox, else none."},
     {"kernel-tasks", "IPYBOX_KERNEL_TASKS", OPTION_MANY, AT(kernel_tasks), "N", NULL, 0, 0,
-     "Most processes and threads of a kernel together; without it there is no limit."},
+     "Maximum number of processes and threads per kernel. Default: no limit."},
     {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE, AT(kernel_memory), "SIZE", NULL, 0, 0,
-     "Most memory of a kernel and its processes together: over it they are killed. K, M and G are "
+     "Maximum memory of a kernel and its processes; beyond it they are killed. K, M and G are "
      "understood."},
     {"kernel-disk", "IPYBOX_KERNEL_DISK", OPTION_SIZE, AT(kernel_disk), "SIZE", NULL, 0, 0,
-     "Most disk space that a kernel and its processes take while they run, wherever they may "
-     "write: over it they are killed. What is there before does not count."},
+     "Maximum disk space that a kernel and its processes take while they run, wherever they "
+     "can write; beyond it they are killed. Files that were there before do not count."},
     {"kernel-open-files", "IPYBOX_KERNEL_OPEN_FILES", OPTION_MANY, AT(kernel_files), "N", NULL, 0,
-     0, "Most files that one process of a kernel may have open."},
+     0, "Maximum number of open files per process of a kernel."},
     {"kernel-file-size", "IPYBOX_KERNEL_FILE_SIZE", OPTION_SIZE, AT(kernel_file_size), "SIZE", NULL,
-     0, 0, "Most bytes of a file that a kernel writes."},
+     0, 0, "Maximum size of a file that a kernel writes."},
     {"kernel-cpu", "IPYBOX_KERNEL_CPU", OPTION_SECONDS, AT(kernel_cpu), "SECONDS", NULL, 0, 1,
-     "Most processor time of a kernel and its processes together: over it they are killed."},
+     "Maximum processor time of a kernel and its processes; beyond it they are killed."},
     {"mcp-tasks", "IPYBOX_MCP_TASKS", OPTION_MANY, AT(mcp_tasks), "N", NULL, 0, 0,
-     "Most processes and threads of one MCP server that is a command. With it none of them can be "
-     "a sandbox of its own (srt)."},
+     "Maximum number of processes and threads per stdio MCP server. With this option such a "
+     "server cannot start a sandbox of its own (srt)."},
     {"mcp-memory", "IPYBOX_MCP_MEMORY", OPTION_SIZE, AT(mcp_memory), "SIZE", NULL, 0, 0,
-     "Most memory of such a server and its processes together: over it they are killed, and the "
-     "next call starts it anew."},
+     "Maximum memory of a stdio MCP server and its processes; beyond it they are killed, and "
+     "the next call starts the server again."},
     {"mcp-open-files", "IPYBOX_MCP_OPEN_FILES", OPTION_MANY, AT(mcp_files), "N", NULL, 0, 0,
-     "Most files that one process of such a server may have open."},
+     "Maximum number of open files per process of a stdio MCP server."},
     {"mcp-cpu", "IPYBOX_MCP_CPU", OPTION_SECONDS, AT(mcp_cpu), "SECONDS", NULL, 0, 1,
-     "Most processor time of such a server and its processes together: over it they are killed."},
+     "Maximum processor time of a stdio MCP server and its processes; beyond it they are "
+     "killed."},
     {"log-level", "IPYBOX_LOG_LEVEL", OPTION_LEVEL, AT(log_level), "LEVEL", "INFO", 0, 0,
-     "Least level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
+     "Minimum level that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."},
     {"log-format", "IPYBOX_LOG_FORMAT", OPTION_FORMAT, AT(log_format), "FORMAT", "text", 0, 0,
-     "Form of the log on standard error: text, or json for one object per line."},
+     "Format of the log on standard error: text, or json with one object per line."},
     {"audit-log", "IPYBOX_AUDIT_LOG", OPTION_TEXT, AT(audit_log), "PATH", NULL, 0, 0,
-     "File outside the workspace that a record of every cell (its SHA-256), tool call, approval "
-     "and login is appended to, each bound to the one before; without it none is kept."},
+     "File outside the workspace for the audit log: a record of every cell (its SHA-256), tool "
+     "call, approval and login, each bound to the one before. Default: no audit log."},
     {"stop-grace", "IPYBOX_STOP_GRACE", OPTION_SECONDS, AT(stop_grace), "SECONDS", "8", 0, 0,
-     "Time to end in order after a TERM or INT; a second signal, or its end, kills. `docker stop` "
-     "itself waits 10 seconds."},
+     "Time to end in order after TERM or INT. A second signal, or the end of this time, kills. "
+     "`docker stop` itself waits 10 seconds."},
     {"interrupt-grace", "IPYBOX_INTERRUPT_GRACE", OPTION_SECONDS, AT(interrupt_grace), "SECONDS",
-     "5", 0, 0, "Time that a cell may ignore an interrupt before its kernel is replaced."},
+     "5", 0, 0, "Time a cell may ignore an interrupt before its kernel is replaced."},
     {"kernel-start-timeout", "IPYBOX_KERNEL_START_TIMEOUT", OPTION_SECONDS,
-     AT(kernel_start_timeout), "SECONDS", "60", 0, 1, "Time that a kernel may take to start."},
+     AT(kernel_start_timeout), "SECONDS", "60", 0, 1, "Time a kernel has to start."},
     {"spare-kernels", "IPYBOX_SPARE_KERNELS", OPTION_COUNT, AT(spare_kernels), "N", "1", 0, 0,
-     "Kernels that are kept ready for the next reset; each takes about 12 MiB."},
+     "Number of kernels kept ready for the next reset; each takes about 12 MiB."},
     {"no-kernel-template", "IPYBOX_NO_KERNEL_TEMPLATE", OPTION_FLAG, AT(no_kernel_template), NULL,
-     NULL, 0, 0, "Start every kernel as a program of its own instead of forking it."},
+     NULL, 0, 0, "Start every kernel as a new program instead of forking it from a template."},
     {"output-file-limit", "IPYBOX_OUTPUT_FILE_LIMIT", OPTION_SIZE, AT(output_file_limit), "SIZE",
-     "4G", 0, 0,
-     "Most bytes of one cell's output that are kept in its file; K, M and G are understood."},
+     "4G", 0, 0, "Maximum output of one cell that is kept in its file. K, M and G are understood."},
     {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
-     "Interpreter that kernels run in."},
+     "Python interpreter that kernels run in."},
     {"ca", "IPYBOX_CA", OPTION_TEXT, AT(ca), "PATH", NULL, 0, 0,
-     "File of additional certificate authorities (PEM) that pip, kernels and MCP servers trust."},
+     "PEM file of additional certificate authorities that pip, kernels and MCP servers trust."},
     {"server-name", NULL, OPTION_TEXT, AT(server_name), "NAME", NULL, OPTION_APIGEN, 0,
-     "Name of the package, and of the server for those who call it."},
+     "Name of the package, and of the server in its calls."},
     {"server-params", NULL, OPTION_TEXT, AT(server_params), "JSON", NULL, OPTION_APIGEN, 0,
-     "How the server is reached, as for register_mcp_server."},
+     "How to reach the server: the JSON object that register_mcp_server takes."},
     {"tools", NULL, OPTION_TEXT, AT(tools_file), "PATH", NULL, OPTION_APIGEN, 0,
-     "In place of --server-params: a file with the result of tools/list."},
+     "Instead of --server-params: a file with the result of tools/list."},
     {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
-     "Directory that the package is put in."},
+     "Directory to put the package in."},
     {"session", NULL, OPTION_TEXT, AT(session), "ID", "default",
-     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS, 0, "The session that is meant."},
+     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS, 0, "Session to use."},
     {"reset", NULL, OPTION_FLAG, AT(reset), NULL, NULL, OPTION_OF_POLICY, 0,
-     "With a FILE: a new kernel with these settings, in turn with the cells."},
+     "With a FILE: start a new kernel with these settings, in turn with the cells."},
     {"timeout", NULL, OPTION_SECONDS, AT(cell_timeout), "SECONDS", NULL, OPTION_OF_EXEC, 1,
-     "Time that the cell may run; without it the session's."},
+     "Time the cell may run. Default: the session's."},
     {"remember", NULL, OPTION_SECONDS, AT(remember), "SECONDS", NULL, OPTION_OF_APPROVE, 1,
-     "With yes: approve further calls of the same tool in the same session, so long."},
+     "With yes: also approve later calls of the same tool in the same session, for this time."},
     {"remember-calls", NULL, OPTION_NUMBER, AT(remember_calls), "N", NULL, OPTION_OF_APPROVE, 0,
-     "Likewise for so many calls, or as long as the time of --remember lasts."},
+     "With yes: also approve so many later calls, or fewer when the time of --remember ends "
+     "before."},
     {"answer", NULL, OPTION_TEXT, AT(answer), "JSON", NULL, OPTION_OF_APPROVE, 0,
-     "With ID: the answer to a server's question as a JSON object, or - for standard input."},
+     "With ID: the answer to a server's question as a JSON object; - reads it from standard "
+     "input."},
     {"follow", NULL, OPTION_FLAG, AT(follow), NULL, NULL, OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
-     "Go on with what comes, until it is interrupted."},
+     "Keep printing what comes, until interrupted."},
     {"json", NULL, OPTION_FLAG, AT(json), NULL, NULL,
      OPTION_OF_SESSIONS | OPTION_OF_POLICY | OPTION_OF_APPROVE | OPTION_OF_LOGS, 0,
-     "JSON in place of text for humans."},
+     "Print JSON instead of text."},
 };
 
 static const struct options_command commands[] = {
-    {"server", ROLE_SERVER, false,
-     "Serve MCP on standard input and output; what runs when no command is given."},
+    {"server", ROLE_SERVER, false, "Serve MCP on standard input and output. This is the default."},
     {"serve", ROLE_SERVE, false,
-     "Serve the HTTP API alone, on port 8080 unless --http says otherwise; standard input is not "
-     "needed."},
+     "Serve the HTTP API alone, on port 8080 unless --http says otherwise. Needs no standard "
+     "input."},
     {"apigen", ROLE_APIGEN, false,
-     "Write the Python package for the tools of an MCP server, and print the names of its "
+     "Generate the Python package for the tools of an MCP server, and print the names of its "
      "modules."},
     {"init", ROLE_INIT, false,
-     "Be process 1 of a container: choose the user, pass signals on, reap, and run the server, a "
-     "command of this list, or any other program with the words that follow."},
+     "Be process 1 of a container: choose the user, pass signals on, reap processes, and run "
+     "the server, a command of this list, or any other program."},
     {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only."},
-    {"health", ROLE_HEALTH, false, "Ask the running server how it is; status 0 if well."},
+    {"health", ROLE_HEALTH, false,
+     "Ask the running server for its health; status 0 if it is well."},
     {"audit", ROLE_AUDIT, false,
-     "audit verify FILE [HASH]: check that an audit log is whole, and that a hash of it that was "
-     "kept elsewhere is that of a record; status 0 if so."},
+     "audit verify FILE [HASH]: check that an audit log is whole and unchanged, and with HASH "
+     "that it still has that record; status 0 if so."},
     {"sandbox", ROLE_SANDBOX, false,
      "sandbox [-d] [-s FILE] [--min LEVEL] -- COMMAND ARG…, or -c TEXT for bash: run a command "
-     "with the settings of a JSON file in the form of srt, without one as --sandbox has it. "
-     "--check-config FILE tells what one means here. Called srt it takes the words of srt."},
+     "in the sandbox with the settings of a JSON file in the format of srt; without a file, as "
+     "--sandbox does. --check-config FILE explains a file. Called as srt it takes the options "
+     "of srt."},
     {"doctor", ROLE_DOCTOR, false,
-     "Tell what isolation this machine grants, and try to break out of it; status 1 if one of the "
-     "ways is open."},
+     "Report the isolation that this machine provides, and try to break out of it; status 1 if "
+     "one of the attempts succeeds."},
     {"exec", ROLE_EXEC, false,
-     "Run the CODE that follows, or with - the code on standard input, in a kernel of the running "
-     "server, and print what it prints. Ctrl-C interrupts it."},
+     "Run CODE, or with - the code on standard input, in a kernel of the running server, and "
+     "print its output. Ctrl-C interrupts it."},
     {"sessions", ROLE_SESSIONS, false, "List the sessions of the running server."},
     {"policy", ROLE_POLICY, false,
-     "Print the settings of a session's sandbox and what they mean; with a FILE of settings, or - "
-     "for standard input: change them while its kernel runs. For root, where the server is not "
-     "root."},
+     "Print the settings of a session's sandbox and what they mean. With a FILE of settings, "
+     "or - for standard input: change them while its kernel runs. Needs root where the server "
+     "is not root."},
     {"approve", ROLE_APPROVE, false,
-     "List what waits for an approval, with what it would run; with an ID and yes or no: decide. "
-     "A server's question is answered with its ID and FIELD=VALUE…, or with no or cancel. An ID "
-     "alone asks on the terminal. For root, where the server is not root."},
-    {"logs", ROLE_LOGS, false, "Print what has happened in a session, as far as it is kept."},
+     "List the requests that wait for an approval, with what each would run. With an ID and "
+     "yes or no: decide. Answer a server's question with its ID and FIELD=VALUE…, or with no "
+     "or cancel. An ID alone asks on the terminal. Needs root where the server is not root."},
+    {"logs", ROLE_LOGS, false, "Print the events of a session, as far back as they are kept."},
     {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
-    {"help", ROLE_HELP, false, "Print the help; with --markdown, as tables for documents."},
+    {"help", ROLE_HELP, false, "Print this help; with --markdown, as tables for documents."},
     {"version", ROLE_VERSION, false, "Print the version."},
 };
 
 static const struct options_variable variables[] = {
     {"IPYBOX_PRELOAD", NULL,
-     "Modules, separated by commas, that every kernel has in memory from its start."},
+     "Modules, separated by commas, that every kernel has imported from its start."},
     {"PUID, PGID", NULL,
-     "Numeric user and group that everything runs as when the container was started as root; "
-     "without them it is the owner of the workspace."},
+     "Numeric user and group to run as when the container starts as root. Default: the owner "
+     "of the workspace."},
     {"IPYBOX_DEFAULT_UID, IPYBOX_DEFAULT_GID", "1000",
-     "The user and group when the workspace belongs to root or to nobody known."},
+     "User and group to run as when the workspace belongs to root or to an unknown user."},
     {"UMASK", NULL, "File mode mask in octal, such as 002."},
     {"TZ", NULL, "Time zone of cells, such as Europe/Vienna."},
     {"IPYBOX_RUNTIME_DIR", NULL,
-     "Private directory for sockets; without it the first usable of /run/ipybox, /tmp/ipybox and "
+     "Private directory for sockets. Default: the first usable of /run/ipybox, /tmp/ipybox and "
      "/dev/shm/ipybox, with the user's number below."},
     {"KERNEL_ENV_NAME", NULL,
-     "Reaches kernels as NAME; also from a file .env in the workspace. Nothing else of the "
-     "environment does."},
+     "Reaches kernels as NAME; also from a file .env in the workspace. No other variable does."},
 };
 
 const struct options_row *options_rows(size_t *ret_count)

@@ -127,8 +127,8 @@ static void help_rows(struct buf *out, unsigned of)
 
 static void help_options(struct buf *out)
 {
-    (void)buf_adds(out, "\nOptions, each also as a variable: --log-level is IPYBOX_LOG_LEVEL. "
-                        "Defaults\nstand in brackets.\n");
+    (void)buf_adds(out, "\nOptions. Each is also an environment variable: --log-level is "
+                        "IPYBOX_LOG_LEVEL.\nDefaults are in brackets.\n");
     help_rows(out, 0);
     (void)buf_adds(out, "  --help, -h\n      Print this text.\n"
                         "  --version, -V\n      Print the version.\n");
