@@ -3,7 +3,7 @@
 
 from box import ENV_SECRET, EXECUTE, Box
 
-BREAKS = ("README.md", "all but `.env`, the workspace, no network")
+BREAKS = ("README.md", "read everything but `.env`")
 ONLY = ["*+S"]
 
 
