@@ -3,7 +3,7 @@
 
 from box import Box, Mode
 
-BREAKS = ("docs/sandbox.md", "the kernel is killed; the cell's error names the option")
+BREAKS = ("docs/sandbox-budgets.md", "the kernel is killed; the cell's error names the option")
 ONLY = ["docker *"]  # it is the same in the others; below gVisor there is no listener
 
 WAYS = {
