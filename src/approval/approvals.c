@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who completes an approval: decide_approval() (policy, approver, timer, nobody to ask) or
+ * approval_withdraw() (the caller is gone). Both only mark it as ended; end_approval() does nothing
+ * the second time. on_due(), in the next turn of the loop, is the one place from which events go
+ * out: listeners, then `settled` to who holds the question, then `decided` or `answered` once, and
+ * the approval is freed. A withdrawn one tells its caller nothing.
+ * Re-entry: no event comes from inside a call; what an event causes makes the approval due
+ * again. */
 #include "approval/approvals.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call goes through three rooms: an approval, the registration of a server that an application
+ * brings, and the call of the tool. At most one of them is under way (drop_work()).
+ * Who completes a call: end_call(), once. It takes the call off the list and frees it, then tells
+ * `done`, so that `done` may begin and cancel others. toolplane_call_cancel() ends it without an
+ * event. An end that is found inside the caller's own toolplane_call() is told by the loop
+ * (end_later()). A registration ends likewise in on_generated(). Loop's thread only. */
 #include "approval/toolplane.h"
 
 #include <stdio.h>
@@ -149,7 +156,7 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
     return 0;
 }
 
-static void on_call_text(void *ctx, const char *text, size_t n)
+static void on_install_text(void *ctx, const char *text, size_t n)
 {
     struct toolplane_job *job = ctx;
     job->text(job->ctx, text, n);
@@ -159,7 +166,7 @@ void toolplane_job_listen(struct toolplane_job *job,
                           void (*text)(void *ctx, const char *text, size_t n))
 {
     job->text = text;
-    tools_job_listen(job->job, on_call_text);
+    tools_job_listen(job->job, on_install_text);
 }
 
 void toolplane_job_cancel(struct toolplane_job *job)

@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A cell is done when two messages have come, in either order: the reply on the shell channel and
+ * the status "idle" on iopub (finish_cell()). A reply that is REPLY_LATE_MS behind the status is
+ * not waited for.
+ * Who completes what: finish_cell() tells `done` once for each kernel_execute(). end_with() tells
+ * `ended` once, after what the dead process had still sent was read (on_drain()), and the kernel is
+ * freed before; nothing follows. A kernel that was retired tells `released` and `gone` in place of
+ * both. kernel_confine() is answered by notify_confined(), at the latest when the kernel is freed.
+ * Re-entry: `done` and `ready` may execute the next cell. All of it runs on the loop's thread. */
 #include "jupyter/kernel.h"
 
 #include <dirent.h>

@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * libwebsockets lends its descriptors to our loop (lib_ops); what it has buffered itself is served
+ * by a deferred call and a timer (service()).
+ * Who completes a WebSocket: on_ws_closed() tells `closed` once and frees it; the library calls for
+ * it, whether the peer, our ws_close() or a ping without an answer was the cause. Before the
+ * library has a connection, ws_abandon() frees without a word.
+ * Re-entry: `received` may send and close; ws_close() frees nothing, the library closes later. */
 #include "front/http/ws.h"
 
 #include <fcntl.h>

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A question belongs to the call whose cell asks (find_call()). It leaves the list before or when
+ * it is settled, by the first of: the client's answer, a pass to the next approver, the end of its
+ * time, the approvals themselves (on_elicitation_settled()). Later answers find nothing and change
+ * nothing. A parked call is answered anew when the client comes again (ask_retry()), or is given up
+ * by its timer (on_elicitation_given_up()): its questions are refused, its cell goes on. */
 #include "front/mcp/mcp_ask.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A request is an `ask` from its line to its answer, in any order (on_tool_line_done()).
+ * Who completes it: the tool plane's `done`, once, answers it; a "cancel" of its peer or the end of
+ * the connection cancels the call, and nothing is answered.
+ * Who frees a connection: end_peer() alone. Whatever goes wrong only sets `broken`;
+ * work_on_tool_lines(), the last thing that an event does, runs the lines that have come and then
+ * ends the peer, so nobody touches it afterwards. Loop's thread only. */
 #include "front/toolserver/toolsock.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A child is told by what its shim reports over the control socket, in order (on_report()).
+ * Who completes it: notify_ended() tells `ended` once, for the first of: the start has failed, the
+ * process has exited (what it wrote is read before), the shim was killed. It clears the events, so
+ * nothing follows. child_end() clears them, too, and only shuts the socket: the shim reads its end
+ * and kills the tree. A child is freed in one place, when the shim closes its socket
+ * (reap_spawned()), which nobody waits for but spawner_free(). Events may end any child. */
 #include "sandbox/shim/spawn.h"
 
 #include <fcntl.h>

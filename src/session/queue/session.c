@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens to a session is an event of dispatch(): the kernel's news, a timer, work in the
+ * queue. The table steps[][] says what an event means in a state; an empty place means nothing.
+ * Who completes a cell: the step that takes it off the queue. It is step_done() (the kernel has
+ * answered), step_replace() (the cell ignored its interrupt), step_lost_running() (the kernel died)
+ * or refuse_cell() (it never ran). Each calls `finished` once, and the cell is freed behind it.
+ * Re-entry: what `finished` submits is queued, and the loop runs it later (look_for_work()), so no
+ * cell begins inside the end of another one. All of it runs on the loop's thread. */
 #include "session/queue/session_internal.h"
 
 #include <stdio.h>
@@ -190,7 +198,7 @@ static void on_released(void *ctx)
         dispatch(s, READY);
 }
 
-static void on_session_client_gone(void *ctx)
+static void on_retired_kernel_gone(void *ctx)
 {
     struct session *s = ctx;
     s->retiring--;
@@ -200,7 +208,7 @@ static void on_session_client_gone(void *ctx)
 static void retire_kernel(struct session *s)
 {
     static const struct kernel_leave leave = {.released = on_released,
-                                              .gone = on_session_client_gone};
+                                              .gone = on_retired_kernel_gone};
     if (!s->kernel)
         return;
     struct kernel *kernel = s->kernel;

@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call waits for its server (`peer` is NULL), is sent, may be asked for input, once or in rounds
+ * (the revision of 2026 sends the call again with the answers), and ends.
+ * Who completes it: complete() or fail_call(), the first of them; both note the end and wake the
+ * call. run_call_step(), from the loop, tells `done` once (deliver_call()) and frees it, so `done`
+ * may close everything else. tools_call_cancel() ends it without an event.
+ * Sent twice: only when the server did nothing the first time (`sent_again`): its HTTP session was
+ * over, or its program had ended before the request was written. */
 #include "tools/client/call.h"
 
 #include <stdio.h>
