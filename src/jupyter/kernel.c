@@ -3,10 +3,11 @@
  * A cell is done when two messages have come, in either order: the reply on the shell channel and
  * the status "idle" on iopub (finish_cell()). A reply that is REPLY_LATE_MS behind the status is
  * not waited for.
- * Who completes what: finish_cell() tells `done` once for each kernel_execute(). end_with() tells
+ * Who completes what: complete_cell() tells `done` once for each kernel_execute(). end_with() tells
  * `ended` once, after what the dead process had still sent was read (on_drain()), and the kernel is
- * freed before; nothing follows. A kernel that was retired tells `released` and `gone` in place of
- * both. kernel_confine() is answered by notify_confined(), at the latest when the kernel is freed.
+ * freed before; nothing follows. A cell that had answered when its process died is told first. A
+ * kernel that was retired tells `released` and `gone` in place of both. kernel_confine() is
+ * answered by notify_confined(), at the latest when the kernel is freed.
  * Re-entry: `done` and `ready` may execute the next cell. All of it runs on the loop's thread. */
 #include "jupyter/kernel.h"
 
@@ -67,6 +68,7 @@ struct kernel {
     void *ctx;                        /* of the events, and of these once it is retiring: */
     const struct kernel_leave *leave; /* NULL: it is not */
     bool released;
+    bool *freed; /* set to true when it is freed inside an event; NULL: nobody looks */
 };
 
 static void notify_confined(struct kernel *kernel, const struct err *why)
@@ -108,6 +110,8 @@ static struct kernel *free_kernel(struct kernel *kernel)
         token_revoke(kernel->config->tokens, &kernel->token);
     xfree(kernel->token_variable);
     xfree(kernel->envp);
+    if (kernel->freed)
+        *kernel->freed = true;
     xfree(kernel);
     if (leave)
         leave->gone(ctx);
@@ -121,8 +125,21 @@ static int send_empty(struct kernel *kernel, enum link_channel channel, enum jup
 
 /* --- the process ---------------------------------------------------------------------------- */
 
+/* Calls fn, in which the owner may give the kernel up. False: he has, and it is freed. */
+static bool outlives(struct kernel *kernel, void (*fn)(struct kernel *kernel))
+{
+    bool freed = false;
+    kernel->freed = &freed;
+    fn(kernel);
+    if (!freed)
+        kernel->freed = NULL;
+    return !freed;
+}
+
 static void end_with(struct kernel *kernel, const struct err *why)
 {
+    if (!outlives(kernel, give_up_change))
+        return;
     const struct kernel_events *events = kernel->events;
     void *ctx = kernel->ctx;
     drop_buf struct buf words = kernel->last_words;
@@ -154,6 +171,23 @@ static void describe_end(const struct kernel *kernel, const struct child_exit *h
                   oom ? ": the container ran out of memory (its memory limit was reached)" : "");
 }
 
+static void complete_cell(struct kernel *kernel)
+{
+    if (kernel->state != BUSY || !kernel->got_reply || !kernel->got_idle)
+        return;
+    loop_timer_stop(kernel->config->loop, &kernel->deadline);
+    drop_json struct json *reply = kernel->reply;
+    kernel->reply = NULL;
+    kernel->request[0] = '\0';
+    kernel->state = IDLE;
+    if (kernel->old_cell) {
+        kernel->old_cell = false;
+        kernel->events->ready(kernel->ctx);
+        return;
+    }
+    kernel->events->done(kernel->ctx, reply);
+}
+
 /* Messages that the process sent before it ended may still be in the socket: the last output of a
  * cell that crashed. */
 static void on_drain(void *ctx)
@@ -162,7 +196,8 @@ static void on_drain(void *ctx)
     struct loop *loop = kernel->config->loop;
     if (!kernel->drained_some || loop_now(loop) >= kernel->drain_until) {
         struct err why = kernel->why;
-        end_with(kernel, &why);
+        if (outlives(kernel, complete_cell))
+            end_with(kernel, &why);
         return;
     }
     kernel->drained_some = false;
@@ -289,21 +324,11 @@ static void become_kernel_ready(struct kernel *kernel)
     kernel->events->ready(kernel->ctx);
 }
 
+/* Not of a process that has ended: its cell is told with its end, or another one would be sent. */
 static void finish_cell(struct kernel *kernel)
 {
-    if (!kernel->got_reply || !kernel->got_idle)
-        return;
-    loop_timer_stop(kernel->config->loop, &kernel->deadline);
-    drop_json struct json *reply = kernel->reply;
-    kernel->reply = NULL;
-    kernel->request[0] = '\0';
-    kernel->state = IDLE;
-    if (kernel->old_cell) {
-        kernel->old_cell = false;
-        kernel->events->ready(kernel->ctx);
-        return;
-    }
-    kernel->events->done(kernel->ctx, reply);
+    if (kernel->child)
+        complete_cell(kernel);
 }
 
 static void on_shell(struct kernel *kernel, const struct jupyter_msg *m)
@@ -336,8 +361,10 @@ static void on_kernel_status(struct kernel *kernel, const struct jupyter_msg *m)
     if (kernel->state != BUSY || !state || strcmp(state, "idle") != 0 ||
         strcmp(m->parent_id, kernel->request) != 0)
         return;
+    if (kernel->got_idle)
+        return; /* code can say it again and again */
     kernel->got_idle = true;
-    if (!kernel->got_reply)
+    if (!kernel->got_reply && kernel->child)
         loop_timer_set(kernel->config->loop, &kernel->deadline, REPLY_LATE_MS, on_no_reply, kernel);
     finish_cell(kernel);
 }
@@ -469,7 +496,7 @@ void kernel_set_owner(struct kernel *kernel, const char *owner)
 
 int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
 {
-    if (kernel->state != IDLE)
+    if (kernel->state != IDLE || !kernel->child)
         return err_set(e, -EBUSY, "the kernel is busy");
     drop_buf struct buf content = BUF_INIT(REQUEST_CODE_MAX);
     struct jupyter_execute x = {.code = code, .stop_on_error = true};

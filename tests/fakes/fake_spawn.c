@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/fake_spawn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct fake_spawn fake_spawn;
+
+static void order(const char *word)
+{
+    size_t n = strlen(fake_spawn.orders);
+    (void)snprintf(fake_spawn.orders + n, sizeof fake_spawn.orders - n, "%s%s", n ? " " : "", word);
+}
+
+int child_start(struct spawner *spawner, const struct child_spec *spec,
+                const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    (void)spawner, (void)spec;
+    if (fake_spawn.refuses)
+        return err_set(e, -ENOENT, "no python");
+    fake_spawn.starts++;
+    fake_spawn.events = events;
+    fake_spawn.ctx = ctx;
+    *ret = (struct child *)(void *)&fake_spawn;
+    return 0;
+}
+
+int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
+                struct child_ends *ret_ends, struct child **ret, struct err *e)
+{
+    (void)spawner, (void)events, (void)ctx, (void)ret_ends, (void)ret;
+    return err_set(e, -ENOSYS, "no child is adopted here");
+}
+
+int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd, pid_t *ret_pid,
+                 struct err *e)
+{
+    (void)spawner, (void)spec, (void)fd, (void)ret_pid;
+    return err_set(e, -ENOSYS, "no helper is started here");
+}
+
+void child_interrupt(struct child *child)
+{
+    (void)child;
+    order("interrupt");
+}
+
+void child_resume(struct child *child)
+{
+    (void)child;
+    order("resume");
+}
+
+void child_look(struct child *child)
+{
+    (void)child;
+    order("look");
+}
+
+void child_kill(struct child *child)
+{
+    (void)child;
+    order("kill");
+}
+
+struct child *child_end(struct child *child)
+{
+    if (child) {
+        order("end");
+        fake_spawn.events = NULL;
+    }
+    return NULL;
+}
+
+int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e)
+{
+    (void)child, (void)spec, (void)e;
+    order("confine");
+    return 0;
+}
+
+void fake_spawn_end(int code, int signal)
+{
+    const struct child_events *events = fake_spawn.events;
+    fake_spawn.events = NULL;
+    if (events)
+        events->ended(fake_spawn.ctx, &(struct child_exit){.code = code, .signal = signal}, NULL);
+}
