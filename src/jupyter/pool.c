@@ -29,10 +29,15 @@ static void refill_later(struct pool *pool)
         loop_timer_set(pool->config->loop, &pool->refill, pool->delay, refill, pool);
 }
 
+static void refill_later_each_time(struct pool *pool)
+{
+    pool->delay = pool->delay * 2 < LAST_DELAY_MS ? pool->delay * 2 : LAST_DELAY_MS;
+    refill_later(pool);
+}
+
 static void on_spare_ready(void *ctx)
 {
     struct spare *spare = ctx;
-    spare->pool->delay = POOL_REFILL_MS;
     spare->state = WARMING;
     if (kernel_execute(spare->kernel, (struct slice){(char[]){"pass"}, 4}, NULL) < 0)
         spare->state = READY;
@@ -48,6 +53,7 @@ static void on_spare_done(void *ctx, const struct json *reply)
     struct spare *spare = ctx;
     (void)reply;
     spare->state = READY;
+    spare->pool->delay = POOL_REFILL_MS; /* not before: a kernel may die in its first cell */
 }
 
 static void on_spare_heartbeat(void *ctx, bool alive)
@@ -61,11 +67,9 @@ static void on_spare_ended(void *ctx, const struct err *why, const char *last_wo
 {
     struct spare *spare = ctx;
     (void)why, (void)last_words;
-    struct pool *pool = spare->pool;
     spare->kernel = NULL;
     spare->state = EMPTY;
-    pool->delay = pool->delay * 2 < LAST_DELAY_MS ? pool->delay * 2 : LAST_DELAY_MS;
-    refill_later(pool);
+    refill_later_each_time(spare->pool);
 }
 
 static void refill(void *ctx)
@@ -76,6 +80,7 @@ static void refill(void *ctx)
                                                 .heartbeat = on_spare_heartbeat,
                                                 .ended = on_spare_ended};
     struct pool *pool = ctx;
+    bool failed = false;
     for (int i = 0; i < pool->size; i++) {
         struct spare *spare = &pool->spares[i];
         if (spare->state != EMPTY)
@@ -83,8 +88,10 @@ static void refill(void *ctx)
         if (kernel_start(pool->config, &events, spare, &spare->kernel, NULL) == 0)
             spare->state = STARTING;
         else
-            refill_later(pool);
+            failed = true;
     }
+    if (failed)
+        refill_later_each_time(pool);
 }
 
 struct pool *pool_open(const struct kernel_config *config, int size)

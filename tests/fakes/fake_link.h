@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fakes/fake_link.h - stands for jupyter/link.c: the channels of one kernel, which the test plays.
+ * tests/fakes/fake_link.h - stands in for jupyter/link.c at link time: a test plays the channels of
+ * one kernel.
  * State:   of the one link that there is. `sent` has the types of all requests, one a line; the ids
  *          that they get are "r1", "r2" … */
 #ifndef FAKES_FAKE_LINK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fakes/fake_spawn.h - stands for sandbox/shim/spawn.c: no process is started; the test says what
- * becomes of the one child that there is.
- * State:   `orders` has what the child was told, a word each: "interrupt", "kill", "look", "end"… */
+ * tests/fakes/fake_spawn.h - stands in for sandbox/shim/spawn.c at link time: no process is
+ * started; a test says what becomes of the one child that there is.
+ * State:   `orders` has what the child was told, a word each: "interrupt", "kill", "look" … */
 #ifndef FAKES_FAKE_SPAWN_H
 #define FAKES_FAKE_SPAWN_H
 
