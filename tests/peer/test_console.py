@@ -218,7 +218,7 @@ def test_what_hides_or_turns_a_text_is_shown_as_an_escape(page: Page) -> None:
     page.wait("document.querySelectorAll('#approvals li').length === 0")
     page.cell("open('a\\u202egnp.exe', 'w').close(); print('is made')")
     page.wait_text("#output", "is made")
-    page.do("choose", selector="#upload", files={"other.bin": 1})
+    page.do("choose", selector="#upload", files={"other.txt": 1})
     page.wait_text("#files", "a\\u202egnp.exe 0 bytes")
 
 

@@ -37,7 +37,7 @@ seen.wrongArguments = await call('execute_ipython_cell', {});
 seen.unknownTool = await attempt(call('nonsense', {}));
 
 // A message larger than a pipe holds and than the server reads at once, in both directions.
-const long = 'abcdefgh'.repeat(1 << 18);
+const long = 'abcdefgh'.repeat(1 << 17);
 seen.long = (await cell(`print('${long}')`, { max_output_chars: 3000000 })).content[0].text === long;
 
 seen.progress = [];
