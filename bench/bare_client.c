@@ -2,7 +2,7 @@
  *
  * bare_client.c - the least that a Jupyter client can be; limits.sh measures the server beside it.
  *
- *     bare_client IP KEY < requests      IP and KEY as in the kernel's connection file; ipc only
+ *     bare_client IP KEY [PASSWORD] < requests      as in the kernel's connection file; ipc only
  *
  * A request is one line: how often, and the content of an execute_request as JSON. For each time it
  * prints one line: seconds from the request until reply and idle status were read, bytes of stream
@@ -43,6 +43,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static const char *password; /* of the kernel's sockets; NULL: they ask for none */
+
 static void *connect_to(const char *ip, int type, int port)
 {
     const int one = 1, all = 0;
@@ -53,6 +55,10 @@ static void *connect_to(const char *ip, int type, int port)
     (void)zmq_setsockopt(s, ZMQ_RCVHWM, &all, sizeof all);
     if (type == ZMQ_SUB)
         (void)zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0);
+    if (password) {
+        (void)zmq_setsockopt(s, ZMQ_PLAIN_USERNAME, "ipybox", 6);
+        (void)zmq_setsockopt(s, ZMQ_PLAIN_PASSWORD, password, strlen(password));
+    }
     (void)snprintf(endpoint, sizeof endpoint, "ipc://%s-%d", ip, port);
     if (zmq_connect(s, endpoint) < 0)
         die(zmq_strerror(errno));
@@ -168,9 +174,10 @@ static void run(const char *content)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        die("usage: bare_client IP KEY < requests");
+    if (argc != 3 && argc != 4)
+        die("usage: bare_client IP KEY [PASSWORD] < requests");
     key = argv[2];
+    password = argv[3];
     (void)snprintf(session, sizeof session, "bare%x", (unsigned)getpid());
     context = zmq_ctx_new();
     shell = connect_to(argv[1], ZMQ_DEALER, SHELL);

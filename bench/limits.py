@@ -94,7 +94,9 @@ class Box(Server):
         """Of the session's kernel."""
         kernels = self.supervise("list")["kernels"]
         [found] = [kernel["conn"] for kernel in kernels if kernel["owner"] == "session"]
-        return dict(found)
+        # The folder of the sockets is a descriptor of the server.
+        place = str(found["ip"]).replace("/proc/self/", f"/proc/{self.process.pid}/")
+        return {**found, "ip": place}
 
     def tree_kib(self) -> int:
         tree, todo, size = children(), [self.process.pid], 0
@@ -121,8 +123,9 @@ class Bare:
     """The bare client, on one kernel."""
 
     def __init__(self, program: str, connection: dict[str, Any]) -> None:
+        password = [connection["ipybox_password"]] if "ipybox_password" in connection else []
         self.process = subprocess.Popen(
-            [program, connection["ip"], connection["key"]],
+            [program, connection["ip"], connection["key"], *password],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -18,6 +18,7 @@ main()
     docker run --rm --name "$name" --cap-add SYS_PTRACE --entrypoint python3 -v "$here:/bench:ro" \
         -v "$compiled:/usr/local/bin/bare_client:ro" \
         -v "$here/stand_in_gateway.py:/opt/ipybox/python/ipybox_gateway/__main__.py:ro" \
+        --tmpfs /opt/ipybox/python/ipybox_gateway/__pycache__ \
         -e PYTHONDONTWRITEBYTECODE=1 "$image" /bench/limits.py /usr/local/bin/bare_client
 }
 
