@@ -96,7 +96,8 @@ static const struct options_row rows[] = {
      "Run kernels in a sandbox. Without --sandbox-config they read everything but .env, write "
      "the workspace, and have no network but the tools."},
     {"sandbox-config", "IPYBOX_SANDBOX_CONFIG", OPTION_TEXT, AT(sandbox_config), "PATH", NULL, 0, 0,
-     "Settings of the sandbox: a JSON file in the format of srt. Needs --sandbox."},
+     "Settings of the sandbox: a JSON file in the format of srt. Where it is not there: the "
+     "default, with a warning. Without --sandbox it is ignored."},
     {"pip-allowed-hosts", "IPYBOX_PIP_ALLOWED_HOSTS", OPTION_TEXT, AT(pip_allowed_hosts), "HOST,…",
      NULL, 0, 0,
      "With --sandbox: hosts that install_package may reach besides the index, the proxy and "
@@ -615,8 +616,6 @@ static bool wants_text(const char *word, enum options_want *ret)
 
 static int check_sandbox(const struct options *o, struct err *e)
 {
-    if (o->sandbox_config && !o->sandbox)
-        return err_set(e, -EINVAL, "--sandbox-config needs --sandbox");
     if (sandbox_level_of(o->sandbox_min) < 0)
         return err_set(e, -EINVAL, "--sandbox-min: full, landlock or none is needed, not '%s'",
                        o->sandbox_min);

@@ -45,6 +45,7 @@ struct identity_facts { /* all that the decision rests on */
     uid_t workspace_uid;
     gid_t workspace_gid;
     mode_t workspace_mode;
+    bool workspace_missing;      /* they are of the directory in which it is to be made */
     bool workspace_open_to_root; /* writable for uid 0 without capabilities */
     const char *puid, *pgid, *default_uid, *default_gid, *umask; /* NULL or "": not given */
     char uid_map[IDENTITY_MAP_MAX];                              /* "": no user namespace */

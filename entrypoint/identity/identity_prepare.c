@@ -47,6 +47,7 @@ static int try_to_write(const char *dir)
 
 struct prepared_folder { /* what is looked at */
     const char *workspace;
+    bool missing;            /* the workspace is to be made */
     const char *runtime_dir; /* of the service uid, and made; NULL: there is no such uid */
 };
 
@@ -56,6 +57,22 @@ struct findings { /* small enough for one write to a pipe */
     char home[IDENTITY_PATH_MAX + 16];
     struct err failure;
 };
+
+/* With all directories on the way; 0 or an errno. */
+static int make_missing_workspace(const char *path)
+{
+    drop_str char *made = xstrdup(path);
+    for (char *slash = made; slash; *slash = '/') {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
+        if (mkdir(made, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+            return errno;
+        if (!slash)
+            break;
+    }
+    return may_access(path, F_OK) ? 0 : errno;
+}
 
 static void look_at_workspace(const struct prepared_folder *ground, struct findings *ret)
 {
@@ -97,7 +114,9 @@ static void find_other_home(bool service, struct findings *ret)
 
 static void find_out_identity(const struct prepared_folder *ground, struct findings *ret)
 {
-    ret->workspace_errno = try_to_write(ground->workspace);
+    ret->workspace_errno = ground->missing ? make_missing_workspace(ground->workspace) : 0;
+    if (ret->workspace_errno == 0)
+        ret->workspace_errno = try_to_write(ground->workspace);
     if (find_runtime_dir(ground, ret) < 0)
         return;
     (void)snprintf(ret->home, sizeof ret->home, "%s", USER_HOME);
@@ -197,17 +216,35 @@ static int gather_groups(struct identity_facts *ret, struct err *e)
     return 0;
 }
 
+/* The nearest directory above a path that is there. */
+static bool stat_above(const char *path, struct stat *ret)
+{
+    drop_str char *above = xstrdup(path);
+    for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+        *slash = '\0';
+        if (stat(above, ret) == 0)
+            return S_ISDIR(ret->st_mode);
+        if (errno != ENOENT)
+            return false;
+    }
+    return false;
+}
+
 static void gather_workspace(struct identity_facts *ret)
 {
     struct stat st;
     if (stat(ret->workspace, &st) < 0) {
         ret->workspace_errno = errno;
-        return;
+        ret->workspace_missing =
+            errno == ENOENT && ret->euid == 0 && stat_above(ret->workspace, &st);
+        if (!ret->workspace_missing)
+            return;
+        ret->workspace_errno = 0;
     }
     ret->workspace_uid = st.st_uid;
     ret->workspace_gid = st.st_gid;
     ret->workspace_mode = st.st_mode;
-    if (ret->euid != 0 || st.st_uid != 0)
+    if (ret->euid != 0 || st.st_uid != 0 || ret->workspace_missing)
         return;
     const struct identity root = {.uid = 0, .gid = ret->egid};
     const struct prepared_folder ground = {.workspace = ret->workspace};
@@ -272,6 +309,11 @@ static int judge_workspace(const struct identity_facts *f, const struct identity
 {
     if (code == 0)
         return 0;
+    if (f->workspace_missing)
+        return err_set(e, -code,
+                       "workspace %s: it is not there and cannot be made by uid %u gid %u (%s); "
+                       "mount a directory there (-v DIR:%s)",
+                       f->workspace, id->uid, id->gid, strerror(code), f->workspace);
     if (code == EROFS || id->source == IDENTITY_AS_STARTED) {
         log_warning(ROOM, "workspace %s cannot be written by uid %u gid %u: %s", f->workspace,
                     id->uid, id->gid, strerror(code));
@@ -287,8 +329,8 @@ static int judge_workspace(const struct identity_facts *f, const struct identity
 }
 
 /* As the service uid its directory; then, as the user, what there is. */
-static int prepare_service(const struct identity *id, const char *workspace, struct findings *ret,
-                           struct err *e)
+static int prepare_service(const struct identity *id, const struct identity_facts *facts,
+                           struct findings *ret, struct err *e)
 {
     const struct identity own = owner_of_sockets(id);
     const struct prepared_folder nothing = {0};
@@ -298,15 +340,17 @@ static int prepare_service(const struct identity *id, const char *workspace, str
         r = err_set(e, made.failure.code, "%s", made.failure.msg);
     if (r < 0)
         return r;
-    const struct prepared_folder ground = {workspace, made.runtime_dir};
+    const struct prepared_folder ground = {facts->workspace, facts->workspace_missing,
+                                           made.runtime_dir};
     r = ask_child(id, find_out_identity, &ground, ret, e);
     return r == 0 && ret->failure.code ? err_set(e, ret->failure.code, "%s", ret->failure.msg) : r;
 }
 
-static int prepare_user(const struct identity *id, const char *workspace, struct findings *ret,
-                        struct err *e)
+static int prepare_user(const struct identity *id, const struct identity_facts *facts,
+                        struct findings *ret, struct err *e)
 {
-    const struct prepared_folder ground = {.workspace = workspace};
+    const struct prepared_folder ground = {.workspace = facts->workspace,
+                                           .missing = facts->workspace_missing};
     int r = ask_child(id, find_out_identity, &ground, ret, e);
     if (r == 0 && ret->failure.code)
         r = err_set(e, ret->failure.code, "as uid %u gid %u: %s", id->uid, id->gid,
@@ -315,16 +359,16 @@ static int prepare_user(const struct identity *id, const char *workspace, struct
 }
 
 /* With a service uid; else without one, and with the reason. */
-static int prepare_folder(struct identity *id, const char *workspace, struct findings *ret,
-                          struct err *e)
+static int prepare_folder(struct identity *id, const struct identity_facts *facts,
+                          struct findings *ret, struct err *e)
 {
     struct err why = ERR_NONE;
-    if (id->service && prepare_service(id, workspace, ret, &why) == 0)
+    if (id->service && prepare_service(id, facts, ret, &why) == 0)
         return 0;
     if (id->service)
         log_warning(ROOM, "no uid for the server alone: as uid %u: %s", id->service, why.msg);
     id->service = 0;
-    return prepare_user(id, workspace, ret, e);
+    return prepare_user(id, facts, ret, e);
 }
 
 static void notify_preparation(const struct identity *id)
@@ -356,7 +400,7 @@ int identity_prepare(const char *workspace, bool server, struct identity *ret, s
         log_warning(ROOM, "%s", ret->notice);
     if (ret->set_umask)
         (void)umask(ret->umask);
-    r = prepare_folder(ret, workspace, &found, e);
+    r = prepare_folder(ret, &facts, &found, e);
     if (r == 0)
         r = judge_workspace(&facts, ret, found.workspace_errno, e);
     if (r == 0)

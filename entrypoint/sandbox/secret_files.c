@@ -138,6 +138,20 @@ static int guard_option(const char *name, const char *path, bool secret_too,
     return r;
 }
 
+/* Where there is no such file yet, a cell could make one for the next start. */
+static int guard_settings(const struct options *o, struct server_sandbox *s, struct err *e)
+{
+    char absolute[PATH_MAX], cwd[PATH_MAX];
+    if (!o->sandbox)
+        return 0;
+    if (!o->sandbox_config || server_sandbox_config_there(o))
+        return guard_option("--sandbox-config", o->sandbox_config, false, s, e);
+    int r = getcwd(cwd, sizeof cwd) ? path_clean(cwd, o->sandbox_config, absolute) : -errno;
+    if (r < 0)
+        return err_set(e, r, "--sandbox-config: %s: %s", o->sandbox_config, strerror(-r));
+    return server_sandbox_keep(s, OF_KERNELS | OF_PIP, absolute, e);
+}
+
 int secret_files_hide(const struct options *o, struct server_sandbox *s, struct err *e)
 {
     const char *noted = getenv(SECRET_FILES_VARIABLE);
@@ -155,5 +169,5 @@ int secret_files_hide(const struct options *o, struct server_sandbox *s, struct 
         r = guard_option("--mcp-servers", o->mcp_servers, true, s, e);
     if (r == 0)
         r = guard_option("--tool-policy", o->tool_policy, false, s, e);
-    return r < 0 ? r : guard_option("--sandbox-config", o->sandbox_config, false, s, e);
+    return r < 0 ? r : guard_settings(o, s, e);
 }

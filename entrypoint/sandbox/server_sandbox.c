@@ -33,7 +33,7 @@ static int check_level(const struct options *o, const struct sandbox_probe *prob
 static void log_level_found(const struct options *o, const struct sandbox_probe *probe,
                             const char *detail)
 {
-    if (o->sandbox || o->sandbox_config)
+    if (o->sandbox)
         log_write(probe->level == SANDBOX_FULL ? LOG_INFO : LOG_WARNING, "sandbox", "%s", detail);
     else if (probe->filter_errno)
         log_warning("sandbox", "code in kernels is not kept from the server: %s", detail);
@@ -85,10 +85,21 @@ static int try_kernels(struct server_sandbox *s, struct err *e)
     return r;
 }
 
+bool server_sandbox_config_there(const struct options *o)
+{
+    struct stat st;
+    return o->sandbox_config && (lstat(o->sandbox_config, &st) == 0 || errno != ENOENT);
+}
+
+/* A client's entry may name the file before anybody has written it: the default is the stricter
+ * one. */
 static int open_settings(const struct options *o, struct server_sandbox *s, struct err *e)
 {
     int r = 0;
-    if (o->sandbox_config)
+    if (o->sandbox_config && !server_sandbox_config_there(o))
+        log_warning("sandbox", "--sandbox-config: there is no %s; the default sandbox is used",
+                    o->sandbox_config);
+    if (server_sandbox_config_there(o))
         r = sandbox_settings_read(o->sandbox_config, &s->settings, e);
     else
         s->settings = xstrdup(sandbox_settings_default);
@@ -255,6 +266,8 @@ int server_sandbox_open(const struct options *options, const char *workspace,
         find_disk_places(s);
     if (options->sandbox)
         r = open_settings(options, s, e);
+    else if (options->sandbox_config)
+        log_warning("sandbox", "--sandbox-config is ignored without --sandbox");
     if (r == 0 && probe.filter_errno == 0) {
         s->kernels = &s->spec;
         s->servers = &s->server_spec;

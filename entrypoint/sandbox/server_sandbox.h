@@ -48,6 +48,9 @@ MUST_CHECK int server_sandbox_open(const struct options *options, const char *wo
                                    const char *tool_socket, struct server_sandbox *ret,
                                    struct err *e);
 
+/* The file of --sandbox-config is named, and is there. */
+bool server_sandbox_config_there(const struct options *o);
+
 /* Absolute paths, copied. Hidden: they neither read, list, change nor connect to anything at or
  * below; kept: they do not change it. Where they can make names beside such a place, or above it,
  * every open waits for a broker (places.h): so name the highest directory that is the server's

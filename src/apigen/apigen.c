@@ -48,14 +48,14 @@ static void name_modules(struct arena *a, const struct apigen_tool *tools, size_
 static void put_module_call(struct buf *out, const struct apigen_tool *tool, bool async)
 {
     (void)buf_addf(out, "\n\n%sdef %s(params: Params) -> %s:\n", async ? "async " : "",
-                   async ? "arun" : "run", tool->output ? "Result" : "ToolOutput | None");
+                   async ? "arun" : "run", tool->output ? "Result" : "str");
     if (tool->description && *tool->description) {
         put_docstring(out, tool->description, 4);
         (void)buf_addc(out, '\n');
     }
-    (void)buf_addf(out, "    %s = %sCLIENT.%s(\n        tool_name=",
-                   tool->output ? "result" : "result: ToolOutput | None", async ? "await " : "",
-                   async ? "run" : "run_sync");
+    (void)buf_addf(
+        out, "    %s = %sCLIENT.%s(\n        tool_name=", tool->output ? "result" : "result: str",
+        async ? "await " : "", async ? "run" : "run_sync");
     put_text(out, tool->name);
     (void)buf_adds(out, ",\n        tool_args=params.model_dump("
                         "by_alias=True, exclude_none=True, warnings=False),\n    )\n");
@@ -113,7 +113,7 @@ static void put_module(struct buf *out, const struct apigen_tool *tool, const ch
     if (result)
         emit_model(&m, &body, result);
     put_module_head(out, tool, module, m.cut);
-    put_imports(&m, out, !result);
+    put_imports(&m, out);
     if (body.failed)
         out->failed = body.failed;
     (void)buf_adds(out, buf_text(&body));

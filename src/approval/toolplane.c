@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/json/jsoncanon.h"
@@ -136,7 +137,7 @@ int toolplane_register(struct toolplane *plane, const char *name, const struct j
                                     const struct err *why),
                        void *ctx, struct toolplane_job **ret, struct err *e)
 {
-    if (strcmp(name, TOOLPLANE_OWN) == 0)
+    if (strcasecmp(name, TOOLPLANE_OWN) == 0)
         return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
     struct toolplane_job *job = NEW(struct toolplane_job);
     *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};

@@ -2,6 +2,7 @@
 #include "tools/tools.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "loop/gate.h"
@@ -242,6 +243,21 @@ static struct registered_server *find_server(const struct tools *tools, const ch
     return i < tools->n_servers ? tools->servers[i] : NULL;
 }
 
+/* 0: no registered server has that name in another case. */
+static int check_case(const struct tools *tools, const char *name, struct err *e)
+{
+    for (size_t i = 0; i < tools->n_servers; i++) {
+        const char *other = tools->servers[i]->name;
+        if (strcasecmp(other, name) == 0 && strcmp(other, name) != 0)
+            return err_set(e, -EINVAL,
+                           "server_name: %s differs only in case from the registered %s: their "
+                           "packages would be one where files do not tell case apart; remove the "
+                           "other, or take another name",
+                           name, other);
+    }
+    return 0;
+}
+
 static struct tools_server view(const struct registered_server *server)
 {
     return (struct tools_server){.name = server->name,
@@ -336,6 +352,8 @@ static void finish_job(void *ctx)
     server->job = NULL;
     if (job->why.code == 0 && find_index(tools, server->name) == TOOLS_SERVERS_MAX)
         (void)err_set(&job->why, -ENOSPC, "more than %d servers", TOOLS_SERVERS_MAX);
+    if (job->why.code == 0)
+        (void)check_case(tools, server->name, &job->why);
     if (job->why.code) {
         free_server(server);
         job->done(job->ctx, NULL, &job->why);
@@ -411,6 +429,9 @@ int tools_register(struct tools *tools, const char *name, const struct json *par
                    void *ctx, struct tools_job **ret, struct err *e)
 {
     int r = tools_check_params(name, params, e);
+    if (r < 0)
+        return r;
+    r = check_case(tools, name, e);
     if (r < 0)
         return r;
     if (find_index(tools, name) == TOOLS_SERVERS_MAX)

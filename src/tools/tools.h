@@ -7,6 +7,8 @@
  *          end, once for all who wait for it; a slow one delays nobody else. A call that was under
  *          way when its server died fails with the server's last words; the next one starts it
  *          anew.
+ * Names:   two that differ only in case are refused: their packages and folders would be one where
+ *          the file system does not tell case apart, as in a mount from macOS or Windows.
  * Params:  {"command", "args", "env", "cwd"}, or {"url", "headers", "type"}; "type" is
  *          "streamable_http" (also "streamable-http", "http") or "sse", and guessed from /mcp or
  *          /sse in the URL when it is absent. ${VAR} in any string is replaced by `lookup`; one
@@ -90,7 +92,7 @@ struct tools_server { /* borrowed until the next turn of the loop */
     bool secret;               /* it holds one */
 };
 
-/* -EINVAL: not a name (a Python identifier in lower case), or not parameters. */
+/* -EINVAL: not a name (a Python identifier of ASCII), or not parameters. */
 MUST_CHECK int tools_check_params(const char *name, const struct json *params, struct err *e);
 
 /* For a human: the command line or the URL, ${VAR} unreplaced. The caller frees it. */

@@ -136,7 +136,7 @@ static void put_module_imports(struct needs *n, const char *module, struct buf *
         put_import(out, module, names, plain);
 }
 
-void put_imports(struct model_making *m, struct buf *out, bool output)
+void put_imports(struct model_making *m, struct buf *out)
 {
     static const char *const modules[] = {"builtins",  "datetime", "decimal", "enum",
                                           "ipaddress", "pathlib",  "typing",  "uuid"};
@@ -151,7 +151,7 @@ void put_imports(struct model_making *m, struct buf *out, bool output)
         put_module_imports(&n, modules[k], out);
     (void)buf_adds(out, out->len > before ? "\n" : "");
     put_module_imports(&n, "pydantic", out);
-    (void)buf_addf(out, "\nfrom . import CLIENT%s\n", output ? ", ToolOutput" : "");
+    (void)buf_adds(out, "\nfrom . import CLIENT\n");
 }
 
 /* Of the fields that hide what an annotation means: another name. True when there was one. */

@@ -12,7 +12,7 @@
  * takes out patterns that do not go with others of their class. */
 void imports_prepare(struct model_making *m);
 
-/* What the written classes and the functions use; `output`: ToolOutput too. */
-void put_imports(struct model_making *m, struct buf *out, bool output);
+/* What the written classes and the functions use. */
+void put_imports(struct model_making *m, struct buf *out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -42,6 +43,10 @@ struct http_client_request {
     struct curl_slist *headers;
     const struct http_client_events *events; /* NULL: nobody wants the answer */
     void *ctx;
+    enum http_method method;
+    char *url, *next_url; /* next_url: where a redirect leads, which is followed */
+    int redirects;
+    size_t skipped; /* bytes of its body */
     char host[HTTP_HOST_MAX];
     char detail[CURL_ERROR_SIZE];
     struct buf in; /* of the body, not told yet */
@@ -63,6 +68,7 @@ struct curl_watch { /* of one descriptor */
 };
 
 static void notify_later(struct http_client_request *r);
+static int go_request(struct http_client_request *r, struct err *e);
 
 /* Hands out what has ended. */
 static void collect_finished(struct http_client *client)
@@ -159,6 +165,8 @@ static void free_client_request(struct http_client_request *r)
         r->next->prev = r->prev;
     client->count--;
     buf_done(&r->in);
+    xfree(r->url);
+    xfree(r->next_url);
     xfree(r);
 }
 
@@ -172,6 +180,53 @@ struct http_client_request *http_request_end(struct http_client_request *request
     else
         free_client_request(request);
     return NULL;
+}
+
+/* --- redirects ------------------------------------------------------------------------------- */
+
+static bool redirects(const struct http_client_request *r)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status == 307 || status == 308)
+        return true;
+    return r->method == HTTP_GET && (status == 301 || status == 302 || status == 303);
+}
+
+/* Looks once for an answer, when its headers are there. */
+static bool is_followed(struct http_client_request *r)
+{
+    if (r->next_url)
+        return true;
+    if (r->told_head || r->in.len > 0 || r->redirects == HTTP_REDIRECTS_MAX || !redirects(r))
+        return false;
+    const char *to = http_request_header(r, "Location");
+    return to && http_url_resolve(r->url, to, &r->next_url, NULL) == 0;
+}
+
+/* A short body is taken, so that the connection is kept. */
+static size_t skip_body(struct http_client_request *r, size_t n)
+{
+    r->skipped += n;
+    return r->skipped > HTTP_WINDOW ? CURL_WRITEFUNC_ERROR : n;
+}
+
+/* The same request again, with method, headers and body. */
+static bool follow(struct http_client_request *r)
+{
+    (void)curl_multi_remove_handle(r->client->multi, r->easy);
+    xfree(r->url);
+    r->url = r->next_url;
+    r->next_url = NULL;
+    r->redirects++;
+    r->skipped = 0;
+    r->added = r->over = r->paused = false;
+    r->result = CURLE_OK;
+    if (curl_easy_setopt(r->easy, CURLOPT_URL, r->url) == CURLE_OK && go_request(r, NULL) == 0)
+        return true;
+    r->over = true;
+    r->result = CURLE_OUT_OF_MEMORY;
+    return false;
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -253,6 +308,8 @@ static void notify_request(struct http_client_request *r)
 static void on_client_tell(void *ctx)
 {
     struct http_client_request *r = ctx;
+    if (r->over && is_followed(r) && follow(r))
+        return;
     if (r->events) {
         r->inside = true;
         notify_request(r);
@@ -281,6 +338,8 @@ static size_t on_client_body(char *bytes, size_t one, size_t n, void *user)
     n *= one;
     if (!r->events)
         return n;
+    if (is_followed(r))
+        return skip_body(r, n);
     notify_later(r);
     if (r->in.len > 0 && r->in.len + n > HTTP_WINDOW) {
         r->paused = true;
@@ -393,6 +452,41 @@ int http_url_host(const char *url, char ret[HTTP_HOST_MAX], struct err *e)
     return r;
 }
 
+/* Where a redirect leads, without what may be a secret. */
+static bool origin_of(const char *base, const char *to, struct buf *ret)
+{
+    drop_url CURLU *url = curl_url();
+    char *scheme = NULL, *host = NULL, *port = NULL;
+    if (parse_url(url, base, NULL) < 0 || parse_url(url, to, NULL) < 0)
+        return false;
+    (void)curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
+    (void)curl_url_get(url, CURLUPART_HOST, &host, 0);
+    (void)curl_url_get(url, CURLUPART_PORT, &port, 0);
+    if (scheme && host)
+        (void)buf_addf(ret, "%s://%s%s%s", scheme, host, port ? ":" : "", port ? port : "");
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    return ret->len > 0 && !ret->failed;
+}
+
+void http_request_redirect(struct http_client_request *request, char *ret, size_t size)
+{
+    const char *to = http_request_header(request, "Location");
+    char *same = NULL;
+    drop_buf struct buf origin = BUF_INIT(HTTP_HOST_MAX + 16);
+    if (!to || !redirects(request))
+        (void)snprintf(ret, size, "a redirect, which is not followed");
+    else if (http_url_resolve(request->url, to, &same, NULL) == 0)
+        (void)snprintf(ret, size, "more than %d redirects", HTTP_REDIRECTS_MAX);
+    else if (origin_of(request->url, to, &origin))
+        (void)snprintf(ret, size, "a redirect to %s, which is another origin: give its URL there",
+                       buf_text(&origin));
+    else
+        (void)snprintf(ret, size, "a redirect to no URL of HTTP, which is not followed");
+    xfree(same);
+}
+
 int http_url_resolve(const char *base, const char *to, char **ret, struct err *e)
 {
     drop_url CURLU *from = curl_url(), *url = curl_url();
@@ -483,6 +577,8 @@ static int set_url(struct http_client_request *r, const char *url, struct err *e
         return code;
     if (curl_easy_setopt(r->easy, CURLOPT_URL, url) != CURLE_OK)
         return err_set(e, -EINVAL, "not a URL");
+    xfree(r->url);
+    r->url = xstrdup(url);
     return strncasecmp(url, "https", 5) == 0 ? use_authorities(r->client, r->easy, e) : 0;
 }
 
@@ -523,6 +619,7 @@ int http_request_start(struct http_client *client, const struct http_request_spe
                                       .next = client->first,
                                       .events = events,
                                       .ctx = ctx,
+                                      .method = spec->method,
                                       .in = BUF_INIT(HTTP_WINDOW + CURL_MAX_WRITE_SIZE)};
     if (r->next)
         r->next->prev = r;

@@ -4,8 +4,10 @@
  * Does:    HTTP/1.1 with kept connections, TLS with the system's authorities (SSL_CERT_FILE, else
  *          /etc/ssl/certs/ca-certificates.crt) and further ones, proxies of the environment as curl
  *          has them (http_proxy, https_proxy, all_proxy, no_proxy).
- * Not:     cookies, .netrc, redirects, other protocols; a limit on the time of an answer, unless
- *          one is given.
+ * Follows: redirects within the origin (scheme, host and port), HTTP_REDIRECTS_MAX of them; of
+ *          POST and DELETE only 307 and 308, which keep method and body.
+ * Not:     cookies, .netrc, redirects to another origin, other protocols; a limit on the time of an
+ *          answer, unless one is given.
  * Owner:   who starts a request has to give it up by http_request_end(), also after its end; that
  *          may be done inside an event.
  * Events:  come from the loop, never from inside a call. Of an answer HTTP_WINDOW bytes are held at
@@ -25,6 +27,7 @@
 #define HTTP_WINDOW ((size_t)256 << 10)
 #define HTTP_CA_MAX ((size_t)8 << 20) /* bytes of all authorities */
 #define HTTP_HOST_MAX 300
+#define HTTP_REDIRECTS_MAX 5
 
 struct http_client;
 /* ca_file: further authorities, PEM, read when they are needed first; borrowed. NULL: the system's
@@ -84,6 +87,9 @@ MUST_CHECK int http_request_go(struct http_client_request *request, const char *
 
 /* Of the answer, inside `head`, `body` or `done`; NULL: it has none of that name. */
 const char *http_request_header(struct http_client_request *request, const char *name);
+
+/* Of an answer that is a redirect, inside the same: why it was not followed, in words. */
+void http_request_redirect(struct http_client_request *request, char *ret, size_t size);
 
 /* Closes its connection unless the answer is complete. NULL in, NULL out. */
 struct http_client_request *http_request_end(struct http_client_request *request);

@@ -160,13 +160,19 @@ static const char *meaning(int status)
     case 429:
         return " (too many requests)";
     default:
-        return status >= 300 && status < 400 ? " (a redirect, which is not followed)" : "";
+        return "";
     }
 }
 
-void http_explain_status(const struct http_peer *peer, int status, const struct buf *body,
-                         struct err *ret)
+void http_explain_status(const struct http_peer *peer, struct http_client_request *request,
+                         int status, const struct buf *body, struct err *ret)
 {
+    if (status >= 300 && status < 400) {
+        char why[256];
+        http_request_redirect(request, why, sizeof why);
+        (void)err_set(ret, -EPROTO, "%s answered with status %d (%s)", peer->host, status, why);
+        return;
+    }
     drop_json struct json *tree =
         body->len > 0 ? json_parse_copy(body->data, body->len, JSON_REPAIR, NULL) : NULL;
     const char *said = json_get_text(json_get(tree, "error"), "message");

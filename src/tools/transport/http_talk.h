@@ -47,8 +47,9 @@ enum http_kind http_kind_of(struct http_client_request *request); /* by its Cont
  * body is parsed as a copy. */
 bool http_error_as_answer(const char *body, size_t n, const char *id, struct buf *out);
 
-/* Why a status is no answer; with what the body says about it when that is a JSON-RPC error. */
-void http_explain_status(const struct http_peer *peer, int status, const struct buf *body,
-                         struct err *ret);
+/* Why a status is no answer; with what the body says about it when that is a JSON-RPC error.
+ * Inside an event of the request. */
+void http_explain_status(const struct http_peer *peer, struct http_client_request *request,
+                         int status, const struct buf *body, struct err *ret);
 
 #endif

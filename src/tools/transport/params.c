@@ -10,21 +10,21 @@
 /* --- what they may be ------------------------------------------------------------------------ */
 
 static const char *const keywords[] = {
-    "and",    "as",   "assert", "async",  "await",  "break",   "class",    "continue",
-    "def",    "del",  "elif",   "else",   "except", "finally", "for",      "from",
-    "global", "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",
-    "or",     "pass", "raise",  "return", "try",    "while",   "with",     "yield",
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
 };
 
 int params_check_name(const char *name, struct err *e)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     size_t n = strlen(name);
     if (n == 0 || n > TOOLS_NAME_MAX || strspn(name, letters) != n ||
         (*name >= '0' && *name <= '9'))
         return err_set(e, -EINVAL,
-                       "server_name: a Python identifier in lower case is needed (a-z, 0-9 and _, "
-                       "at most %d characters, no digit first)",
+                       "server_name: a Python identifier is needed (a-z, A-Z, 0-9 and _, at most "
+                       "%d characters, no digit first)",
                        TOOLS_NAME_MAX);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
         if (strcmp(name, keywords[i]) == 0)

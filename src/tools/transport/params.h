@@ -40,7 +40,7 @@ struct params_source {
     const char *usual_cwd;   /* without a "cwd"; NULL: `cwd` */
 };
 
-/* A Python identifier in lower case, no keyword, at most TOOLS_NAME_MAX bytes: -EINVAL. */
+/* A Python identifier of ASCII, no keyword, at most TOOLS_NAME_MAX bytes: -EINVAL. */
 MUST_CHECK int params_check_name(const char *name, struct err *e);
 
 /* Everything but the values of variables: -EINVAL says what is wrong. */

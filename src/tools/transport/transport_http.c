@@ -333,7 +333,7 @@ static void on_http_body(void *ctx, const char *bytes, size_t n)
         return;
     }
     struct err why = ERR_NONE; /* an error without an end */
-    http_explain_status(&x->t->peer, x->status, &(struct buf){0}, &why);
+    http_explain_status(&x->t->peer, x->request, x->status, &(struct buf){0}, &why);
     refuse_http_message(x, x->status, &why);
 }
 
@@ -379,7 +379,7 @@ static void end_of_other(struct exchange *x)
     else if (ended)
         (void)err_set(&why, -ENOENT, "%s has ended the session", x->t->peer.host);
     else
-        http_explain_status(&x->t->peer, x->status, &x->body, &why);
+        http_explain_status(&x->t->peer, x->request, x->status, &x->body, &why);
     refuse_http_message(x, x->get ? 0 : x->status, &why); /* the request itself was taken, once */
 }
 

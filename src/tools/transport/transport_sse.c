@@ -124,7 +124,7 @@ static void on_post_body(void *ctx, const char *bytes, size_t n)
         return;
     }
     struct err why = ERR_NONE;
-    http_explain_status(&p->t->peer, p->status, &(struct buf){0}, &why);
+    http_explain_status(&p->t->peer, p->request, p->status, &(struct buf){0}, &why);
     refuse_sse_message(p, p->status, &why);
 }
 
@@ -139,7 +139,7 @@ static void on_post_done(void *ctx, const struct err *why)
     if (why)
         told = *why;
     else
-        http_explain_status(&p->t->peer, p->status, &p->error, &told);
+        http_explain_status(&p->t->peer, p->request, p->status, &p->error, &told);
     refuse_sse_message(p, p->status, &told);
 }
 
@@ -242,7 +242,7 @@ static void on_sse_done(void *ctx, const struct err *why)
     else if (why)
         told = *why;
     else
-        http_explain_status(&t->peer, t->status, &t->error, &told);
+        http_explain_status(&t->peer, t->stream, t->status, &t->error, &told);
     notify_sse_closed(t, &told);
 }
 

@@ -117,9 +117,9 @@ PY
         assert_match "$errors" "/settings.json"
     done
     assert_match "$errors" "allowedDomains"
-    run_box -- --sandbox --sandbox-config /nowhere.json </dev/null
+    run_box -- --sandbox --sandbox-config /etc/shadow </dev/null
     assert_equal "$status" 2
-    assert_match "$errors" "/nowhere.json.*No such file"
+    assert_match "$errors" "/etc/shadow.*Permission denied"
 }
 
 @test "without --sandbox the walls keep a kernel from the server and from other kernels" {

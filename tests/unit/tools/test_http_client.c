@@ -262,21 +262,72 @@ static void a_large_answer_is_told_in_pieces(void)
     close_it();
 }
 
-static void redirects_are_not_followed_and_headers_have_an_end(void)
+/* Answered once, with this head; then the answer is 200. */
+static void check_redirect(enum http_method method, const char *head, const char *expected,
+                           const char *words)
+{
+    char text[256];
+    buf_clear(&asked);
+    dones = 0;
+    answer_head = head;
+    answer_body = "gone";
+    struct http_client_request *r = start(method, method == HTTP_POST ? "{}" : NULL, 0);
+    if (!words) {
+        wait_for_request("/mcp");
+        answer_head = "200 OK";
+        answer_body = "ok";
+    }
+    wait_until(1, 0);
+    TEST_CASE(head);
+    TEST_CHECK(why.code == 0 && status == (words ? atoi(head) : 200));
+    TEST_CHECK(strstr(buf_text(&asked), expected) != NULL);
+    TEST_MSG("%s", buf_text(&asked));
+    http_request_redirect(r, text, sizeof text);
+    TEST_CHECK(!words || strstr(text, words));
+    TEST_CHECK(!strstr(text, "secret"));
+    TEST_MSG("%s", text);
+    (void)http_request_end(r);
+}
+
+static void redirects_are_followed_within_the_origin(void)
 {
     open_it();
-    answer_head = "307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/";
-    answer_body = "";
-    struct http_client_request *r = start(HTTP_POST, "{}", 0);
-    wait_until(1, 0);
-    TEST_CHECK(status == 307 && why.code == 0);
-    (void)http_request_end(r);
+    char same[200], other[200];
+    (void)snprintf(same, sizeof same, "308 Permanent Redirect\r\nLocation: http://127.0.0.1:%d/new",
+                   fake_http_port(server));
+    (void)snprintf(other, sizeof other, "307 Temporary Redirect\r\nLocation: http://127.0.0.2:%d/x",
+                   fake_http_port(server));
+    check_redirect(HTTP_POST, "307 Temporary Redirect\r\nLocation: /mcp/", "POST /mcp/ 2 1;", NULL);
+    check_redirect(HTTP_POST, same, "POST /new 2 1;", NULL);
+    check_redirect(HTTP_DELETE, "307 Temporary Redirect\r\nLocation: b", "DELETE /b 0 1;", NULL);
+    check_redirect(HTTP_GET, "302 Found\r\nLocation: /sse/", "GET /sse/ 0 1;", NULL);
+    check_redirect(HTTP_POST, "302 Found\r\nLocation: /sse/", "2 1;", "not followed");
+    check_redirect(HTTP_POST, "307 Temporary Redirect", "2 1;", "not followed");
+    check_redirect(HTTP_POST, other, "2 1;", "to http://127.0.0.2:");
+    check_redirect(HTTP_POST, "307 Temporary Redirect\r\nLocation: https://u:secret@h/secret",
+                   "2 1;", "to https://h, which is another origin");
+    check_redirect(HTTP_POST, "307 Temporary Redirect\r\nLocation: file:///secret", "2 1;",
+                   "not followed");
+    close_it();
+}
+
+static void redirects_and_headers_have_an_end(void)
+{
+    open_it();
+    check_redirect(HTTP_POST, "307 Temporary Redirect\r\nLocation: /again", "2 1;",
+                   "more than 5 redirects");
+    int n = 0;
+    for (const char *at = buf_text(&asked); (at = strstr(at, "POST ")); at++)
+        n++;
+    TEST_CHECK(n == 1 + HTTP_REDIRECTS_MAX);
+    struct http_client_request *r = NULL;
     char *large = xcalloc(1, 1 << 20);
     (void)snprintf(large, 64, "200 OK\r\nX-Large: ");
     memset(large + strlen(large), 'x', (1 << 20) - 64);
     answer_head = large;
+    dones = 0;
     r = start(HTTP_POST, "{}", 0);
-    wait_until(2, 0);
+    wait_until(1, 0);
     TEST_CHECK(why.code < 0);
     TEST_MSG("%s", why.msg);
     xfree(large);
@@ -343,7 +394,8 @@ TEST_LIST = {
     T(nobody_has_to_wait_for_an_answer),
     T(a_held_request_waits_for_its_word),
     T(a_large_answer_is_told_in_pieces),
-    T(redirects_are_not_followed_and_headers_have_an_end),
+    T(redirects_are_followed_within_the_origin),
+    T(redirects_and_headers_have_an_end),
     T(what_cannot_be_a_request_is_refused),
     T(urls_are_resolved_within_their_origin),
     {NULL, NULL},

@@ -387,12 +387,24 @@ static void a_registration_can_be_given_up(void)
 static void wrong_registrations_are_refused_at_once(void)
 {
     open_it();
-    TEST_CHECK(begin_register("S", PROGRAM) == -EINVAL);
+    TEST_CHECK(begin_register("S-1", PROGRAM) == -EINVAL);
     TEST_CHECK(begin_register("s", "{}") == -EINVAL);
     TEST_CHECK(begin_register("s", "{\"command\":\"${NONE}\"}") == -EINVAL);
     expect_in(seen.why, "NONE is not set");
     fake_transports.refuse = -EMFILE;
     TEST_CHECK(begin_register("s", PROGRAM) == -EMFILE);
+    close_it();
+}
+
+static void two_names_differ_in_more_than_case(void)
+{
+    open_it();
+    RULES({"server/discover", DISCOVERED, 0, 0}, {"tools/list", LISTED, 0, 0});
+    TEST_CHECK(register_it("GitHub", PROGRAM));
+    TEST_CHECK(begin_register("github", PROGRAM) == -EINVAL);
+    expect_in(seen.why, "differs only in case from the registered GitHub");
+    tools_remove(tools, "GitHub");
+    TEST_CHECK(register_it("github", PROGRAM));
     close_it();
 }
 
@@ -448,6 +460,7 @@ TEST_LIST = {
      a_new_one_takes_the_place_and_calls_end_in_peace},
     {"a registration can be given up", a_registration_can_be_given_up},
     {"wrong registrations are refused at once", wrong_registrations_are_refused_at_once},
+    {"two names differ in more than case", two_names_differ_in_more_than_case},
     {"parameters are compared", parameters_are_compared},
     {"a slow server delays no other", a_slow_server_delays_no_other},
     {NULL, NULL},

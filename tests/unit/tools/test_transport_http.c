@@ -351,6 +351,8 @@ static void other_answers_are_refused_with_their_status(void)
          "refused 1 403;", "nope!"},
         {EMPTY("500 Oops"), "refused 1 500;", "status 500"},
         {EMPTY("302 Found\r\nLocation: http://secret/"), "refused 1 302;", "redirect"},
+        {EMPTY("307 Temporary Redirect\r\nLocation: http://other.example:1/secret"),
+         "refused 1 307;", "http://other.example:1, which is another origin"},
         {EMPTY("202 Accepted"), "refused 1 202;", "no message"},
         {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
          "refused 1 200;", "no message"},
