@@ -35,6 +35,10 @@ static const struct options_row rows[] = {
      "Folder in which every stdio MCP server gets a folder of its own, for HOME, caches and "
      "packages. Default: /var/lib/ipybox/servers, or a folder in the runtime directory where "
      "that cannot be made."},
+    {"state-dir", "IPYBOX_STATE_DIR", OPTION_TEXT, AT(state_dir), "PATH", NULL, 0, 0,
+     "Where registrations of MCP servers are kept for the next start, outside of the workspace. "
+     "Default: .ipybox/registrations in the workspace; outside of the image a folder of "
+     "$XDG_STATE_HOME/ipybox."},
     {"mcp-cwd", "IPYBOX_MCP_CWD", OPTION_TEXT, AT(mcp_cwd), "PATH", NULL, 0, 0,
      "Working directory of stdio MCP servers that name no \"cwd\". Default: the workspace; a "
      "server that holds a secret works in its own folder."},

@@ -39,6 +39,7 @@ struct options {
     const char *mcp_servers; /* likewise */
     const char *mcp_root;    /* likewise */
     const char *servers_dir; /* likewise */
+    const char *state_dir;   /* likewise */
     const char *mcp_cwd;     /* likewise */
     int connect_timeout;     /* seconds */
     bool approve_shell_cmds;

@@ -173,6 +173,8 @@ static int open_sandbox(struct server *s, struct err *e)
     if (r == 0)
         r = server_place_keep(&s->place, &s->sandbox, e);
     if (r == 0)
+        r = server_memory_open(s->options, s->workspace, &s->sandbox, &s->memory, e);
+    if (r == 0)
         r = hide_channels(s, e);
     return r < 0 ? r : server_sandbox_ready(&s->sandbox, s->options, e);
 }
@@ -290,6 +292,7 @@ static int open_tools(struct server *s, struct err *e)
         .envp = (const char *const *)s->env.outside[ENVIRONMENT_SERVER],
         .sandbox = s->sandbox.servers,
         .place = &s->place.place,
+        .remembered = server_memory_files(&s->memory),
         .tokens = &s->tokens,
         .sessions = s->sessions,
         .metrics = &s->metrics,
@@ -378,6 +381,7 @@ static void close_server_parts(struct server *s)
     xfree(s->python);
     server_sandbox_done(&s->sandbox);
     server_place_done(&s->place);
+    server_memory_done(&s->memory);
     (void)fd_close(s->channels);
     xfree(s->runtime_dir);
     xfree(s->workspace);

@@ -7,6 +7,7 @@
 
 #include "entrypoint/identity/environment.h"
 #include "entrypoint/sandbox/server_sandbox.h"
+#include "entrypoint/server/server_memory.h"
 #include "entrypoint/server/server_place.h"
 #include "entrypoint/server/server_tools.h"
 #include "front/api.h"
@@ -31,7 +32,8 @@ struct server {
     struct environment env;
     struct server_sandbox sandbox;
     struct server_place place; /* of MCP servers */
-    struct tokens tokens;      /* of kernels */
+    struct server_memory memory;
+    struct tokens tokens; /* of kernels */
     struct server_tools *tools;
     struct template_config template_config;
     struct template *template;

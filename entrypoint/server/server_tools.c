@@ -198,6 +198,8 @@ static int open_plane(struct server_tools *t, struct err *e)
                                                          .packages_dir = t->packages_dir,
                                                          .metrics = c->metrics,
                                                          .audit = c->audit,
+                                                         .remembered = c->remembered,
+                                                         .log = log_registered_tools,
                                                          .origin = context_of_cell,
                                                          .ctx = t});
     return 0;

@@ -16,10 +16,11 @@ struct server_tools_config { /* borrowed */
     struct spawner *spawner;
     const struct options *options;
     const char *workspace, *runtime_dir;
-    const char *const *envp;            /* of MCP servers */
-    const struct sandbox_spec *sandbox; /* what they are put behind; NULL: nothing */
-    const struct tools_place *place;    /* where they live; NULL: nowhere */
-    struct tokens *tokens;              /* told here when one is worth nothing any more */
+    const char *const *envp;             /* of MCP servers */
+    const struct sandbox_spec *sandbox;  /* what they are put behind; NULL: nothing */
+    const struct tools_place *place;     /* where they live; NULL: nowhere */
+    const struct remembered *remembered; /* where registrations are kept; NULL: nowhere */
+    struct tokens *tokens;               /* told here when one is worth nothing any more */
     struct sessions *sessions;
     struct metrics *metrics;
     struct audit *audit;

@@ -5,41 +5,37 @@
  * Who completes a call: end_call(), once. It takes the call off the list and frees it, then tells
  * `done`, so that `done` may begin and cancel others. toolplane_call_cancel() ends it without an
  * event. An end that is found inside the caller's own toolplane_call() is told by the loop
- * (end_later()). A registration ends likewise in on_generated(). Loop's thread only. */
+ * (end_later()). Registrations are in toolplane_register.c. Loop's thread only. */
 #include "approval/toolplane.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "approval/toolplane_internal.h"
 #include "base/alloc.h"
 #include "base/json/jsoncanon.h"
 #include "base/json/jsonw.h"
 #include "base/text/utf8.h"
 #include "base/text/visible.h"
-#include "session/queue/generation.h"
 
 enum {
     ESCAPE_MAX = 6, /* bytes of a character in a string, at most */
     TOOL_SHOWN_MAX = 4096,
 };
 
-struct toolplane_job {
+struct recall { /* a server of an earlier life is registered again */
+    struct recall *next;
     struct toolplane *plane;
-    struct toolplane_job *prev, *next;
-    struct tools_job *job;         /* NULL: it is registered … */
-    struct generation *generation; /* … and its package is being written */
+    struct toolplane_job *job;
     char *name;
-    char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
-    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
-    void (*text)(void *ctx, const char *text, size_t n);
-    void *ctx;
 };
 
 struct toolplane_call {
     struct toolplane *plane;
     struct toolplane_call *prev, *next;
     bool approve_only;
+    bool recalling; /* it waits for the recall of its server */
     struct request_context origin;
     char *session, *server, *tool, *arguments;
     char *digest;        /* of the tool that the human was asked about; NULL: none was known */
@@ -62,22 +58,22 @@ struct toolplane_call {
     void *ctx;
 };
 
-struct toolplane {
-    struct toolplane_config config;
-    struct generations *generations;
-    struct toolplane_job *jobs;
-    struct toolplane_call *calls;
-    uint64_t numbers;
-    void (*watch)(void *ctx, const struct toolplane_progress *p);
-    void *watch_ctx;
-};
-
 struct toolplane *toolplane_open(const struct toolplane_config *config)
 {
     struct toolplane *plane = NEW(struct toolplane);
     plane->config = *config;
     plane->generations = generations_open(config->loop, config->tools, config->packages_dir);
     return plane;
+}
+
+static void drop_recall(struct recall *recall)
+{
+    struct recall **at = &recall->plane->recalls;
+    while (*at != recall)
+        at = &(*at)->next;
+    *at = recall->next;
+    xfree(recall->name);
+    xfree(recall);
 }
 
 struct toolplane *toolplane_close(struct toolplane *plane)
@@ -88,116 +84,11 @@ struct toolplane *toolplane_close(struct toolplane *plane)
         toolplane_call_cancel(plane->calls);
     while (plane->jobs)
         toolplane_job_cancel(plane->jobs);
+    while (plane->recalls)
+        drop_recall(plane->recalls);
     plane->generations = generations_close(plane->generations);
     xfree(plane);
     return NULL;
-}
-
-/* --- registration ---------------------------------------------------------------------------- */
-
-static void free_tool_job(struct toolplane_job *job)
-{
-    *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
-    if (job->next)
-        job->next->prev = job->prev;
-    xfree(job->name);
-    xfree(job);
-}
-
-static void notify_registered(const struct toolplane_job *job, bool well)
-{
-    (void)audit_add(job->plane->config.audit,
-                    &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
-                                          .request_id = job->request_id,
-                                          .server = job->name,
-                                          .outcome = well ? "ok" : "error"});
-}
-
-static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
-{
-    struct toolplane_job *job = ctx;
-    notify_registered(job, why == NULL);
-    struct toolplane_job copy = *job;
-    free_tool_job(job);
-    copy.done(copy.ctx, modules, n, why);
-}
-
-static void on_plane_registered(void *ctx, const struct tools_server *server, const struct err *why)
-{
-    struct toolplane_job *job = ctx;
-    job->job = NULL;
-    if (server)
-        job->generation = generation_start(job->plane->generations, job->name, on_generated, job);
-    else
-        on_generated(job, NULL, 0, why);
-}
-
-int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
-                       void (*done)(void *ctx, char *const *modules, size_t n,
-                                    const struct err *why),
-                       void *ctx, struct toolplane_job **ret, struct err *e)
-{
-    if (strcasecmp(name, TOOLPLANE_OWN) == 0)
-        return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
-    struct toolplane_job *job = NEW(struct toolplane_job);
-    *job = (struct toolplane_job){.plane = plane, .next = plane->jobs, .done = done, .ctx = ctx};
-    (void)snprintf(job->request_id, sizeof job->request_id, "%s",
-                   log_request() ? log_request() : "");
-    int r =
-        tools_register(plane->config.tools, name, params, on_plane_registered, job, &job->job, e);
-    if (r < 0) {
-        xfree(job);
-        return r;
-    }
-    job->name = xstrdup(name);
-    if (plane->jobs)
-        plane->jobs->prev = job;
-    plane->jobs = job;
-    *ret = job;
-    return 0;
-}
-
-static void on_install_text(void *ctx, const char *text, size_t n)
-{
-    struct toolplane_job *job = ctx;
-    job->text(job->ctx, text, n);
-}
-
-void toolplane_job_listen(struct toolplane_job *job,
-                          void (*text)(void *ctx, const char *text, size_t n))
-{
-    job->text = text;
-    tools_job_listen(job->job, on_install_text);
-}
-
-void toolplane_job_cancel(struct toolplane_job *job)
-{
-    if (job->job)
-        tools_job_cancel(job->job);
-    job->generation = generation_cancel(job->generation);
-    free_tool_job(job);
-}
-
-void toolplane_reset(struct toolplane *plane)
-{
-    tools_reset(plane->config.tools);
-}
-
-bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
-{
-    return tools_find(plane->config.tools, name, ret);
-}
-
-bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
-{
-    return tools_next(plane->config.tools, at, ret);
-}
-
-void toolplane_remove(struct toolplane *plane, const char *name)
-{
-    tools_remove(plane->config.tools, name);
-    (void)audit_add(plane->config.audit,
-                    &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = name});
 }
 
 /* --- the end of a call ----------------------------------------------------------------------- */
@@ -463,8 +354,9 @@ static void go_on_with_call(struct toolplane_call *call)
         start_call(call); /* two calls may have brought it, one after the other */
     } else {
         const char *before = log_set_request(call->origin.request_id); /* not the approver's */
-        if (toolplane_register(call->plane, call->server, call->params, on_brought, call,
-                               &call->registration, &e) < 0)
+        const struct toolplane_job how = {.generate = true, .done = on_brought, .ctx = call};
+        if (toolplane_start_job(call->plane, call->server, call->params, how, &call->registration,
+                                &e) < 0)
             end_later(call, TOOLPLANE_ERROR, e.msg);
         (void)log_set_request(before);
     }
@@ -543,6 +435,138 @@ static struct toolplane_call *new_call(struct toolplane *plane,
     return call;
 }
 
+/* --- servers of an earlier life --------------------------------------------------------------- */
+
+static void go_on_recalled(struct toolplane_call *call)
+{
+    struct tools_server server;
+    struct err e = ERR_NONE;
+    int r = tools_find(call->plane->config.tools, call->server, &server)
+                ? need_listed(call, &server, &e)
+                : err_set(&e, -ENOENT, "the MCP server %s was removed meanwhile", call->server);
+    if (r == 0)
+        r = ask_about(call, &server, &e);
+    if (r < 0)
+        end_call(call, TOOLPLANE_ERROR, NULL, e.msg);
+}
+
+/* The end of a call may end others, so the list is looked at from its begin. */
+static void on_recalled(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct recall *recall = ctx;
+    struct toolplane *plane = recall->plane;
+    drop_str char *name = str_take(&recall->name);
+    (void)modules, (void)n;
+    drop_recall(recall);
+    for (struct toolplane_call *call = plane->calls; call;) {
+        if (!call->recalling || strcmp(call->server, name) != 0) {
+            call = call->next;
+            continue;
+        }
+        call->recalling = false;
+        if (why)
+            end_call(call, TOOLPLANE_ERROR, NULL, why->msg);
+        else
+            go_on_recalled(call);
+        call = plane->calls;
+    }
+}
+
+static struct recall *find_recall(const struct toolplane *plane, const char *name)
+{
+    struct recall *recall = plane->recalls;
+    while (recall && strcmp(recall->name, name) != 0)
+        recall = recall->next;
+    return recall;
+}
+
+static int start_recall(struct toolplane_call *call, const struct json *params, struct err *e)
+{
+    struct toolplane *plane = call->plane;
+    struct recall *recall = NEW(struct recall);
+    *recall =
+        (struct recall){.next = plane->recalls, .plane = plane, .name = xstrdup(call->server)};
+    plane->recalls = recall;
+    const struct toolplane_job how = {.done = on_recalled, .ctx = recall};
+    int r = toolplane_start_job(plane, call->server, params, how, &recall->job, e);
+    if (r < 0)
+        drop_recall(recall);
+    call->recalling = r == 0;
+    return r;
+}
+
+static void on_recall_answered(void *ctx, const char *answer)
+{
+    struct toolplane_call *call = ctx;
+    struct err e = ERR_NONE;
+    drop_json struct json *params = call->params;
+    drop_json struct json *said = json_parse_copy(answer, strlen(answer), JSON_REPAIR, NULL);
+    const char *action = json_get_text(said, "action");
+    call->params = NULL;
+    call->question = NULL;
+    call->recalling = find_recall(call->plane, call->server) != NULL;
+    if (!action || strcmp(action, "accept") != 0)
+        (void)err_set(&e, -EPERM,
+                      "the MCP server %s was registered before this start, and code could have "
+                      "changed its parameters since: approve it (in the client, or with `ipybox "
+                      "approve`), or register it with register_mcp_server or --mcp-servers",
+                      call->server);
+    else if (!call->recalling)
+        (void)start_recall(call, params, &e);
+    if (!e.code)
+        return;
+    call->recalling = false;
+    end_call(call, TOOLPLANE_ERROR, NULL, e.msg);
+}
+
+/* Takes the parameters. */
+static int ask_for_recall(struct toolplane_call *call, struct json *params, struct err *e)
+{
+    drop_str char *shown = tools_shown(params);
+    drop_str char *message = xasprintf(
+        "Code calls the MCP server %s, which was registered before this start, where code "
+        "can change that. Start it with these parameters? %s",
+        call->server, shown);
+    drop_buf struct buf form = BUF_INIT(TOOLPLANE_TEXT_MAX);
+    struct jsonw w = JSONW(&form);
+    jsonw_object(&w);
+    jsonw_set_text(&w, "message", message);
+    jsonw_set_raw(&w, "requestedSchema", "{\"type\":\"object\",\"properties\":{}}");
+    jsonw_end(&w);
+    struct approval_question question = {
+        .session = call->session, .server = call->server, .shown = shown, .form = buf_text(&form)};
+    call->params = params;
+    return approvals_elicit(call->plane->config.approvals, &question, on_recall_answered, call,
+                            &call->question, e);
+}
+
+/* 1: it is not remembered. 0: the call waits for its server. */
+static int recall_server(struct toolplane_call *call, const struct toolplane_request *request,
+                         struct err *e)
+{
+    const struct remembered *all = call->plane->config.remembered;
+    drop_json struct json *params = NULL;
+    bool ask = false;
+    if (!all || remembered_read(all, call->server, &params, &ask, NULL) < 0 ||
+        tools_check_params(call->server, params, NULL) < 0)
+        return 1;
+    if (request->params && !tools_equal_params(params, request->params))
+        return err_set(
+            e, -EPERM,
+            "the MCP server %s was registered with other parameters; only a registration "
+            "can replace them",
+            call->server);
+    if (find_recall(call->plane, call->server)) {
+        call->recalling = true;
+        return 0;
+    }
+    if (!ask)
+        return start_recall(call, params, e);
+    struct json *taken = params;
+    params = NULL;
+    return ask_for_recall(call, taken, e);
+}
+
 /* A server that is not registered: only an application may bring it, and only in full view. */
 static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_request *request,
                            struct err *e)
@@ -599,6 +623,8 @@ static int begin_plane_call(struct toolplane_call *call, const struct toolplane_
     bool found = tools_find(tools, call->server, &server);
     int r = spell_arguments(call, e);
     if (r < 0)
+        return r;
+    if (!found && (r = recall_server(call, request, e)) <= 0)
         return r;
     if (call->approve_only && !found)
         return ask_for_own(call, request, e);

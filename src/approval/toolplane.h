@@ -6,6 +6,8 @@
  *          and a tool, never a command; the operator's application may bring parameters of its own
  *          for a name that is still free. Nobody replaces the parameters of a server but the MCP
  *          client and the operator, by registration.
+ * Memory:  what was registered is kept (remembered.h); a call for such a server registers it again,
+ *          and the package stays as it is. What an application brings is not kept.
  * Order:   policy and approval first, then the server is started when it is not running.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never inside a call. */
 #ifndef APPROVAL_TOOLPLANE_H
@@ -14,6 +16,7 @@
 #include "approval/approvals.h"
 #include "base/json/jsonw.h"
 #include "session/queue/request_context.h"
+#include "tools/client/remembered.h"
 #include "tools/tools.h"
 
 #define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
@@ -23,9 +26,12 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     struct tools *tools;
     struct approvals *approvals;
-    const char *packages_dir; /* absolute: where generated packages go */
-    struct metrics *metrics;  /* NULL: nobody counts */
-    struct audit *audit;      /* NULL: there is none; without its yes no call is begun */
+    const char *packages_dir;            /* absolute: where generated packages go */
+    struct metrics *metrics;             /* NULL: nobody counts */
+    struct audit *audit;                 /* NULL: there is none; without its yes no call is begun */
+    const struct remembered *remembered; /* NULL: registrations end with the server */
+    /* Why one is not remembered. May be NULL. */
+    void (*log)(enum log_level level, const char *text);
     /* What the cell that runs in this session came with, NULL: none runs. Code is not asked: calls
      * of a kernel belong to it. May be NULL. */
     const struct request_context *(*origin)(void *ctx, const char *session);
@@ -39,7 +45,8 @@ struct toolplane *toolplane_close(struct toolplane *plane); /* NULL in, NULL out
 /* --- registration ---------------------------------------------------------------------------- */
 
 struct toolplane_job;
-/* Registers and writes the package. done: the n names to import, or (modules == NULL) why not. */
+/* Registers, remembers that, and writes the package. done: the n names to import, or (modules ==
+ * NULL) why not. */
 MUST_CHECK int
 toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
                    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why),
@@ -54,7 +61,8 @@ bool toolplane_find(const struct toolplane *plane, const char *name, struct tool
 
 /* One after the other: *at is 0 first. */
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
-void toolplane_remove(struct toolplane *plane, const char *name); /* its package stays */
+/* Its package stays. False: it was neither registered nor remembered. */
+bool toolplane_remove(struct toolplane *plane, const char *name);
 
 /* Stops the servers; they stay registered. */
 void toolplane_reset(struct toolplane *plane);

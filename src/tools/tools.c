@@ -308,6 +308,11 @@ bool tools_same_params(const struct tools *tools, const char *name, const struct
     return server && params_same(server->params, params);
 }
 
+bool tools_equal_params(const struct json *a, const struct json *b)
+{
+    return params_same(a, b);
+}
+
 /* It ends when its last call has ended. */
 static void retire(struct registered_server *server)
 {

@@ -126,6 +126,8 @@ void tools_release(struct tool_list *held);
 /* True when these are the parameters that the server was registered with, member by member. */
 bool tools_same_params(const struct tools *tools, const char *name, const struct json *params);
 
+bool tools_equal_params(const struct json *a, const struct json *b);
+
 void tools_remove(struct tools *tools, const char *name);
 
 /* Stops all servers; calls under way fail. They stay registered; the next call starts them. What

@@ -174,11 +174,12 @@ PY
     assert_match "$errors" "servers.json: Bad Name"
 }
 
-@test "the package of an earlier container says what is missing" {
+@test "a package without a registration says what is missing" {
     workspace 1234:1234
     drive "${tools[@]}" -v "$workspace:/app/workspace" <<'PY'
         registers("demo")
 PY
+    rm -r "$workspace/.ipybox/registrations"
     drive -v "$workspace:/app/workspace" <<'PY'
         fails("from mcptools.demo import echo; echo.run(echo.Params(text='x'))", "demo is not registered: register")
 PY

@@ -151,11 +151,14 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
     return fake_toolplane.removals == 0 && (*at)++ == 0;
 }
 
-void toolplane_remove(struct toolplane *plane, const char *name)
+bool toolplane_remove(struct toolplane *plane, const char *name)
 {
     (void)plane;
+    if (fake_toolplane.removals || strcmp(name, "demo") != 0)
+        return false;
     (void)snprintf(fake_toolplane.server, sizeof fake_toolplane.server, "%s", name);
     fake_toolplane.removals++;
+    return true;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */

@@ -85,6 +85,12 @@ void tools_release(struct tool_list *held)
     (void)held;
 }
 
+bool tools_equal_params(const struct json *a, const struct json *b)
+{
+    drop_str char *x = json_print(a), *y = json_print(b);
+    return x && y && strcmp(x, y) == 0;
+}
+
 bool tools_same_params(const struct tools *tools, const char *name, const struct json *params)
 {
     (void)tools, (void)name;

@@ -203,10 +203,11 @@ static void server_get(void *ctx, struct http_request *r)
 static void server_delete(void *ctx, struct http_request *r)
 {
     struct api *api = ctx;
-    struct tools_server server;
-    if (!find_api_server(api, r, &server))
+    const char *name = http_param(r, "name");
+    if (!toolplane_remove(api->config->toolplane, name)) {
+        http_problem(r, 404, NULL, 0, "there is no MCP server %.80s", name);
         return;
-    toolplane_remove(api->config->toolplane, server.name);
+    }
     http_answer(r, 204, NULL, 0, NULL, 0);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * approval/toolplane_internal.h - what the files of the tool plane share. The door is
+ * toolplane.h. */
+#ifndef APPROVAL_TOOLPLANE_INTERNAL_H
+#define APPROVAL_TOOLPLANE_INTERNAL_H
+
+#include "approval/toolplane.h"
+#include "session/queue/generation.h"
+
+struct toolplane_call;
+struct recall;
+
+struct toolplane_job {
+    struct toolplane *plane;
+    struct toolplane_job *prev, *next;
+    struct tools_job *job;         /* NULL: it is registered … */
+    struct generation *generation; /* … and its package is being written */
+    char *name;
+    bool remember, generate;
+    char request_id[LOG_REQUEST_MAX + 1]; /* that asked for it, or "" */
+    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why);
+    void (*text)(void *ctx, const char *text, size_t n);
+    void *ctx;
+};
+
+struct toolplane {
+    struct toolplane_config config;
+    struct generations *generations;
+    struct toolplane_job *jobs;
+    struct recall *recalls;
+    struct toolplane_call *calls;
+    uint64_t numbers;
+    void (*watch)(void *ctx, const struct toolplane_progress *p);
+    void *watch_ctx;
+};
+
+/* A registration; `how` says what is done with it and who hears of its end. */
+MUST_CHECK int toolplane_start_job(struct toolplane *plane, const char *name,
+                                   const struct json *params, struct toolplane_job how,
+                                   struct toolplane_job **ret, struct err *e);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A registration: the server is started and listed, then remembered, then its package is written.
+ * It ends in on_generated(), once, or without an event in toolplane_job_cancel(). */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "approval/toolplane_internal.h"
+#include "base/alloc.h"
+
+static void free_tool_job(struct toolplane_job *job)
+{
+    *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    xfree(job->name);
+    xfree(job);
+}
+
+static void notify_registered(const struct toolplane_job *job, bool well)
+{
+    (void)audit_add(job->plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REGISTERED,
+                                          .request_id = job->request_id,
+                                          .server = job->name,
+                                          .outcome = well ? "ok" : "error"});
+}
+
+static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
+{
+    struct toolplane_job *job = ctx;
+    notify_registered(job, why == NULL);
+    struct toolplane_job copy = *job;
+    free_tool_job(job);
+    copy.done(copy.ctx, modules, n, why);
+}
+
+static void remember(const struct toolplane *plane, const struct tools_server *server)
+{
+    const struct toolplane_config *c = &plane->config;
+    struct err e = ERR_NONE;
+    if (!c->remembered)
+        return;
+    drop_json struct json *params =
+        json_parse_copy(server->params, strlen(server->params), JSON_STRICT, NULL);
+    if (remembered_write(c->remembered, server->name, params, &e) < 0 && c->log)
+        c->log(LOG_WARNING, e.msg);
+}
+
+static void on_plane_registered(void *ctx, const struct tools_server *server, const struct err *why)
+{
+    struct toolplane_job *job = ctx;
+    job->job = NULL;
+    if (server && job->remember)
+        remember(job->plane, server);
+    if (server && !job->generate)
+        on_generated(job, NULL, 0, NULL);
+    else if (server)
+        job->generation = generation_start(job->plane->generations, job->name, on_generated, job);
+    else
+        on_generated(job, NULL, 0, why);
+}
+
+int toolplane_start_job(struct toolplane *plane, const char *name, const struct json *params,
+                        struct toolplane_job how, struct toolplane_job **ret, struct err *e)
+{
+    if (strcasecmp(name, TOOLPLANE_OWN) == 0)
+        return err_set(e, -EINVAL, "server_name: %s is the name of shell commands", name);
+    struct toolplane_job *job = NEW(struct toolplane_job);
+    *job = how;
+    job->plane = plane;
+    job->next = plane->jobs;
+    (void)snprintf(job->request_id, sizeof job->request_id, "%s",
+                   log_request() ? log_request() : "");
+    int r =
+        tools_register(plane->config.tools, name, params, on_plane_registered, job, &job->job, e);
+    if (r < 0) {
+        xfree(job);
+        return r;
+    }
+    job->name = xstrdup(name);
+    if (plane->jobs)
+        plane->jobs->prev = job;
+    plane->jobs = job;
+    *ret = job;
+    return 0;
+}
+
+int toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
+                       void (*done)(void *ctx, char *const *modules, size_t n,
+                                    const struct err *why),
+                       void *ctx, struct toolplane_job **ret, struct err *e)
+{
+    struct toolplane_job how = {.remember = true, .generate = true, .done = done, .ctx = ctx};
+    return toolplane_start_job(plane, name, params, how, ret, e);
+}
+
+static void on_install_text(void *ctx, const char *text, size_t n)
+{
+    struct toolplane_job *job = ctx;
+    job->text(job->ctx, text, n);
+}
+
+void toolplane_job_listen(struct toolplane_job *job,
+                          void (*text)(void *ctx, const char *text, size_t n))
+{
+    job->text = text;
+    tools_job_listen(job->job, on_install_text);
+}
+
+void toolplane_job_cancel(struct toolplane_job *job)
+{
+    if (job->job)
+        tools_job_cancel(job->job);
+    job->generation = generation_cancel(job->generation);
+    free_tool_job(job);
+}
+
+void toolplane_reset(struct toolplane *plane)
+{
+    tools_reset(plane->config.tools);
+}
+
+bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
+{
+    return tools_find(plane->config.tools, name, ret);
+}
+
+bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
+{
+    return tools_next(plane->config.tools, at, ret);
+}
+
+bool toolplane_remove(struct toolplane *plane, const char *name)
+{
+    struct tools_server server;
+    bool found = tools_find(plane->config.tools, name, &server);
+    drop_str char *copy = xstrdup(name); /* it may be the server's own */
+    if (plane->config.remembered && remembered_remove(plane->config.remembered, copy))
+        found = true;
+    if (!found)
+        return false;
+    tools_remove(plane->config.tools, copy);
+    (void)audit_add(plane->config.audit,
+                    &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = copy});
+    return true;
+}
