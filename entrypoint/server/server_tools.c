@@ -94,12 +94,14 @@ static void on_waiting(void *ctx, const char *session, bool waiting)
 static void on_server_registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct config_registration *registration = ctx;
+    const char *report = toolplane_report(registration->owner->plane);
     (void)modules;
     registration->job = NULL;
     if (why)
         log_error("tools", "%s of --mcp-servers: %s", registration->name, why->msg);
     else
-        log_info("tools", "mcptools.%s: %zu tools", registration->name, n);
+        log_info("tools", "mcptools.%s: %zu tools%s%s", registration->name, n, report ? ". " : "",
+                 report ? report : "");
 }
 
 /* The list may stand in "mcpServers", as clients have it, or be the file itself. */

@@ -71,8 +71,8 @@ static void put_module_head(struct buf *out, const struct apigen_tool *tool, con
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
     put_text(&quoted, tool->name);
-    (void)buf_adds(out,
-                   "# A tool of an MCP server. Generated: a change here is lost.\n#\n# Name: ");
+    (void)buf_adds(out, "# A tool of an MCP server. Generated, but for what stands below the last "
+                        "line.\n#\n# Name: ");
     put_comment(out, buf_text(&quoted));
     (void)buf_addc(out, '\n');
     if (strcmp(name_module(&a, tool->name), module) != 0)
@@ -154,10 +154,11 @@ static int make_module(const struct apigen_tool *tool, const char *module, size_
 static char *init_text(const char *server_name)
 {
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
-    (void)buf_adds(&text, "# Tools of an MCP server: one module each. Generated: a change here is "
-                          "lost.\nfrom ipybox_tools import ToolOutput, ToolRunner\n\n"
-                          "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
-                          "CLIENT = ToolRunner(server_name=");
+    (void)buf_adds(&text,
+                   "# Tools of an MCP server: one module each. Generated, but for what stands "
+                   "below the last line.\nfrom ipybox_tools import ToolOutput, ToolRunner\n\n"
+                   "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
+                   "CLIENT = ToolRunner(server_name=");
     put_text(&text, server_name);
     (void)buf_adds(&text, ")\n");
     return buf_take(&text);

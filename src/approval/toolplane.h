@@ -51,6 +51,9 @@ MUST_CHECK int
 toolplane_register(struct toolplane *plane, const char *name, const struct json *params,
                    void (*done)(void *ctx, char *const *modules, size_t n, const struct err *why),
                    void *ctx, struct toolplane_job **ret, struct err *e);
+/* Inside `done`: which modules of a package that was there were rewritten, and what of the users'
+ * was kept. NULL: nothing changed. Borrowed. */
+const char *toolplane_report(const struct toolplane *plane);
 void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
 
 /* What is said while the server's package is installed; right after toolplane_register(). */

@@ -26,6 +26,7 @@ struct toolplane_job {
 
 struct toolplane {
     struct toolplane_config config;
+    const char *report; /* inside `done` of a registration */
     struct generations *generations;
     struct toolplane_job *jobs;
     struct recall *recalls;

@@ -32,8 +32,10 @@ static void on_generated(void *ctx, char *const *modules, size_t n, const struct
     struct toolplane_job *job = ctx;
     notify_registered(job, why == NULL);
     struct toolplane_job copy = *job;
+    copy.plane->report = job->generation ? generation_report(job->generation) : NULL;
     free_tool_job(job);
     copy.done(copy.ctx, modules, n, why);
+    copy.plane->report = NULL;
 }
 
 static void remember(const struct toolplane *plane, const struct tools_server *server)
@@ -46,6 +48,11 @@ static void remember(const struct toolplane *plane, const struct tools_server *s
         json_parse_copy(server->params, strlen(server->params), JSON_STRICT, NULL);
     if (remembered_write(c->remembered, server->name, params, &e) < 0 && c->log)
         c->log(LOG_WARNING, e.msg);
+}
+
+const char *toolplane_report(const struct toolplane *plane)
+{
+    return plane->report;
 }
 
 static void on_plane_registered(void *ctx, const struct tools_server *server, const struct err *why)

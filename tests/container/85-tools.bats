@@ -185,15 +185,24 @@ PY
 PY
 }
 
-@test "registering again replaces the package as a whole" {
+@test "registering again writes what has changed, and users' files and what they added to modules stay" {
     workspace 1234:1234
     drive "${tools[@]}" -v "$workspace:/app/workspace" <<'PY'
         registers("demo")
-        inside("touch", "/app/workspace/mcptools/demo/stale.py")
+        runs("""
+            open('mcptools/demo/own.py', 'w').write('x = 1')
+            open('mcptools/demo/echo.py', 'a').write('def run_parsed(params: Params) -> list[str]: return [run(params)]')""")
+        look = ["find", "/app/workspace/mcptools", "-name", "*.py", "-printf", "%p %i %T@ %s,"]
+        before = inside(*look)
+        registers("demo")
+        equal(inside(*look), before)
+        equal("The package" in box.launch, False)
         registers("demo", "changed")
+        matches(box.launch, "The package demo: rewritten: echo; what users added is kept in: echo")
+        prints("from mcptools.demo import echo; echo.run_parsed(echo.Params(text='a'))", "['a']")
+        prints("from mcptools.demo import own; own.x", 1)
         matches(inside("cat", "/app/workspace/mcptools/demo/echo.py"), "keep a copy")
         equal(inside("ls", "/app/workspace/mcptools").split(), ["demo"])
-        equal("stale" in inside("ls", "/app/workspace/mcptools/demo"), False)
         equal(inside("stat", "-c", "%u", "/app/workspace/mcptools/demo/echo.py").strip(), "1234")
 PY
 }

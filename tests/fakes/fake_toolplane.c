@@ -151,6 +151,12 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
     return fake_toolplane.removals == 0 && (*at)++ == 0;
 }
 
+const char *toolplane_report(const struct toolplane *plane)
+{
+    (void)plane;
+    return NULL;
+}
+
 bool toolplane_remove(struct toolplane *plane, const char *name)
 {
     (void)plane;

@@ -58,6 +58,9 @@ static void on_api_registered(void *ctx, char *const *modules, size_t n, const s
     struct tools_server server;
     if (!why && toolplane_find(g->owner->api->config->toolplane, g->name, &server))
         put_launch(&w, &server);
+    const char *report = toolplane_report(g->owner->api->config->toolplane);
+    if (report)
+        jsonw_set_text(&w, "package", report);
     jsonw_end(&w);
     if (why)
         http_problem(g->r, 502, NULL, 0, "%s", why->msg);

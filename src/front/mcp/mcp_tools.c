@@ -201,6 +201,9 @@ static void registered(void *ctx, char *const *modules, size_t n, const struct e
     struct tools_server server;
     if (toolplane_find(call->mcp->config->toolplane, call->server, &server) && server.note)
         put_text_block(&w, server.note, strlen(server.note));
+    const char *report = toolplane_report(call->mcp->config->toolplane);
+    if (report)
+        put_text_block(&w, report, strlen(report));
     call_answer_end(call, &out, &w, false);
 }
 

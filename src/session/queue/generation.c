@@ -15,6 +15,7 @@ struct generation {
     size_t n;
     struct apigen_work *work;
     struct package *package;
+    char *report;
     generation_fn done;
     void *ctx;
 };
@@ -71,6 +72,7 @@ static void drop_generation(struct generation *g)
     (void)apigen_end(g->work);
     xfree(g->tools);
     tools_release(g->held);
+    xfree(g->report);
     xfree(g->server);
     xfree(g);
 }
@@ -86,6 +88,7 @@ static void leave_generation(struct generation *g)
 static void finish_generation(struct generation *g, const struct err *why)
 {
     leave_generation(g);
+    g->report = g->package && !why ? package_report(g->package) : NULL;
     g->package = package_close(g->package);
     go_on_generating(g->all);
     g->done(g->ctx, why ? NULL : apigen_modules(g->work), why ? 0 : g->n, why);
@@ -154,6 +157,11 @@ struct generation *generation_start(struct generations *all, const char *server,
     stop_sweep(all);
     loop_defer(all->loop, &all->slice, write_some_modules, all);
     return g;
+}
+
+const char *generation_report(const struct generation *g)
+{
+    return g->report;
 }
 
 struct generation *generation_cancel(struct generation *g)

@@ -26,6 +26,8 @@ typedef void (*generation_fn)(void *ctx, char *const *modules, size_t n, const s
 struct generation;
 struct generation *generation_start(struct generations *all, const char *server, generation_fn done,
                                     void *ctx);
+/* Inside `done`: what was done to a package that was there; NULL: nothing. Borrowed. */
+const char *generation_report(const struct generation *g);
 struct generation *generation_cancel(struct generation *g); /* NULL in, NULL out */
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tools/client/package.h - puts a generated package in its place, whole or not at all.
+ * Users:   what they added to a module is kept (merge.h), and so are their own files.
+ *          A package in which nothing changes is not touched; a module that was changed above the
+ *          line is also kept as NAME.py.orig.
  * How:     written to a directory beside it, then exchanged with what was there (renameat2), so an
  *          import never finds half a package; what was there is removed. Nothing is followed out of
  *          root_dir by a symbolic link: code in a kernel may have made one.
@@ -29,8 +32,11 @@ struct package;
 MUST_CHECK int package_open(const char *root_dir, const char *server_name, struct package **ret,
                             struct err *e);
 MUST_CHECK int package_add(struct package *package, const struct apigen_file *file, struct err *e);
-/* The files of before are leftovers then. */
+/* The files of before are leftovers then. Without a change the new ones are. */
 MUST_CHECK int package_place(struct package *package, struct err *e);
+/* What was done to a package that was there, in a sentence, after package_place(); NULL: nothing.
+ * The caller frees it. */
+char *package_report(const struct package *package);
 /* What is not in its place is a leftover. NULL in, NULL out. */
 struct package *package_close(struct package *package);
 

@@ -396,8 +396,9 @@ class Box:
         answer = self.tool("register_mcp_server", server_name=name, server_params=params)
         if answer.error:
             fail(f"it was not registered: {answer}")
-        self.launch = "\n".join(text for text in answer.texts if text.startswith("The server "))
-        return [text for text in answer.texts if not text.startswith("The server ")]
+        said = ("The server ", "The package ")
+        self.launch = "\n".join(text for text in answer.texts if text.startswith(said))
+        return [text for text in answer.texts if not text.startswith(said)]
 
     # --- the container
 

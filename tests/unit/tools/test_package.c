@@ -49,13 +49,53 @@ static void expect(const char *name, const char *text)
     }
 }
 
+#define MODULE "# A tool of an MCP server.\n"
+
+static ino_t inode(const char *name)
+{
+    struct stat st;
+    drop_str char *path = xasprintf("%s/%s", dir, name);
+    TEST_ASSERT_(stat(path, &st) == 0, "%s", path);
+    return st.st_ino;
+}
+
+static void what_users_have_added_is_kept(void)
+{
+    start();
+    TEST_ASSERT(write_package("a.py", MODULE "1\n", NULL) == 0);
+    run("cd mcptools/demo && echo mine >> a.py && echo x > own.py && mkdir sub");
+    ino_t whole = inode("mcptools/demo"), module = inode("mcptools/demo/a.py");
+    TEST_ASSERT(write_package("a.py", MODULE "1\n", NULL) == 0);
+    TEST_CHECK(inode("mcptools/demo") == whole && inode("mcptools/demo/a.py") == module);
+    TEST_ASSERT(write_package("a.py", MODULE "2\n", NULL) == 0);
+    TEST_CHECK(inode("mcptools/demo") != whole);
+    run("test \"$(sed -n '2p;$p' mcptools/demo/a.py | tr '\\n' ' ')\" = '2 mine '");
+    run("test \"$(ls mcptools/demo | tr '\\n' ' ')\" = '__init__.py a.py own.py sub '");
+    run("sed -i 's/^2$/changed/' mcptools/demo/a.py");
+    TEST_ASSERT(write_package("a.py", MODULE "3\n", NULL) == 0);
+    run("grep -q changed mcptools/demo/a.py.orig && ! grep -q changed mcptools/demo/a.py");
+    TEST_ASSERT(write_package("b.py", MODULE "1\n", NULL) == 0); /* the tool a is gone */
+    run("tail -n 1 mcptools/demo/a.py | grep -q mine");
+    run("rm -rf \"$PWD\"");
+}
+
+static void a_module_of_the_python_system_keeps_what_stands_below_run(void)
+{
+    start();
+    run("mkdir -p mcptools/demo && printf '%s\\n' 'class Params: pass' "
+        "'def run(params: Params) -> str:' '    \"\"\"Text' 'at the margin' '    \"\"\"' "
+        "'    return 1' '' 'class ParseResult: pass' > mcptools/demo/a.py");
+    TEST_ASSERT(write_package("a.py", MODULE "1\n", NULL) == 0);
+    run("grep -q 'class ParseResult' mcptools/demo/a.py && ! grep -q margin mcptools/demo/a.py");
+    run("grep -q margin mcptools/demo/a.py.orig && rm -rf \"$PWD\"");
+}
+
 static void a_package_is_written_and_replaced_as_a_whole(void)
 {
     struct stat st;
     start();
-    TEST_ASSERT(write_package("a.py", "one", NULL) == 0);
+    TEST_ASSERT(write_package("a.py", MODULE "1\n", NULL) == 0);
     expect("mcptools/demo/__init__.py", "x = 1\n");
-    expect("mcptools/demo/a.py", "one");
     drop_str char *path = xasprintf("%s/demo/a.py", root);
     TEST_CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644);
     run("mkdir -p mcptools/demo/__pycache__/deep && touch mcptools/demo/__pycache__/x");
@@ -129,6 +169,9 @@ static void any_number_of_leftovers_costs_one_registration_little(void)
 }
 
 TEST_LIST = {
+    {"what_users_have_added_is_kept", what_users_have_added_is_kept},
+    {"a_module_of_the_python_system_keeps_what_stands_below_run",
+     a_module_of_the_python_system_keeps_what_stands_below_run},
     {"any_number_of_leftovers_costs_one_registration_little",
      any_number_of_leftovers_costs_one_registration_little},
     {"a_package_is_written_and_replaced_as_a_whole", a_package_is_written_and_replaced_as_a_whole},
