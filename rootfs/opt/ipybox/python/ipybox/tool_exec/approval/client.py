@@ -1,5 +1,0 @@
-"""See ipybox."""
-
-from ipybox_tools import ApprovalRequestor
-
-__all__ = ["ApprovalRequestor"]

@@ -1,0 +1,1 @@
+"""Kernels without tools: KernelGateway starts a Jupyter Kernel Gateway, KernelClient runs code."""

@@ -1,0 +1,124 @@
+"""generate_mcp_sources(), and what it remembers so that later executors can start the servers."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import sys
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ipybox.backend import IMAGE, binary, choose
+from ipybox.errors import ServerError
+
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+class Remembered(NamedTuple):
+    """One call of generate_mcp_sources(): `params` have placeholders, never their values."""
+
+    name: str
+    params: dict[str, Any]
+    root_dir: Path
+
+
+class Listener(Protocol):
+    """An executor that runs: it learns of packages that are made meanwhile."""
+
+    async def register(self, server: Remembered) -> None:
+        """Make the server known to the appliance."""
+
+
+listeners: weakref.WeakSet[Listener] = weakref.WeakSet()
+
+
+async def generate_mcp_sources(
+    server_name: str,
+    server_params: dict[str, Any],
+    root_dir: Path,
+    *,
+    backend: str | None = None,
+) -> list[str]:
+    """Make a package of typed functions for the tools of an MCP server: `root_dir/server_name/`,
+    one module for each tool. A package that is there is replaced.
+
+    `server_params` is {"command", "args", "env"} of a program or {"url", "headers"} of a server on
+    the network; `${NAME}` in it stands for a variable of this process or of `.env`, when the server
+    is started. They are kept below $XDG_STATE_HOME/ipybox, with the placeholders, so that a
+    CodeExecutor in a folder above `root_dir` knows the server, also in another process.
+
+    Returns the names of the modules. Raises ServerError with the reason when the server does not
+    start or list its tools.
+    """
+    root = Path(root_dir).absolute()
+    root.mkdir(parents=True, exist_ok=True)
+    words = _command(choose(backend), root, variables_of(server_params))
+    words += ["--server-name", server_name, "--server-params", json.dumps(server_params)]
+    process = await asyncio.create_subprocess_exec(
+        *words, "--root-dir", str(root), stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    out, log = await process.communicate()
+    if process.returncode:
+        raise ServerError(log.decode(errors="replace").strip())
+    server = Remembered(server_name, server_params, root)
+    _remember(server)
+    for listener in list(listeners):
+        await listener.register(server)
+    return out.decode().split()
+
+
+def remembered(workspace: Path) -> list[Remembered]:
+    """The servers whose packages are in `workspace` or below."""
+    found = []
+    for path in sorted(_state().glob("*/*.json")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            entry = json.loads(path.read_text())
+            server = Remembered(entry["name"], entry["params"], Path(entry["root_dir"]))
+            in_workspace = server.root_dir.is_relative_to(workspace)
+            if in_workspace and (server.root_dir / server.name).is_dir():
+                found.append(server)
+    return found
+
+
+def variables_of(params: Any) -> set[str]:
+    """The names in `${NAME}` anywhere in `params`."""
+    return set(VARIABLE.findall(json.dumps(params)))
+
+
+def _command(backend: str, root: Path, variables: set[str]) -> list[str]:
+    if backend == "native":
+        return [str(binary()), "apigen", "--workspace", os.getcwd(), "--python", sys.executable]
+    place = os.path.commonpath([os.getcwd(), root])
+    words = ["docker", "run", "--rm", "--pull", "never", "-v", f"{place}:{place}", "-w", os.getcwd()]
+    if ca := os.environ.get("IPYBOX_CA"):
+        words += ["-v", f"{ca}:/run/ipybox-ca.pem:ro", "-e", "IPYBOX_CA=/run/ipybox-ca.pem"]
+    for name in sorted(variables & os.environ.keys()):
+        words += ["-e", name]
+    image = os.environ.get("IPYBOX_IMAGE", IMAGE)
+    return [*words, image, "apigen", "--workspace", os.getcwd()]
+
+
+def _state() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "ipybox" / "generated"
+
+
+def _remember(server: Remembered) -> None:
+    folder = _state() / hashlib.sha256(str(server.root_dir).encode()).hexdigest()[:16]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        entry = {"name": server.name, "params": server.params, "root_dir": str(server.root_dir)}
+        path = folder / f"{server.name}.json"
+        part = path.with_suffix(".part")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w") as file:
+            json.dump(entry, file)
+        part.replace(path)
+    except OSError as error:
+        print(f"ipybox: later processes will not know {server.name}: {error}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Both halves of the wire by which a human decides on tool calls."""
