@@ -85,9 +85,33 @@ RUN --mount=type=secret,id=ca \
  && chmod 1777 /home/ipybox /app/workspace /run/ipybox /var/lib/ipybox \
  && rm -rf /tmp/* /root/.cache
 
+# --- wheel: the Python package with the appliance in it, one for MUSL_ARCH and one for any machine ---
+FROM python AS wheel
+COPY third_party/with-ca third_party/again third_party/python/wheel.txt /tmp/
+RUN --mount=type=secret,id=ca \
+    cd /tmp && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
+        --require-hashes --root-user-action ignore -r wheel.txt
+WORKDIR /src/sdk
+COPY LICENSE /src/sdk/
+COPY rootfs/opt/ipybox/ /src/rootfs/opt/ipybox/
+COPY --from=build --chmod=0755 /src/build/release/entrypoint/ipybox /binary/
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /binary/
+COPY sdk/ /src/sdk/
+ARG MUSL_ARCH
+# Reproducible: the times in it are this one.
+ENV SOURCE_DATE_EPOCH=1700000000
+RUN find /src -name __pycache__ -prune -exec rm -rf {} + \
+ && python3 -m hatchling build -t wheel -d /dist \
+ && IPYBOX_WHEEL_BINARY=/binary IPYBOX_WHEEL_MACHINE="${MUSL_ARCH:-$(uname -m)}" \
+    python3 -m hatchling build -t wheel -d /dist
+
+FROM scratch AS dist
+COPY --from=wheel /dist/ /
+
 # --- overlay: rootfs/ as it goes onto /, its Python compiled like the packages ---
 FROM python AS overlay
 COPY rootfs/ /overlay/
+COPY sdk/ipybox/ /overlay/opt/ipybox/python/ipybox/
 RUN python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash -s /overlay -p / /overlay
 
 # --- base: the python stage in one layer, with all that both images say about themselves ---

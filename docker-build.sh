@@ -3,6 +3,7 @@
 #                                   (--target slim -t ipybox:slim, --build-arg UID=1234, --no-cache, ...)
 # ./docker-build.sh run             set everything up on a fresh machine, build, and execute a cell over MCP
 # ./docker-build.sh test            build and run every test
+# ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker)
 # ./docker-build.sh help            this text
 #
 # --ca FILE, as first argument: an extra CA bundle (PEM) for machines behind a TLS-inspecting proxy. It is used while
@@ -32,6 +33,7 @@ main()
     case ${1:-} in
         help|--help|-h) sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}" ;;
         run) shift; [ $# -eq 0 ] || die "run takes no arguments"; need_docker; build; first_cell ;;
+        wheel) shift; [ $# -eq 0 ] || die "wheel takes no arguments"; need_docker; wheels ;;
         test) shift; need_docker; need_base; exec "$top/tests/run" "$@" ;;
         *) need_docker; build "$@" ;;
     esac
@@ -53,6 +55,22 @@ build()
     if [ ${#tag[@]} -gt 0 ]; then
         say "image ipybox: $(($("$docker" image inspect ipybox --format '{{.Size}}') / 1000000)) MB"
     fi
+}
+
+# IPYBOX_WHEEL_MACHINES: other machines than both, separated by spaces.
+wheels()
+{
+    local machine args=()
+    need_base
+    if [ -n "$IPYBOX_CA" ]; then args+=(--secret "id=ca,src=$IPYBOX_CA"); fi
+    "$top/third_party/fetch" --local
+    mkdir -p "$top/dist"
+    rm -f "$top"/dist/*.whl
+    for machine in ${IPYBOX_WHEEL_MACHINES:-x86_64 aarch64}; do
+        DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" --build-arg "MUSL_ARCH=$machine" \
+            "${args[@]}" --target dist --output "type=local,dest=$top/dist" "$top"
+    done
+    (cd "$top/dist" && sha256sum ./*.whl)
 }
 
 # A base image, exported as BASE_IMAGE: the caller's, one that is here, the registry's, or one of our own making.

@@ -47,7 +47,7 @@ static const struct options_row rows[] = {
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
      "client (elicitation). Without this option calls are approved, unless the policy says "
      "otherwise."},
-    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_SECONDS, AT(approval_timeout), "SECONDS",
+    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_MILLISECONDS, AT(approval_timeout), "SECONDS",
      "600", 0, 0, "Time to wait for an answer. After it the call is not made; 0 waits forever."},
     {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
      "JSON file of rules: which tools may be called, need an approval, or are denied."},
@@ -57,7 +57,7 @@ static const struct options_row rows[] = {
      NULL, NULL, 0, 0,
      "Cells can start programs only as shell commands, and each is asked for. Needs "
      "--approve-shell-cmds."},
-    {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_SECONDS, AT(connect_timeout), "SECONDS",
+    {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_MILLISECONDS, AT(connect_timeout), "SECONDS",
      "30", 0, 1, "Time an MCP server has to start and to list its tools."},
     {"mcp-root", "IPYBOX_MCP_ROOT", OPTION_TEXT, AT(mcp_root), "PATH", NULL, 0, 0,
      "Folder to announce to MCP servers as the client's only root. Some servers use nothing "
@@ -408,6 +408,28 @@ static bool parse_bounded(const char *text, uint64_t least, uint64_t most, int *
     return true;
 }
 
+/* "1.5" is 1500. */
+static bool parse_milliseconds(const char *text, int least, int *ret)
+{
+    uint64_t whole, part = 0;
+    const char *rest, *end;
+    if (!parse_digits(text, &whole, &rest) || whole > SECONDS_MAX)
+        return false;
+    if (*rest == '.') {
+        if (!parse_digits(rest + 1, &part, &end) || *end || end - rest > 4)
+            return false;
+        for (ptrdiff_t digits = end - rest - 1; digits < 3; digits++)
+            part *= 10;
+    } else if (*rest) {
+        return false;
+    }
+    uint64_t ms = whole * 1000 + part;
+    if (ms < (uint64_t)least || ms > (uint64_t)SECONDS_MAX * 1000)
+        return false;
+    *ret = (int)ms;
+    return true;
+}
+
 bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int *ret_port)
 {
     const char *colon = strrchr(text, ':');
@@ -492,6 +514,11 @@ static const char *set_field(const struct options_row *row, const char *value, s
         if (parse_bounded(value, (uint64_t)row->least, SECONDS_MAX, field))
             return NULL;
         return row->least ? "seconds, 1 to 86400, are needed" : "seconds, 0 to 86400, are needed";
+    case OPTION_MILLISECONDS:
+        if (parse_milliseconds(value, row->least, field))
+            return NULL;
+        return row->least ? "seconds, 0.001 to 86400, are needed"
+                          : "seconds, 0 to 86400, are needed";
     case OPTION_COUNT:
         return parse_bounded(value, 0, COUNT_MAX, field) ? NULL : "a number, 0 to 16, is needed";
     case OPTION_NUMBER:

@@ -34,14 +34,14 @@ struct options {
     const char *tool_server_token; /* NULL: none */
     const char *approver_token;    /* likewise */
     bool approve_tool_calls;
-    int approval_timeout;    /* seconds, 0: none */
+    int approval_timeout;    /* milliseconds, 0: none */
     const char *tool_policy; /* NULL: none */
     const char *mcp_servers; /* likewise */
     const char *mcp_root;    /* likewise */
     const char *servers_dir; /* likewise */
     const char *state_dir;   /* likewise */
     const char *mcp_cwd;     /* likewise */
-    int connect_timeout;     /* seconds */
+    int connect_timeout;     /* milliseconds */
     bool approve_shell_cmds;
     bool require_shell_escape;
     const char *kernel_gateway_host;
@@ -140,6 +140,7 @@ enum options_kind {
     OPTION_PORT,
     OPTION_ADDRESS, /* [HOST:]PORT */
     OPTION_SECONDS,
+    OPTION_MILLISECONDS, /* written as seconds, with up to three digits behind the point */
     OPTION_SIZE,
     OPTION_COUNT,
     OPTION_NUMBER, /* 1 to 1000 */

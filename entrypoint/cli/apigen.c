@@ -168,7 +168,7 @@ static int open_work(struct work *work, struct err *e)
                                   .workspace = work->workspace,
                                   .version = IPYBOX_VERSION,
                                   .ca_file = o->ca,
-                                  .connect_timeout_ms = (int64_t)o->connect_timeout * 1000,
+                                  .connect_timeout_ms = o->connect_timeout,
                                   .lookup = environment_lookup,
                                   .log = log_generated_tools};
     r = tools_open(&config, &work->tools, e);

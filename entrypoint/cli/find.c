@@ -16,6 +16,8 @@
 #include "base/alloc.h"
 #include "base/kin.h"
 #include "entrypoint/identity/identity.h"
+#include "entrypoint/identity/native_runtime.h"
+#include "entrypoint/installation.h"
 
 #define PROGRAM "ipybox" /* as /proc names the server and its init */
 
@@ -90,6 +92,11 @@ int find_server(const char *socket_name, struct err *e)
     const char *asked = getenv("IPYBOX_RUNTIME_DIR");
     if (asked && *asked)
         return connect_in(asked, socket_name, e);
+    if (installation_is_native()) {
+        char base[IDENTITY_PATH_MAX];
+        native_runtime_base(base);
+        return search_base(base, socket_name, e);
+    }
     bool refused = false; /* a socket that answers so says more than a directory that is absent */
     for (size_t i = 0; identity_runtime_base(i); i++) {
         struct err why = ERR_NONE;

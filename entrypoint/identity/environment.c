@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/service.h"
 #include "entrypoint/identity/user_base.h"
+#include "entrypoint/installation.h"
+#include "sandbox/policy/pathname.h"
 #include "wire/dotenv.h"
 
 extern char **environ;
@@ -215,6 +217,13 @@ static const char *server_path(void)
     return path ? path : ENVIRONMENT_PATH;
 }
 
+/* Packages go to the workspace's own place then, whatever the Python is. */
+static void put_native(struct variable_list *list)
+{
+    if (installation_is_native())
+        put_variable(list, "IPYBOX_NATIVE", "1");
+}
+
 /* Of a process that may use what cells have made. */
 static void put_open(struct variable_list *list, const struct environment_config *config,
                      const char *user_base)
@@ -227,22 +236,43 @@ static void put_open(struct variable_list *list, const struct environment_config
     copy_variable(list, "TMPDIR",
                   may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
     put_variable(list, "PYTHONUSERBASE", user_base);
+    put_native(list);
     put_ca(list, config->ca);
+}
+
+/* Where the user has uvx, npx and the like: what cells can plant in the workspace is left out. */
+static void put_native_path(struct variable_list *list, const char *workspace)
+{
+    drop_str char *path = xstrdup("");
+    for (const char *at = server_path(); *at;) {
+        size_t n = strcspn(at, ":");
+        drop_str char *folder = xstrndup(at, n);
+        at += n + (at[n] == ':');
+        if (*folder != '/' || path_is_under(folder, workspace))
+            continue;
+        char *more = xasprintf("%s%s%s", path, *path ? ":" : "", folder);
+        xfree(path);
+        path = more;
+    }
+    put_variable(list, "PATH", path);
 }
 
 /* Of any other. */
 static void put_law(struct variable_list *list, const struct environment_config *config)
 {
     static const char *const nobodys[] = {"GIT_CONFIG_GLOBAL", "NPM_CONFIG_USERCONFIG"};
+    drop_str char *ipython = xasprintf("%s/ipython", installation_home());
+    drop_str char *jupyter = xasprintf("%s/jupyter", installation_home());
     put_variable(list, "PATH", ENVIRONMENT_PATH);
-    put_user(list, ENVIRONMENT_HOME);
+    put_user(list, installation_home());
     copy_variable(list, "TMPDIR",
                   may_access("/tmp", W_OK) ? NULL : cells_home()); /* --read-only alone */
     put_variable(list, "PYTHONNOUSERSITE", "1");
     put_variable(list, "PYTHONSAFEPATH", "1");
-    put_variable(list, "IPYTHONDIR", ENVIRONMENT_HOME "/ipython");
-    put_variable(list, "JUPYTER_CONFIG_DIR", ENVIRONMENT_HOME "/jupyter");
-    put_variable(list, "JUPYTER_DATA_DIR", ENVIRONMENT_HOME "/jupyter");
+    put_variable(list, "IPYTHONDIR", ipython);
+    put_variable(list, "JUPYTER_CONFIG_DIR", jupyter);
+    put_variable(list, "JUPYTER_DATA_DIR", jupyter);
+    put_native(list);
     for (size_t i = 0; i < sizeof nobodys / sizeof *nobodys; i++)
         put_variable(list, nobodys[i], "/dev/null");
     put_ca(list, config->ca);
@@ -305,6 +335,8 @@ static void put_template(struct variable_list *list, const struct environment_co
 static void put_pip(struct variable_list *list)
 {
     put_variable(list, "PYTHONSAFEPATH", "");
+    if (installation_is_native()) /* what the system manages is left alone: it is a place of ours */
+        put_variable(list, "PIP_BREAK_SYSTEM_PACKAGES", "1");
     if (!getenv("PIP_CACHE_DIR"))
         put_variable(list, "PIP_NO_CACHE_DIR", "1");
 }
@@ -329,6 +361,8 @@ char **environment_build(const struct environment_config *config, enum environme
         put_pip(&list);
     if (purpose == ENVIRONMENT_SERVER)
         put_fetchers(&list);
+    if (purpose == ENVIRONMENT_SERVER && installation_is_native())
+        put_native_path(&list, config->workspace);
     if (purpose == ENVIRONMENT_TEMPLATE)
         put_template(&list, config);
     if (purpose == ENVIRONMENT_GATEWAY)

@@ -6,8 +6,9 @@
  * The law: what runs outside the walls of a kernel takes no code, no program and no setting from
  * where a cell can write. environment_build() makes every environment of it, whatever it is for:
  *   PATH     folders of the system alone, and programs are started by their absolute paths
- *            (environment_python());
- *   HOME     a folder of the image in which nobody can write: no user configuration of IPython,
+ *            (environment_python()). Of an MCP server that is started natively: the user's PATH,
+ *            without folders of the workspace;
+ *   HOME     a folder of ipybox in which nobody puts anything: no user configuration of IPython,
  *            Jupyter, pip, git or npm, no .bashrc;
  *   PYTHON*  no user site (PYTHONNOUSERSITE), no folder of a script (PYTHONSAFEPATH), and none of
  *            the workspace's; the server's own Python programs run with -I as well;
@@ -27,7 +28,6 @@
 #include "base/err.h"
 
 #define ENVIRONMENT_CWD "/"
-#define ENVIRONMENT_HOME "/opt/ipybox/home"
 #define ENVIRONMENT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 enum environment_purpose {

@@ -113,7 +113,8 @@ MUST_CHECK int identity_take_over(struct err *e);
 MUST_CHECK int identity_confine_init(const struct identity *identity, bool child_made,
                                      struct err *e);
 
-/* The private directory for sockets of whoever calls: IPYBOX_RUNTIME_DIR, or in the first usable
+/* The private directory for sockets of whoever calls: IPYBOX_RUNTIME_DIR, natively as
+ * native_runtime.h says, or in the first usable
  * of the bases a directory named after the real uid. It is made and belongs to the caller; a base
  * may be shared (mode 1777, as the image ships /run/ipybox), must belong to root or the caller, and
  * is no symbolic link. Mode 0700. With `service` 0711, because others connect to what is in it, and

@@ -12,6 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/service.h"
+#include "entrypoint/identity/native_runtime.h"
+#include "entrypoint/installation.h"
 
 #define USER_DIR "user"
 
@@ -111,6 +113,8 @@ int identity_runtime_dir(bool service, char *ret, struct err *e)
         (void)snprintf(ret, IDENTITY_PATH_MAX, "%s", asked);
         return 0;
     }
+    if (installation_is_native())
+        return native_runtime_dir(ret, e);
     struct err why[3] = {ERR_NONE, ERR_NONE, ERR_NONE};
     for (size_t i = 0; runtime_bases[i]; i++) {
         char path[IDENTITY_PATH_MAX];

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/service.h"
+#include "entrypoint/installation.h"
 
 static void make_directories(char *path)
 {
@@ -73,11 +74,13 @@ char *user_base_choose(const char *home, const char *workspace)
 {
     struct err e = ERR_NONE;
     const char *given = getenv("PYTHONUSERBASE");
-    if (given && *given)
+    bool native = installation_is_native();
+    if (given && *given && !native)
         return xstrdup(given);
     char *in_home = xasprintf("%s/.local", home);
-    make_directories(in_home);
-    if (can_hold_packages(in_home))
+    if (!native)
+        make_directories(in_home);
+    if (!native && can_hold_packages(in_home))
         return in_home;
     if (make_in_workspace(workspace, &e) == 0) {
         xfree(in_home);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/service.h"
+#include "entrypoint/installation.h"
 
 enum { TMP_MODE = 01777 };
 
@@ -33,9 +34,9 @@ void sandbox_variables(const struct policy *policy, const struct net_proxies *pr
 const char *sandbox_preload(const struct guard *guard)
 {
     char path[PATH_MAX];
-    bool there = guard_takes_marks(guard) && realpath(SANDBOX_OPENS, path) &&
+    bool there = guard_takes_marks(guard) && realpath(installation_opens(), path) &&
                  may_access(path, R_OK) && policy_may_read(guard_policy(guard), path);
-    return there ? SANDBOX_OPENS : NULL;
+    return there ? installation_opens() : NULL;
 }
 
 const char *sandbox_home(void)

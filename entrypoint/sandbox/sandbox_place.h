@@ -9,7 +9,6 @@
 #include "sandbox/net/net.h"
 
 #define SANDBOX_TMP "/tmp/claude" /* where srt has temporary files; settings name it */
-#define SANDBOX_OPENS "/usr/lib/ipybox/opens.so" /* src/sandbox/preload/opens.c */
 
 /* Their variables as NAME=value: SANDBOX_RUNTIME, TMPDIR (which is made here, open to all), what
  * has the C library ask for names over TCP, and where proxies are (our own: proxies, or NULL). The
@@ -17,7 +16,7 @@
 void sandbox_variables(const struct policy *policy, const struct net_proxies *proxies,
                        struct words *ret);
 
-/* SANDBOX_OPENS where it makes opens faster and can be loaded, else NULL: for LD_PRELOAD. */
+/* opens.so where it makes opens faster and can be loaded, else NULL: for LD_PRELOAD. */
 const char *sandbox_preload(const struct guard *guard);
 
 /* $HOME, or a directory that is there. Borrowed. */

@@ -19,6 +19,8 @@
 #include "entrypoint/sandbox/secret_files.h"
 #include "entrypoint/server/server_internal.h"
 #include "entrypoint/version.h"
+#include "entrypoint/identity/native_runtime.h"
+#include "entrypoint/installation.h"
 #include "sandbox/policy/pathname.h"
 
 enum {
@@ -383,6 +385,8 @@ static void close_server_parts(struct server *s)
     server_place_done(&s->place);
     server_memory_done(&s->memory);
     (void)fd_close(s->channels);
+    if (installation_is_native())
+        native_runtime_remove(s->runtime_dir);
     xfree(s->runtime_dir);
     xfree(s->workspace);
 }

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/service.h"
+#include "entrypoint/installation.h"
 #include "sandbox/confine/places.h"
 
 static bool is_below_place(const char *path, const char *folder)
@@ -38,6 +39,20 @@ static int make(const char *path, char **ret, struct err *e)
     return 0;
 }
 
+/* Natively below the user's cache, whose folders are made. */
+static char *usual_place(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!installation_is_native())
+        return xstrdup(SERVER_PLACE_DIR);
+    bool given = cache && *cache == '/';
+    drop_str char *base = given ? xstrdup(cache) : xasprintf("%s/.cache", home ? home : "");
+    drop_str char *above = xasprintf("%s/ipybox", base);
+    (void)mkdir(base, 0700);
+    (void)mkdir(above, 0700);
+    return xasprintf("%s/servers", above);
+}
+
 static int find_dir(const struct options *o, const char *workspace, const char *fallback,
                     struct server_place *place, struct err *e)
 {
@@ -49,7 +64,8 @@ static int find_dir(const struct options *o, const char *workspace, const char *
                         place->dir);
         return r < 0 ? err_wrap(e, "--servers-dir") : 0;
     }
-    if (make(SERVER_PLACE_DIR, &place->dir, &why) == 0)
+    drop_str char *usual = usual_place();
+    if (make(usual, &place->dir, &why) == 0)
         return 0;
     drop_str char *path = xasprintf("%s/servers", fallback ? fallback : "");
     if (!fallback || make(path, &place->dir, NULL) < 0)
@@ -72,7 +88,7 @@ int server_place_open(const struct options *options, const char *workspace, cons
                       struct server_place *ret, struct err *e)
 {
     struct server_place *place = ret;
-    *place = (struct server_place){.place = {.npm_shell = SERVER_PLACE_SHELL}};
+    *place = (struct server_place){.place = {.npm_shell = installation_npm_shell()}};
     if (options->mcp_cwd) {
         char real[PATH_MAX];
         if (!realpath(options->mcp_cwd, real))
@@ -83,6 +99,7 @@ int server_place_open(const struct options *options, const char *workspace, cons
     int r = find_dir(options, workspace, fallback, place, e);
     if (r < 0 || !place->dir)
         return r;
+    place->place.writable = installation_is_native() ? workspace : NULL;
     bool usual = strcmp(place->dir, SERVER_PLACE_DIR) == 0;
     place->keep = xstrdup(usual ? SERVER_PLACE_ABOVE : place->dir);
     place->place.dir = place->dir;
@@ -116,7 +133,8 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
         r = server_sandbox_keep(sandbox, OF_SERVERS, place->keep, e);
     if (r < 0)
         return r;
-    place->place.kept = (cheap || geteuid() == 0) && is_held(sandbox, place->keep);
+    place->place.kept = place->place.writable ||
+                        ((cheap || geteuid() == 0) && is_held(sandbox, place->keep));
     if (!place->place.kept)
         log_info("tools",
                  "cells are not kept from %s: it takes Landlock, and that only root writes the "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * entrypoint/server/server_place.h - finds the place of stdio MCP servers, at the start:
- * --servers-dir, else SERVER_PLACE_DIR, else a folder in the runtime directory.
+ * --servers-dir, else SERVER_PLACE_DIR (natively a folder of the user's cache), else a folder in
+ * the runtime directory.
  * Kept:    `keep` is what is to be kept from kernels, pip and other servers: the highest folder
  *          that is for this alone.
  * Owns:    what the struct tools_place points to. */
@@ -14,7 +15,6 @@
 
 #define SERVER_PLACE_ABOVE "/var/lib/ipybox"
 #define SERVER_PLACE_DIR SERVER_PLACE_ABOVE "/servers"
-#define SERVER_PLACE_SHELL "/opt/ipybox/bin/npm-shell"
 
 struct server_place {
     struct tools_place place;

@@ -165,7 +165,7 @@ static int open_plane(struct server_tools *t, struct err *e)
 {
     const struct server_tools_config *c = &t->config;
     struct approvals_config approvals = {.loop = c->loop,
-                                         .timeout_ms = (int64_t)c->options->approval_timeout * 1000,
+                                         .timeout_ms = c->options->approval_timeout,
                                          .ask_by_default = c->options->approve_tool_calls,
                                          .ask_for =
                                              c->options->approve_shell_cmds ? TOOLPLANE_OWN : NULL,
@@ -185,7 +185,7 @@ static int open_plane(struct server_tools *t, struct err *e)
                                  .root = c->options->mcp_root,
                                  .version = IPYBOX_VERSION,
                                  .ca_file = c->options->ca,
-                                 .connect_timeout_ms = (int64_t)c->options->connect_timeout * 1000,
+                                 .connect_timeout_ms = c->options->connect_timeout,
                                  .lookup = look_up_server_variable,
                                  .log = log_registered_tools,
                                  .can_elicit = can_elicit,

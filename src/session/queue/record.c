@@ -6,7 +6,12 @@
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
 
-enum { REASON_MAX = 16384 };
+enum {
+    REASON_MAX = 16384,
+    END_MAX = 1 << 20,        /* bytes of the data of "end" */
+    END_TEXT_MAX = 64 << 10,  /* bytes of the texts in it; of longer ones the result is asked for */
+    END_FILES_MAX = 64,
+};
 
 struct eventlog *record_open(const struct session_config *config)
 {
@@ -54,10 +59,49 @@ const char *const cell_status_names[] = {
     [CELL_REFUSED] = "refused",
 };
 
+static void put_end_error(struct jsonw *w, const struct cell_result *result)
+{
+    if (!*result->ename)
+        return;
+    jsonw_set_object(w, "error");
+    jsonw_set_text(w, "ename", result->ename);
+    jsonw_set_text(w, "evalue", result->evalue);
+    jsonw_set_text(w, "traceback", result->traceback);
+    jsonw_end(w);
+}
+
+static void put_end_files(struct jsonw *w, const struct output *o)
+{
+    jsonw_set_array(w, "files");
+    for (size_t i = 0; i < o->file_count; i++) {
+        jsonw_object(w);
+        jsonw_set_text(w, "path", o->files[i].path);
+        jsonw_set_text(w, "mime", o->files[i].mime);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
+/* What a follower would else have to ask for, where it is short. */
+static void put_outcome(struct jsonw *w, const struct cell_result *result)
+{
+    const struct output *o = result->output;
+    size_t error = strlen(result->evalue) + strlen(result->traceback);
+    if (!o || o->text.len + error > END_TEXT_MAX || o->file_count > END_FILES_MAX)
+        return;
+    put_end_error(w, result);
+    jsonw_name(w, "text");
+    jsonw_text_n(w, buf_text(&o->text), o->text.len);
+    jsonw_set_bool(w, "truncated", o->truncated);
+    if (o->file)
+        jsonw_set_text(w, "output_file", o->file);
+    put_end_files(w, o);
+}
+
 /* A timeout is soft when the interrupt was enough, hard when it took the kernel along. */
 void record_end(struct eventlog *log, const struct cell_result *result)
 {
-    drop_buf struct buf text = BUF_INIT(REASON_MAX);
+    drop_buf struct buf text = BUF_INIT(END_MAX);
     struct jsonw w = JSONW(&text);
     if (!log)
         return;
@@ -69,6 +113,7 @@ void record_end(struct eventlog *log, const struct cell_result *result)
         jsonw_set_text(&w, "reason", result->reason);
     if (result->kernel_replaced)
         jsonw_set_bool(&w, "kernel_replaced", true);
+    put_outcome(&w, result);
     jsonw_end(&w);
     eventlog_add(log,
                  &(struct logged){

@@ -75,7 +75,9 @@ static char *choose_cwd(const struct command_making *m)
 
 static int check_loose(const struct command_making *m, const char *path, struct err *e)
 {
-    if (!m->why_secret || !program_is_loose(path, kept_dir(m)))
+    const char *writable = m->place->writable;
+    if (!m->why_secret || (writable ? !program_is_below(path, writable)
+                                    : !program_is_loose(path, kept_dir(m))))
         return 0;
     return err_set(e, -EACCES,
                    "code in cells can write %.120s, and the server holds a secret (%s): put the "

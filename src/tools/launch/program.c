@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -132,6 +133,12 @@ bool program_is_loose(const char *path, const char *kept)
         if (S_ISLNK(st.st_mode) && !follow_program_link(&w, folder))
             return true;
     }
+}
+
+bool program_is_below(const char *path, const char *folder)
+{
+    char real[PATH_MAX];
+    return !realpath(path, real) || is_below_folder(real, folder);
 }
 
 /* --- what it is told to run ------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ char *program_find(const char *path, const char *name);
  * yet counts as what its folder is. `path` is absolute. */
 bool program_is_loose(const char *path, const char *kept);
 
+/* Whether that is where it really is, through all links. What is not there is. */
+bool program_is_below(const char *path, const char *folder);
+
 /* The index of the argument that names the file which an interpreter runs, or from which `uv run`
  * does; 0: none does. */
 int program_script(char *const *argv);

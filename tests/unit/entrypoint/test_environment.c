@@ -76,11 +76,11 @@ static void outside_nothing_of_the_workspace_steers(void)
             TEST_CHECK_(!strstr(*item, "evil") && !strstr(*item, "for kernels"), "%s", *item);
             TEST_CHECK_(!strstr(*item, "operators") && !strstr(*item, "secret"), "%s", *item);
         }
-        TEST_CHECK(has(envp, "PATH", ENVIRONMENT_PATH) && has(envp, "HOME", ENVIRONMENT_HOME));
+        TEST_CHECK(has(envp, "PATH", ENVIRONMENT_PATH) && has(envp, "HOME", "/opt/ipybox/home"));
         TEST_CHECK(has(envp, "PYTHONNOUSERSITE", "1") &&
                    has(envp, "GIT_CONFIG_GLOBAL", "/dev/null"));
         TEST_CHECK(value(envp, "PYTHONSAFEPATH") != NULL && !value(envp, "LD_LIBRARY_PATH"));
-        TEST_CHECK(has(envp, "IPYTHONDIR", ENVIRONMENT_HOME "/ipython"));
+        TEST_CHECK(has(envp, "IPYTHONDIR", "/opt/ipybox/home/ipython"));
         (void)environment_free(envp);
     }
 }

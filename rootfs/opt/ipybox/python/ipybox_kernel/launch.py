@@ -43,6 +43,7 @@ def enter_user_site() -> None:
     for place in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if place and place not in sys.path:
             sys.path.insert(0, place)
+    _add_generated_names()
     if not sys.flags.isolated or in_venv() or os.environ.get("PYTHONNOUSERSITE"):
         return
     site.USER_BASE = site.USER_SITE = None  # of another environment
@@ -102,8 +103,17 @@ def without_exit() -> Iterator[None]:
 
 
 def in_venv() -> bool:
-    """Whether this Python is one that leaves users' packages out."""
-    return sys.prefix != sys.base_prefix
+    """Whether this Python is one that leaves users' packages out. A native installation is in one,
+    and has a place for them all the same: the workspace's."""
+    return sys.prefix != sys.base_prefix and os.environ.get("IPYBOX_NATIVE") != "1"
+
+
+def _add_generated_names() -> None:
+    """What generated packages import and a wheel cannot install under its own name: mcpygen is also
+    a package on PyPI."""
+    names = Path(__file__).parent.parent / "ipybox" / "_kernel"
+    if names.is_dir():
+        sys.path.append(str(names))
 
 
 def _add_user_site(path: str) -> None:

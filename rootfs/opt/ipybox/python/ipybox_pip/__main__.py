@@ -29,9 +29,12 @@ class Finder(PathFinder):
 
 
 def show_user_site() -> None:
-    """Have pip see what Python leaves out. A virtual environment has nothing of the kind."""
+    """Have pip see what Python leaves out. A virtual environment has nothing of the kind, unless
+    ipybox is installed in it: then packages go to a place of the workspace, not there."""
     if sys.prefix != sys.base_prefix:
-        return
+        if os.environ.get("IPYBOX_NATIVE") != "1":
+            return
+        leave_environment()
     path = site.getusersitepackages()
     if not os.path.isabs(path):
         return  # no home: it begins with "~"
@@ -39,6 +42,15 @@ def show_user_site() -> None:
     shared = [i for i, entry in enumerate(sys.path) if entry.endswith("-packages")]
     sys.path.insert(shared[0] if shared else len(sys.path), path)
     site.ENABLE_USER_SITE = True
+
+
+def leave_environment() -> None:
+    """Have pip install for the user, and leave this environment as it is. Read from pip 23 to 26:
+    without this function pip would refuse or change the environment; tests/sdk notices."""
+    from pip._internal.utils import virtualenv
+
+    virtualenv.running_under_virtualenv = lambda: False
+    os.environ["PIP_USER"] = "1"
 
 
 def resolve(package: str, folder: str) -> str:
