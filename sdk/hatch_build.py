@@ -30,7 +30,9 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             include[str(python / "mcpygen")] = "ipybox/_kernel/mcpygen"
             include[str(top / "rootfs/opt/ipybox/bin/npm-shell")] = "ipybox/_bin/npm-shell"
             include[f"{self.root}/home.txt"] = "ipybox/_bin/home/README.txt"
-            include |= {f"{binary}/{name}": f"ipybox/_bin/{name}" for name in ("ipybox", "opens.so")}
+            include |= {
+                f"{binary}/{name}": f"ipybox/_bin/{name}" for name in ("ipybox", "opens.so")
+            }
             machine = os.environ["IPYBOX_WHEEL_MACHINE"]
             platforms = ".".join(each.format(machine) for each in PLATFORMS)
             build_data["tag"] = f"py3-none-{platforms}"

@@ -70,11 +70,14 @@ static int find_dir(const struct options *o, const char *workspace, const char *
     drop_str char *path = xasprintf("%s/servers", fallback ? fallback : "");
     if (!fallback || make(path, &place->dir, NULL) < 0)
         place->dir = NULL;
-    log_info("tools",
-             "%s, so what MCP servers keep is gone when the container ends, and those with a "
-             "secret cannot use packages of install_package; a volume at " SERVER_PLACE_ABOVE
-             " helps",
-             why.msg);
+    if (installation_is_native())
+        log_info("tools", "%s, so what MCP servers keep is gone when ipybox ends", why.msg);
+    else
+        log_info("tools",
+                 "%s, so what MCP servers keep is gone when the container ends, and those with a "
+                 "secret cannot use packages of install_package; a volume at " SERVER_PLACE_ABOVE
+                 " helps",
+                 why.msg);
     return 0;
 }
 
@@ -99,6 +102,7 @@ int server_place_open(const struct options *options, const char *workspace, cons
     int r = find_dir(options, workspace, fallback, place, e);
     if (r < 0 || !place->dir)
         return r;
+    place->place.open = installation_is_native() && !options->sandbox;
     place->place.writable = installation_is_native() ? workspace : NULL;
     bool usual = strcmp(place->dir, SERVER_PLACE_DIR) == 0;
     place->keep = xstrdup(usual ? SERVER_PLACE_ABOVE : place->dir);

@@ -11,7 +11,6 @@ from typing import NoReturn
 from ipybox.backend import IMAGE, binary
 
 
-
 def ipybox() -> NoReturn:
     """Run the binary; where there is none, the image in Docker."""
     program = binary() if sys.platform == "linux" else None

@@ -47,8 +47,8 @@ def choose(asked: str | None) -> Backend:
     if asked == "docker" or not native:
         if not shutil.which("docker"):
             raise ServerError(
-                "ipybox runs natively on Linux (x86_64, aarch64) or in Docker, and here is neither: "
-                "install Docker, or attach to an appliance elsewhere with CodeExecutor(url=…)"
+                "ipybox runs natively on Linux (x86_64, aarch64) or in Docker, and this is neither: "
+                "install Docker, or attach to an appliance elsewhere: CodeExecutor(url=…)"
             )
         return "docker"
     return "native"
@@ -119,7 +119,9 @@ class Appliance:
         await asyncio.gather(*self._readers, return_exceptions=True)
         said = "\n".join(self._lines)
         if self.backend == "docker" and "No such image" in said + " ":
-            said += "\nBuild the image first: ./docker-build.sh, or name another one in IPYBOX_IMAGE"
+            said += (
+                "\nBuild the image first: ./docker-build.sh, or name another one in IPYBOX_IMAGE"
+            )
         return ServerError(f"ipybox ended with status {self._process.returncode}\n{said}".rstrip())
 
     async def wait(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
@@ -28,6 +28,9 @@ class Event(NamedTuple):
     name: str
     data: Json
     id: int | None = None
+
+
+Events = AbstractAsyncContextManager[AsyncIterator[Event]]
 
 
 class Client:
@@ -106,7 +109,9 @@ class Client:
 
     async def executions(self, session: str = "default") -> list[Json]:
         """The newest executions of a session, without their results."""
-        return list((await self._json("GET", _path("sessions", session, "executions")))["executions"])
+        return list(
+            (await self._json("GET", _path("sessions", session, "executions")))["executions"]
+        )
 
     async def execution(self, execution: str, session: str = "default") -> Json:
         """The state or the result of an execution."""
@@ -116,8 +121,10 @@ class Client:
         """Interrupt an execution or take it out of the queue."""
         return await self._json("DELETE", _path("sessions", session, "executions", execution))
 
-    def follow(self, session: str = "default", execution: str | None = None, after: int | None = None):  # type: ignore[no-untyped-def]
-        """A context manager of the events of a session or of one execution, behind number `after`."""
+    def follow(
+        self, session: str = "default", execution: str | None = None, after: int | None = None
+    ) -> Events:
+        """The events of a session or of one execution, behind number `after`."""
         parts = ["sessions", session, *(["executions", execution] if execution else []), "events"]
         query = f"?after={after}" if after is not None else ""
         return self._events("GET", _path(*parts) + query)
@@ -128,8 +135,8 @@ class Client:
         """The tool calls and questions that wait."""
         return list((await self._json("GET", "/v1/approvals"))["approvals"])
 
-    def follow_approvals(self):  # type: ignore[no-untyped-def]
-        """A context manager of the events of all approvals. While it is open somebody looks, so
+    def follow_approvals(self) -> Events:
+        """The events of all approvals. While it is open somebody looks, so
         questions come here before they go to an MCP client."""
         return self._events("GET", "/v1/approvals")
 
@@ -153,7 +160,9 @@ class Client:
 
     async def register_server(self, name: str, params: Json, **members: Any) -> Json:
         """Register an MCP server; the answer has the names of the modules."""
-        return await self._json("POST", "/v1/mcp-servers", {"name": name, "params": params, **members})
+        return await self._json(
+            "POST", "/v1/mcp-servers", {"name": name, "params": params, **members}
+        )
 
     async def server(self, name: str) -> Json:
         """One server, with its tools."""
@@ -225,8 +234,8 @@ class Client:
         async with self._request("PUT", "/v1/tar" + query, data=archive) as answer:
             return dict(await answer.json())
 
-    def watch(self, path: str = "", *, recursive: bool = False):  # type: ignore[no-untyped-def]
-        """A context manager of the events of a folder."""
+    def watch(self, path: str = "", *, recursive: bool = False) -> Events:
+        """The events of a folder."""
         query = f"?recursive={str(recursive).lower()}"
         return self._events("GET", "/v1/watch" + query + (path and f"&path={quote(path, safe='')}"))
 

@@ -1,13 +1,14 @@
-"""CodeExecutor: runs code in a stateful IPython kernel and asks the application about tool calls."""
+"""CodeExecutor: runs code in a stateful IPython kernel and asks about its tool calls."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ from ipybox.errors import HttpError, ServerError
 from ipybox.tool_exec import tokens
 from ipybox.tool_exec.approval.client import ApprovalRequest
 from ipybox.utils import find_free_port, seconds
+
+logger = logging.getLogger(__name__)
 
 OUTPUT_MAX = 10_000_000  # characters that an answer holds; of longer output the file is read
 CELL_MS_MAX = 7 * 24 * 3600 * 1000  # the server's own limit: the timeout here is ours
@@ -63,7 +66,7 @@ class CodeExecutor:
     that runs already, in a session of its own; `token` is then the token of the HTTP API.
 
     tool_server_host, tool_server_port: where applications reach the tool server; a port of None
-        leaves it closed. Code in kernels does not need it. Its tokens are in ipybox.tool_exec.tokens.
+        leaves it closed. Code in kernels does not need it. ipybox.tool_exec.tokens has its tokens.
     kernel_gateway_host, kernel_gateway_port: the same for the Jupyter Kernel Gateway.
     kernel_env: variables of the kernel, which inherits none of this process.
     working_dir: where the kernel works; the current directory by default.
@@ -128,6 +131,7 @@ class CodeExecutor:
         self._stack: AsyncExitStack | None = None
         self._client: Client | None = None
         self._forwarded: set[str] = set()
+        self._registering: list[asyncio.Task[None]] = []
         self._running: _Running | None = None
         self._cancelled = False
 
@@ -164,8 +168,10 @@ class CodeExecutor:
                 watching = await self._watch(self._client)
                 stack.push_async_callback(_end_task, watching)
             mcp_apigen.listeners.add(self)
-            for server in mcp_apigen.remembered(self.working_dir):
-                await self.register(server)
+            servers = mcp_apigen.remembered(self.working_dir)
+            self._registering = [asyncio.create_task(self._try(server)) for server in servers]
+            for task in self._registering:
+                stack.push_async_callback(_end_task, task)
         except BaseException:
             mcp_apigen.listeners.discard(self)
             self._client = None
@@ -264,7 +270,7 @@ class CodeExecutor:
             members["approval"] = "ask"
         return members
 
-    def _remember_tokens(self):  # type: ignore[no-untyped-def]
+    def _remember_tokens(self) -> Callable[[], None]:
         if self.tool_server_port is None:
             return lambda: None
         host, port = self.tool_server_host, self.tool_server_port
@@ -287,6 +293,13 @@ class CodeExecutor:
         task = asyncio.create_task(watch())
         await asyncio.wait({task, asyncio.ensure_future(ready)}, return_when="FIRST_COMPLETED")
         return task
+
+    async def _try(self, server: mcp_apigen.Remembered) -> None:
+        """A server that cannot be had keeps nobody from running code: its calls fail."""
+        try:
+            await self.register(server)
+        except (HttpError, aiohttp.ClientError) as error:
+            logger.warning("the MCP server %s is not registered: %s", server.name, error)
 
     async def register(self, server: mcp_apigen.Remembered) -> None:
         """Make an MCP server known to the appliance without making its package anew."""
@@ -341,6 +354,8 @@ class CodeExecutor:
         deadline = None if timeout is None else loop.time() + timeout
         self._cancelled = False
         members = {"timeout_ms": CELL_MS_MAX, "max_output_chars": OUTPUT_MAX}
+        if self._registering:  # they began with start(); code finds them all
+            await asyncio.wait(self._registering)
         try:
             async with self.client.stream(code, self._session, **members) as events:
                 while True:
@@ -412,7 +427,9 @@ class CodeExecutor:
         """Where the image is, after it has been put where it is wanted."""
         name = Path(saved["path"]).name
         if self._own_images and not self._attached:
-            return self.working_dir / "images" / name if self._elsewhere() else Path("images") / name
+            return (
+                self.working_dir / "images" / name if self._elsewhere() else Path("images") / name
+            )
         path = self._relative(saved["path"])
         self.images_dir.mkdir(parents=True, exist_ok=True)
         target = self.images_dir / name

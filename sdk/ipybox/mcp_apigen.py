@@ -95,7 +95,17 @@ def _command(backend: str, root: Path, variables: set[str]) -> list[str]:
     if backend == "native":
         return [str(binary()), "apigen", "--workspace", os.getcwd(), "--python", sys.executable]
     place = os.path.commonpath([os.getcwd(), root])
-    words = ["docker", "run", "--rm", "--pull", "never", "-v", f"{place}:{place}", "-w", os.getcwd()]
+    words = [
+        "docker",
+        "run",
+        "--rm",
+        "--pull",
+        "never",
+        "-v",
+        f"{place}:{place}",
+        "-w",
+        os.getcwd(),
+    ]
     if ca := os.environ.get("IPYBOX_CA"):
         words += ["-v", f"{ca}:/run/ipybox-ca.pem:ro", "-e", "IPYBOX_CA=/run/ipybox-ca.pem"]
     for name in sorted(variables & os.environ.keys()):

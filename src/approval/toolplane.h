@@ -60,6 +60,10 @@ void toolplane_job_cancel(struct toolplane_job *job); /* done is not called */
 void toolplane_job_listen(struct toolplane_job *job,
                           void (*text)(void *ctx, const char *text, size_t n));
 
+/* Its package is neither made nor changed, and the next start does not know of it; right after
+ * toolplane_register(). done: no modules. */
+void toolplane_job_alone(struct toolplane_job *job);
+
 bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret);
 
 /* One after the other: *at is 0 first. */

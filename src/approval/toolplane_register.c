@@ -116,6 +116,11 @@ void toolplane_job_listen(struct toolplane_job *job,
     tools_job_listen(job->job, on_install_text);
 }
 
+void toolplane_job_alone(struct toolplane_job *job)
+{
+    job->generate = job->remember = false;
+}
+
 void toolplane_job_cancel(struct toolplane_job *job)
 {
     if (job->job)

@@ -40,8 +40,10 @@ struct tools_place {       /* what it points to is borrowed */
     const char *dir;       /* belongs to this process; NULL: there is none */
     bool kept;             /* code in kernels cannot write there, nor make names on the way to it */
     bool runs;             /* programs in it can be started */
-    const char *writable;  /* natively: the folder that cells write, all else being the user's; or
-                            * NULL: what cells could change is found out */
+    bool open;             /* nothing is kept from cells: they run natively, without a sandbox, as
+                            * the user who starts servers */
+    const char *writable;  /* natively in a sandbox: the folder that cells write; or NULL: what they
+                            * could change is found out */
     const char *user_base; /* the packages of cells, for servers without a secret; or NULL */
     const char *python;    /* absolute */
     const char *npm_shell; /* the shell by which npx starts a server; or NULL */

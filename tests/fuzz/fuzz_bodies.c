@@ -80,7 +80,8 @@ static int server(const struct json *body, struct err *e)
 {
     const char *name = NULL;
     const struct json *params = NULL;
-    int r = body_server(body, &name, &params, e);
+    bool generate;
+    int r = body_server(body, &name, &params, &generate, e);
     CHECK(r < 0 || (name && json_is_object(params)));
     return r;
 }

@@ -70,10 +70,11 @@ class _ToolRunner:
         return f"http://{self.host}:{self.port}/run", token, to_json(body)
 
 
-def _result(answer: dict[str, Any]) -> Any:
+def _result(answer: dict[str, Any]) -> dict[str, Any] | str | None:
     if "error" in answer:
         raise error_of(answer)
-    return answer["result"]
+    result: dict[str, Any] | str | None = answer["result"]
+    return result
 
 
 async def _reset(host: str = "localhost", port: int = 8900, token: str | None = None) -> None:

@@ -17,9 +17,11 @@ async def send(method: str, url: str, token: str, body: bytes) -> dict[str, Any]
     """The JSON of the answer. Raises HttpError, or aiohttp.ClientError where there is none."""
     import aiohttp
 
-    async with aiohttp.ClientSession(headers={**JSON, **headers(token)}) as http:
-        async with http.request(method, url, data=body) as answer:
-            return _read(answer.status, await answer.read())
+    async with (
+        aiohttp.ClientSession(headers={**JSON, **headers(token)}) as http,
+        http.request(method, url, data=body) as answer,
+    ):
+        return _read(answer.status, await answer.read())
 
 
 def send_sync(method: str, url: str, token: str, body: bytes) -> dict[str, Any]:

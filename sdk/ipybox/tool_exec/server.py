@@ -57,4 +57,3 @@ class ToolServer(ListeningServer):
 def _listen(host: str, backend: str | None) -> str:
     """In a container every address: which of the host's it is reached by, docker's -p says."""
     return host if choose(backend) == "native" else "0.0.0.0"
-

@@ -212,14 +212,15 @@ int body_package(const struct json *body, const char **ret_package, struct err *
     return json_need_text(body, "package", ret_package, e);
 }
 
-const char *const body_server_known[] = {"name", "params", NULL};
+const char *const body_server_known[] = {"name", "params", "generate", NULL};
 
 int body_server(const struct json *body, const char **ret_name, const struct json **ret_params,
-                struct err *e)
+                bool *ret_generate, struct err *e)
 {
+    *ret_generate = true;
     int r = json_need_text(body, "name", ret_name, e);
     *ret_params = json_get(body, "params");
     if (r == 0 && !json_is_object(*ret_params))
         r = err_set(e, -EINVAL, "params: an object is needed");
-    return r;
+    return r < 0 ? r : body_bool(body, "generate", ret_generate, e);
 }

@@ -51,7 +51,8 @@ extern const char *const body_package_known[];
 MUST_CHECK int body_package(const struct json *body, const char **ret_package, struct err *e);
 
 extern const char *const body_server_known[];
+/* *ret_generate: whether the package is made, too. */
 MUST_CHECK int body_server(const struct json *body, const char **ret_name,
-                           const struct json **ret_params, struct err *e);
+                           const struct json **ret_params, bool *ret_generate, struct err *e);
 
 #endif

@@ -82,7 +82,8 @@ static int start_registration(struct api *api, struct http_request *r, const str
     static const struct http_events events = {.gone = on_registering_client_gone};
     const char *name = NULL;
     const struct json *params = NULL;
-    int failed = body_server(body, &name, &params, e);
+    bool generate;
+    int failed = body_server(body, &name, &params, &generate, e);
     if (failed < 0)
         return failed;
     struct api_registration *g = NEW(struct api_registration);
@@ -92,6 +93,8 @@ static int start_registration(struct api *api, struct http_request *r, const str
         xfree(g);
         return failed;
     }
+    if (!generate)
+        toolplane_job_alone(g->job);
     g->owner = api->servers;
     g->r = r;
     g->name = xstrdup(name);

@@ -313,13 +313,15 @@ int launch_make(const struct tools_config *tools, const struct place_specs *spec
                 const struct json *params, struct server_launch *ret, struct params *ret_params,
                 struct err *e)
 {
-    struct server_launch launch = {.secret = launch_secret(params) != NULL};
+    bool open = tools->place && tools->place->open; /* there is nobody to keep a secret from */
+    const char *why_secret = open ? NULL : launch_secret(params);
+    struct server_launch launch = {.secret = why_secret != NULL};
     struct params made = {.kind = PARAMS_STDIO};
     struct command_making m = {.tools = tools,
                                .place = tools->place,
                                .specs = specs,
                                .name = name,
-                               .why_secret = launch_secret(params),
+                               .why_secret = why_secret,
                                .launch = &launch,
                                .params = &made};
     struct params_source source = {

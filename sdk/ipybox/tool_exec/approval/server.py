@@ -84,7 +84,8 @@ class ApprovalChannel:
             raise RuntimeError("Approval channel not connected")
         request_id = str(uuid.uuid4())
         params = {"server_name": server_name, "tool_name": tool_name, "tool_args": tool_args}
-        self._waiting[request_id] = decision = asyncio.get_running_loop().create_future()
+        decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = decision
         try:
             async with asyncio.timeout(self.approval_timeout):
                 await self._socket.send_json(
