@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/service.h"
+
 #define OPENS "/usr/lib/ipybox/opens.so"
 #define HOME "/opt/ipybox/home"
 #define NPM_SHELL "/opt/ipybox/bin/npm-shell"
@@ -30,7 +32,7 @@ static void look_beside_program(void)
     (void)snprintf(found.opens, sizeof found.opens, "%s/opens.so", folder);
     (void)snprintf(found.home, sizeof found.home, "%s/home", folder);
     (void)snprintf(found.npm_shell, sizeof found.npm_shell, "%s/npm-shell", folder);
-    found.native = access(found.opens, R_OK) == 0;
+    found.native = may_access(found.opens, R_OK);
 }
 
 bool installation_is_native(void)

@@ -18,6 +18,7 @@
 #include "entrypoint/identity/identity.h"
 #include "entrypoint/identity/wipe.h"
 #include "entrypoint/init.h"
+#include "entrypoint/installation.h"
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox/sandbox.h"
 #include "entrypoint/server/server.h"
@@ -75,6 +76,22 @@ static int doctor(int argc, char **argv)
     return become_owner(&e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
 }
 
+/* In a container init has become somebody else by now. Root of a user namespace is its maker. */
+static int check_native_root(const struct options *o, struct err *e)
+{
+    unsigned long inside = 1, outside = 1;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    bool real =
+        map && fscanf(map, "%lu %lu", &inside, &outside) == 2 && inside == 0 && outside == 0;
+    if (map)
+        (void)fclose(map);
+    if (geteuid() != 0 || !installation_is_native() || !real || o->allow_root)
+        return 0;
+    return err_set(e, -EPERM,
+                   "cells would be root: start ipybox as an ordinary user, or with --allow-root "
+                   "(IPYBOX_ALLOW_ROOT=1) where that is meant");
+}
+
 /* The server, apigen, or a command that talks to the running server. */
 static int serve_with_options(enum role role, int argc, char **argv)
 {
@@ -92,6 +109,8 @@ static int serve_with_options(enum role role, int argc, char **argv)
     }
     if (options_own(role) & OPTION_OF_CLI)
         return cli_main(role, &options);
+    if (role != ROLE_APIGEN && check_native_root(&options, &e) < 0)
+        return fail_command(&e);
     return role == ROLE_APIGEN ? apigen_main(&options) : server_main(&options);
 }
 

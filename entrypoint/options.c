@@ -47,8 +47,9 @@ static const struct options_row rows[] = {
      "Ask a human before code calls a tool: the client of the approval channel, else the MCP "
      "client (elicitation). Without this option calls are approved, unless the policy says "
      "otherwise."},
-    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_MILLISECONDS, AT(approval_timeout), "SECONDS",
-     "600", 0, 0, "Time to wait for an answer. After it the call is not made; 0 waits forever."},
+    {"approval-timeout", "IPYBOX_APPROVAL_TIMEOUT", OPTION_MILLISECONDS, AT(approval_timeout),
+     "SECONDS", "600", 0, 0,
+     "Time to wait for an answer. After it the call is not made; 0 waits forever."},
     {"tool-policy", "IPYBOX_TOOL_POLICY", OPTION_TEXT, AT(tool_policy), "PATH", NULL, 0, 0,
      "JSON file of rules: which tools may be called, need an approval, or are denied."},
     {"approve-shell-cmds", "IPYBOX_APPROVE_SHELL_CMDS", OPTION_FLAG, AT(approve_shell_cmds), NULL,
@@ -57,8 +58,8 @@ static const struct options_row rows[] = {
      NULL, NULL, 0, 0,
      "Cells can start programs only as shell commands, and each is asked for. Needs "
      "--approve-shell-cmds."},
-    {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_MILLISECONDS, AT(connect_timeout), "SECONDS",
-     "30", 0, 1, "Time an MCP server has to start and to list its tools."},
+    {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_MILLISECONDS, AT(connect_timeout),
+     "SECONDS", "30", 0, 1, "Time an MCP server has to start and to list its tools."},
     {"mcp-root", "IPYBOX_MCP_ROOT", OPTION_TEXT, AT(mcp_root), "PATH", NULL, 0, 0,
      "Folder to announce to MCP servers as the client's only root. Some servers use nothing "
      "outside it. Default: no root is announced."},
@@ -157,6 +158,9 @@ static const struct options_row rows[] = {
      "4G", 0, 0, "Maximum output of one cell that is kept in its file. K, M and G are understood."},
     {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
      "Python interpreter that kernels run in."},
+    {"allow-root", "IPYBOX_ALLOW_ROOT", OPTION_FLAG, AT(allow_root), NULL, NULL, 0, 0,
+     "Start although cells will be root. Without this option ipybox, started natively by root, "
+     "refuses to start."},
     {"ca", "IPYBOX_CA", OPTION_TEXT, AT(ca), "PATH", NULL, 0, 0,
      "PEM file of additional certificate authorities that pip, kernels and MCP servers trust."},
     {"server-name", NULL, OPTION_TEXT, AT(server_name), "NAME", NULL, OPTION_APIGEN, 0,

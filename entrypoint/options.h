@@ -70,6 +70,7 @@ struct options {
     int kernel_start_timeout;
     int spare_kernels;
     bool no_kernel_template;
+    bool allow_root;
     uint64_t output_file_limit; /* bytes */
     const char *python;
     const char *ca; /* NULL: none */

@@ -15,12 +15,12 @@
 #include "base/service.h"
 #include "entrypoint/identity/apisocket.h"
 #include "entrypoint/identity/identity.h"
+#include "entrypoint/identity/native_runtime.h"
+#include "entrypoint/installation.h"
 #include "entrypoint/sandbox/sandbox_place.h"
 #include "entrypoint/sandbox/secret_files.h"
 #include "entrypoint/server/server_internal.h"
 #include "entrypoint/version.h"
-#include "entrypoint/identity/native_runtime.h"
-#include "entrypoint/installation.h"
 #include "sandbox/policy/pathname.h"
 
 enum {

@@ -137,8 +137,8 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
         r = server_sandbox_keep(sandbox, OF_SERVERS, place->keep, e);
     if (r < 0)
         return r;
-    place->place.kept = place->place.writable ||
-                        ((cheap || geteuid() == 0) && is_held(sandbox, place->keep));
+    place->place.kept =
+        place->place.writable || ((cheap || geteuid() == 0) && is_held(sandbox, place->keep));
     if (!place->place.kept)
         log_info("tools",
                  "cells are not kept from %s: it takes Landlock, and that only root writes the "

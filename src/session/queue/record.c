@@ -8,8 +8,8 @@
 
 enum {
     REASON_MAX = 16384,
-    END_MAX = 1 << 20,        /* bytes of the data of "end" */
-    END_TEXT_MAX = 64 << 10,  /* bytes of the texts in it; of longer ones the result is asked for */
+    END_MAX = 1 << 20,       /* bytes of the data of "end" */
+    END_TEXT_MAX = 64 << 10, /* bytes of the texts in it; of longer ones the result is asked for */
     END_FILES_MAX = 64,
 };
 

@@ -76,8 +76,8 @@ static char *choose_cwd(const struct command_making *m)
 static int check_loose(const struct command_making *m, const char *path, struct err *e)
 {
     const char *writable = m->place->writable;
-    if (!m->why_secret || (writable ? !program_is_below(path, writable)
-                                    : !program_is_loose(path, kept_dir(m))))
+    if (!m->why_secret ||
+        (writable ? !program_is_below(path, writable) : !program_is_loose(path, kept_dir(m))))
         return 0;
     return err_set(e, -EACCES,
                    "code in cells can write %.120s, and the server holds a secret (%s): put the "

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: a working directory, and both backends. A test that skips itself has failed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLACE = Path(os.environ["SDK_PLACE"])
+SERVER = Path(__file__).parent / "search_server.py"
+
+
+@pytest.fixture(params=["native", "docker"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Tests with it run twice."""
+    monkeypatch.setenv("IPYBOX_BACKEND", request.param)
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The working directory; at the end nothing of the test may be running."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".state"))
+    yield tmp_path
+    left = [line for line in processes() if str(tmp_path) in line]
+    assert not left, left
+    names = subprocess.check_output(["docker", "ps", "--format", "{{.Names}}"], text=True)
+    assert f"ipybox-{os.getpid()}-" not in names
+
+
+def processes() -> list[str]:
+    """The command lines of all processes of this user but ours."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            if path.stat().st_uid == os.getuid() and int(path.parent.name) != os.getpid():
+                found.append(words)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def search(folder: Path, backend: str) -> dict[str, Any]:
+    """server_params of a server with the tools of the Brave search, where the backend has it."""
+    if backend == "native":
+        return {"command": sys.executable, "args": [str(SERVER)], "env": {"KEY": "${HOME}"}}
+    shutil.copy(SERVER, folder)
+    return {"command": "python3", "args": ["search_server.py"]}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A skipped test is a failed one."""
+    report = yield
+    if report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, which counts as failed: {report.longrepr}"
+    return report
