@@ -421,7 +421,8 @@ class CodeExecutor:
         path = data.get("output_file")
         if not path:
             return str(data["text"])
-        return (await self.client.read_file(self._relative(path))).decode(errors="replace")
+        whole = await self.client.read_file(self._relative(path))
+        return whole.decode(errors="replace").strip()
 
     async def _image(self, saved: dict[str, Any]) -> Path:
         """Where the image is, after it has been put where it is wanted."""

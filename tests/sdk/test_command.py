@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import PLACE
+
+import ipybox
 
 BIN = PLACE / "venv" / "bin"
 CLIENT = {"name": "test", "version": "1"}
@@ -101,7 +104,7 @@ def test_uvx(folder: Path) -> None:
 
 
 def test_srt(folder: Path) -> None:
-    said = subprocess.run([BIN / "srt", "--version"], capture_output=True, text=True)
+    said = subprocess.run([BIN / "srt", "--help"], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
     Path("settings.json").write_text(
         '{"network": {"allowedDomains": [], "deniedDomains": []},'
@@ -149,8 +152,11 @@ def test_a_workspace_that_is_not_there(folder: Path) -> None:
 
 
 def test_types() -> None:
+    names = [each.name for each in pkgutil.walk_packages(ipybox.__path__, "ipybox.")]
+    modules = [word for name in names if "_kernel" not in name for word in ("-m", name)]
+    assert len(modules) > 30
     said = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", "-p", "ipybox"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", *modules],
         capture_output=True,
         text=True,
     )

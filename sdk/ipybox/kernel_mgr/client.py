@@ -76,7 +76,8 @@ class KernelClient:
     async def connect(self, retries: int = 10, retry_interval: float = 1.0) -> None:
         """Create a kernel and connect to it. Tries `retries` times, `retry_interval` seconds apart;
         raises RuntimeError then."""
-        headers = tokens.headers(self._token or tokens.gateway(self.host, self.port))
+        token = self._token or tokens.gateway(self.host, self.port)
+        headers = {"Authorization": f"token {token}"} if token else {}
         self._http = aiohttp.ClientSession(f"http://{self.host}:{self.port}", headers=headers)
         try:
             self._kernel_id = await self._create(retries, retry_interval)
@@ -171,7 +172,7 @@ class KernelClient:
         request = uuid4().hex
         header = {"msg_id": request, "msg_type": "execute_request", "session": self._session_id}
         content = {"code": code, "silent": False, "store_history": False}
-        content |= {"user_expressions": {}, "allow_stdin": False}
+        content |= {"user_expressions": {}, "allow_stdin": False, "stop_on_error": False}
         await self._socket.send_json(
             {
                 "header": {**header, "username": "", "version": "5.3"},

@@ -257,6 +257,9 @@ static void session_post_reset(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
+    /* As the tool `reset` does. All sessions share the servers, so it takes their administrator. */
+    if (strcmp(api_session->id, SESSIONS_DEFAULT) == 0 && api_may(api, r, API_ADMIN))
+        toolplane_reset(api->config->toolplane);
     reset->owner = api->sessions;
     reset->r = r;
     reset->next = api->sessions->resets;

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every Python block of docs/sdk runs, page by page, on both backends.
+
+`npx` stands for a local server with the tools of the Brave search. The one block with GitHub's
+address is left out: it needs the internet. Everything else runs as it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PLACE, SERVER
+
+from ipybox import CodeExecutor
+
+PAGES = ("quickstart", "apigen", "codeexec", "sandbox")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def npx(folder: Path, backend: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`npx -y @brave/brave-search-mcp-server …` starts the server of the tests."""
+    monkeypatch.setenv("BRAVE_API_KEY", "key")
+    shutil.copy(SERVER, folder / "search_server.py")
+    if backend == "native":
+        (folder.parent / "bin").mkdir(exist_ok=True)
+        program = folder.parent / "bin" / "npx"
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} {SERVER}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        yield
+        return
+    image = f"{os.environ['IPYBOX_IMAGE'].partition(':')[0]}-documents"
+    context = folder / "context"
+    context.mkdir()
+    shutil.copy(SERVER, context / "server.py")
+    (context / "npx").write_text("#!/bin/sh\nexec python3 /opt/server.py\n")
+    (context / "npx").chmod(0o755)
+    (context / "Dockerfile").write_text(
+        f"FROM {os.environ['IPYBOX_IMAGE']}\nCOPY server.py /opt/\nCOPY npx /usr/local/sbin/npx\n"
+    )
+    subprocess.run(
+        ["docker", "build", "-q", "-t", image, str(context)], check=True, capture_output=True
+    )
+    monkeypatch.setenv("IPYBOX_IMAGE", image)
+    yield
+    subprocess.run(["docker", "rmi", "-f", image], check=True, capture_output=True)
+
+
+async def run_block(code: str, name: str, space: dict[str, Any]) -> None:
+    compiled = compile(code, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    function = types.FunctionType(compiled, space)
+    found = function()
+    if inspect.isawaitable(found):
+        await found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(
+    page: str, backend: str, npx: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = BLOCK.findall((PLACE / "docs" / "sdk" / f"{page}.md").read_text())
+    assert blocks
+    monkeypatch.setattr("builtins.input", lambda prompt: print(prompt) or "y")
+    monkeypatch.syspath_prepend(str(folder))
+    for module in [name for name in sys.modules if name.partition(".")[0] == "mcptools"]:
+        del sys.modules[module]
+
+    async def main() -> None:
+        space: dict[str, Any] = {"__name__": "documents"}
+        if page == "codeexec":
+            await run_block(
+                BLOCK.findall((PLACE / "docs/sdk/apigen.md").read_text())[0], "apigen", dict(space)
+            )
+        for number, block in enumerate(blocks):
+            if "githubcopilot" in block:
+                continue
+            if "matplotlib" in block and backend == "docker":
+                block = block.replace(
+                    "result = await", "await executor.install_package('matplotlib'); result = await"
+                )
+            await run_block(block, f"{page}[{number}]", space)
+        if page == "quickstart":
+            await space["main"]()
+
+    asyncio.run(main())
+
+
+def test_the_quickstart_prints_what_it_says(
+    backend: str,
+    npx: None,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: print(prompt) or "")
+    [block] = BLOCK.findall((PLACE / "docs/sdk/quickstart.md").read_text())
+    space: dict[str, Any] = {"__name__": "documents"}
+    asyncio.run(run_block(block, "quickstart", space))
+    asyncio.run(space["main"]())
+    said = capsys.readouterr().out
+    asked = "Tool call: [brave_search.brave_image_search(query='neural topic models', count=3)]"
+    assert asked in said and "- [T0](http://u/0)\n- [T1](http://u/1)\n- [T2](http://u/2)\n" in said
+
+
+def test_packages_of_the_environment(folder: Path) -> None:
+    """Natively code imports what the application could."""
+
+    async def main() -> None:
+        async with CodeExecutor(backend="native") as executor:
+            assert (
+                await executor.execute("import pytest; print(pytest.__version__)")
+            ).text == pytest.__version__
+
+    asyncio.run(main())
