@@ -4,6 +4,7 @@
 # ./docker-build.sh run             set everything up on a fresh machine, build, and execute a cell over MCP
 # ./docker-build.sh test            build and run every test
 # ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker)
+# ./docker-build.sh root RELEASE    make the image ipybox-base:RELEASE, a minimal Debian (for tests)
 # ./docker-build.sh help            this text
 #
 # --ca FILE, as first argument: an extra CA bundle (PEM) for machines behind a TLS-inspecting proxy. It is used while
@@ -34,6 +35,7 @@ main()
         help|--help|-h) sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}" ;;
         run) shift; [ $# -eq 0 ] || die "run takes no arguments"; need_docker; build; first_cell ;;
         wheel) shift; [ $# -eq 0 ] || die "wheel takes no arguments"; need_docker; wheels ;;
+        root) shift; [ $# -eq 1 ] || die "root takes the name of a Debian release"; need_docker; make_base "$1" ;;
         test) shift; need_docker; need_base; exec "$top/tests/run" "$@" ;;
         *) need_docker; build "$@" ;;
     esac
@@ -84,16 +86,22 @@ need_base()
     say "base image: pulling $official"
     if timeout 120 "$docker" pull -q "$official" >/dev/null 2>&1; then export BASE_IMAGE=$official; return; fi
     say "base image: no registry reached, making $local_base with mmdebstrap"
+    make_base trixie
+    export BASE_IMAGE=$local_base
+}
+
+# make_base SUITE - the image ipybox-base:SUITE, a minimal Debian made of its packages.
+make_base()
+{
     need_command mmdebstrap mmdebstrap debian-archive-keyring
     # A list on standard input replaces mmdebstrap's own default mirror.
     local sources from=()
-    sources=$(debian_sources)
+    sources=$(debian_sources "$1")
     if [ -n "$sources" ]; then from=(-); fi
-    if ! mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "5"' trixie - "${from[@]}" <<< "$sources" |
-        "$docker" import - "$local_base" >/dev/null; then
+    if ! mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "5"' "$1" - "${from[@]}" <<< "$sources" |
+        "$docker" import - "ipybox-base:$1" >/dev/null; then
         die "mmdebstrap failed. Set BASE_IMAGE to an image of Debian trixie that this machine has."
     fi
-    export BASE_IMAGE=$local_base
 }
 
 # sources.list of trixie on the mirrors that apt of this machine is configured with; nothing where that is not Debian's.
@@ -105,9 +113,9 @@ debian_sources()
     security=$(grep security <<< "$main" | head -n 1 || true)
     main=$(grep -v security <<< "$main" | head -n 1 || true)
     if [ -z "$main" ]; then return; fi
-    echo "deb $main trixie main"
-    echo "deb $main trixie-updates main"
-    if [ -n "$security" ]; then echo "deb $security trixie-security main"; fi
+    echo "deb $main $1 main"
+    echo "deb $main $1-updates main"
+    if [ -n "$security" ]; then echo "deb $security $1-security main"; fi
 }
 
 # ---- the engine ----

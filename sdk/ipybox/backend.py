@@ -47,8 +47,9 @@ def choose(asked: str | None) -> Backend:
     if asked == "docker" or not native:
         if not shutil.which("docker"):
             raise ServerError(
-                "ipybox runs natively on Linux (x86_64, aarch64) or in Docker, and this is neither: "
-                "install Docker, or attach to an appliance elsewhere: CodeExecutor(url=…)"
+                "ipybox runs natively on Linux (x86_64, aarch64) or in Docker, "
+                "and this is neither: install Docker, or attach to an appliance elsewhere: "
+                "CodeExecutor(url=…)"
             )
         return "docker"
     return "native"

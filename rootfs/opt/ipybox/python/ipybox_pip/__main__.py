@@ -46,10 +46,10 @@ def show_user_site() -> None:
 
 def leave_environment() -> None:
     """Have pip install for the user, and leave this environment as it is. Read from pip 23 to 26:
-    without this function pip would refuse or change the environment; tests/sdk notices."""
+    without this pip refuses, or changes the environment; tests/sdk notices."""
     from pip._internal.utils import virtualenv
 
-    virtualenv.running_under_virtualenv = lambda: False
+    virtualenv.running_under_virtualenv = virtualenv.virtualenv_no_global = lambda: False
     os.environ["PIP_USER"] = "1"
 
 
