@@ -38,7 +38,8 @@ static void a_cell_is_streamed_as_it_runs(void)
     check_order((const char *const[]){
         "id: 4\nevent: stderr\n", "\"text\":\"two\\n\"}", "id: 5\nevent: display\n",
         "\"data\":{\"image/png\":\"iVBO\"}}", "id: 6\nevent: result\n", "id: 7\nevent: error\n",
-        "\"ename\":\"E\"", "id: 8\nevent: end\n", "\"status\":\"error\",\"error\":{", "0\r\n\r\n", NULL});
+        "\"ename\":\"E\"", "id: 8\nevent: end\n", "\"status\":\"error\",\"error\":{", "0\r\n\r\n",
+        NULL});
     (void)fd_close(fd);
     close_api();
 }
