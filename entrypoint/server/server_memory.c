@@ -11,7 +11,7 @@
 #include "base/hmac.h"
 #include "base/log.h"
 #include "base/service.h"
-#include "entrypoint/server/server_place.h"
+#include "entrypoint/installation.h"
 #include "sandbox/policy/pathname.h"
 
 enum { FOLDER_NAME = 16 }; /* digits of a digest */
@@ -91,7 +91,7 @@ int server_memory_open(const struct options *options, const char *workspace,
     int r = 0;
     if (options->state_dir) {
         r = use_state_dir(options->state_dir, workspace, memory, e);
-    } else if (may_access(SERVER_PLACE_SHELL, F_OK)) {
+    } else if (!installation_is_native() && may_access(installation_npm_shell(), F_OK)) {
         memory->base = xstrdup(workspace);
         memory->files.parts[0] = ".ipybox";
         memory->files.parts[1] = folder;
