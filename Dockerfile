@@ -129,7 +129,8 @@ ENV IPYBOX_WORKSPACE=/app/workspace \
 LABEL org.opencontainers.image.title="ipybox" \
       org.opencontainers.image.description="Python code execution for MCP clients: IPython kernels behind one small static server" \
       org.opencontainers.image.version="0.10.0" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="Apache-2.0" \
+      io.modelcontextprotocol.server.name="io.github.gradion-ai/ipybox"
 WORKDIR /app/workspace
 # Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
 ENTRYPOINT ["/usr/local/bin/ipybox", "init"]
