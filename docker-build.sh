@@ -3,7 +3,8 @@
 #                                   (--target slim -t ipybox:slim, --build-arg UID=1234, --no-cache, ...)
 # ./docker-build.sh run             set everything up on a fresh machine, build, and execute a cell over MCP
 # ./docker-build.sh test            build and run every test
-# ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker)
+# ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker);
+#                                   and dist/llms.txt, dist/llms-full.txt: the documentation for language models
 # ./docker-build.sh root RELEASE    make the image ipybox-base:RELEASE, a minimal Debian (for tests)
 # ./docker-build.sh help            this text
 #
@@ -72,6 +73,7 @@ wheels()
         DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" --build-arg "MUSL_ARCH=$machine" \
             "${args[@]}" --target dist --output "type=local,dest=$top/dist" "$top"
     done
+    python3 "$top/docs/llms" "$top/dist"
     (cd "$top/dist" && sha256sum ./*.whl)
 }
 

@@ -125,3 +125,11 @@ def test_packages_of_the_environment(folder: Path) -> None:
             ).text == pytest.__version__
 
     asyncio.run(main())
+
+
+def test_documentation_for_language_models() -> None:
+    index, full = ((PLACE / "docs" / name).read_text() for name in ("llms.txt", "llms-full.txt"))
+    links = re.findall(r"/blob/main/([^)]+)\): (.+)", index)
+    assert len(links) > 30 and all(summary.endswith(".") for _, summary in links)
+    assert all(f"<!-- {name} -->" in full for name, _ in links)
+    assert "async with CodeExecutor() as executor:" in full

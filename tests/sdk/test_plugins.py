@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from conftest import PLACE
 from test_command import BIN, McpServer
