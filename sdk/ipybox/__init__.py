@@ -16,9 +16,7 @@ none of what the rest imports.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing would take longer to import than all else here
 if TYPE_CHECKING:
     from ipybox.code_exec import (
         CodeExecutionChunk,
@@ -51,6 +49,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'ipybox' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_MODULES[name]), name)
 
 

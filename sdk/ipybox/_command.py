@@ -4,11 +4,13 @@ environment that the wheel is installed in for its kernels."""
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from typing import NoReturn
 
-from ipybox.backend import IMAGE, binary
+TYPE_CHECKING = False  # typing takes longer to import than all else here
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+from ipybox._installed import IMAGE, binary
 
 
 def ipybox() -> NoReturn:
@@ -16,7 +18,7 @@ def ipybox() -> NoReturn:
     program = binary() if sys.platform == "linux" else None
     if not program:
         _run_image(sys.argv[1:])
-    _run([str(program), *sys.argv[1:]], "ipybox")
+    _run([program, *sys.argv[1:]], "ipybox")
 
 
 def srt() -> NoReturn:
@@ -24,7 +26,7 @@ def srt() -> NoReturn:
     program = binary() if sys.platform == "linux" else None
     if not program:
         sys.exit("srt: the sandbox needs Linux; in Docker it is a command of the image")
-    _run([str(program), *sys.argv[1:]], "srt")
+    _run([program, *sys.argv[1:]], "srt")
 
 
 def _run(words: list[str], name: str) -> NoReturn:
@@ -40,7 +42,9 @@ def _run(words: list[str], name: str) -> NoReturn:
 
 
 def _run_image(words: list[str]) -> NoReturn:
-    docker = shutil.which("docker")
+    from shutil import which
+
+    docker = which("docker")
     if not docker:
         sys.exit(
             "ipybox runs natively on Linux (x86_64, aarch64) or in Docker, and here is neither: "

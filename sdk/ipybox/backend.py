@@ -15,22 +15,15 @@ from collections import deque
 from pathlib import Path
 from typing import Literal
 
+from ipybox._installed import IMAGE, binary
 from ipybox.errors import ServerError
 
 Backend = Literal["native", "docker"]
 
-IMAGE = "ipybox"  # IPYBOX_IMAGE names another
 API_PORT = 8080  # of the HTTP API, in a container
 LINES_KEPT = 20  # of its log, for the error when it does not start
 FIRST_WORD = b'{"jsonrpc":"2.0","id":0,"method":"ping"}\n'
 LOG_LINE_MAX = 1 << 20  # bytes
-
-
-def binary() -> Path | None:
-    """The program of this package; None: the wheel has none for this machine."""
-    given = os.environ.get("IPYBOX_BINARY")
-    path = Path(given) if given else Path(__file__).parent / "_bin" / "ipybox"
-    return path if path.is_file() else None
 
 
 def choose(asked: str | None) -> Backend:
@@ -163,7 +156,7 @@ class Appliance:
     def _native(self) -> list[str]:
         program = binary()
         assert program
-        words = [str(program), "server", "--workspace", str(self.workspace), *self._options]
+        words = [program, "server", "--workspace", str(self.workspace), *self._options]
         words += ["--python", sys.executable]
         if self._http:
             words += ["--http", f"127.0.0.1:{self._http}"]

@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ipybox.backend import IMAGE, binary, choose
+from ipybox._installed import IMAGE, binary
+from ipybox.backend import choose
 from ipybox.errors import ServerError
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
