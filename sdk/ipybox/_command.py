@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 import sys
 
+from ipybox._installed import IMAGE, binary
+
 TYPE_CHECKING = False  # typing takes longer to import than all else here
 if TYPE_CHECKING:
     from typing import NoReturn
-
-from ipybox._installed import IMAGE, binary
 
 
 def ipybox() -> NoReturn:
