@@ -82,7 +82,12 @@ wait_for_gateway()
 for path in "/api", "/api/kernelspecs", "/api/kernels":
     equal(get("/api/kernelspecs")[:3] in ("401", "403"), True)
     equal(get("/api/kernelspecs", "Authorization: token wrong")[:3] in ("401", "403"), True)
-equal(get("/api/kernelspecs", "Authorization: token let-me-in")[:3], "200")
+import base64
+basic = lambda token: "Authorization: Basic " + base64.b64encode(b"x:" + token).decode()
+for given in "Authorization: token let-me-in", "Authorization: Bearer let-me-in", basic(b"let-me-in"):
+    equal(get("/api/kernelspecs", given)[:3], "200")
+for given in "Authorization: Bearer wrong", basic(b"wrong"), "Authorization: Basic %%", "Authorization: let-me-in":
+    equal(get("/api/kernelspecs", given)[:3] in ("401", "403"), True)
 equal(through_gateway("print('in')", "let-me-in"), "in\n")
 equal(through_gateway("import os; print('let-me-in' in str(os.environ))", "let-me-in"), "False\n")
 PY

@@ -17,6 +17,7 @@ from tornado.iostream import IOStream
 from traitlets.config import Config
 
 from ipybox_gateway import supervisor
+from ipybox_gateway.authorization import accept_forms
 from ipybox_gateway.manager import KernelsOfServer
 
 PROVISIONER = "ipybox"
@@ -78,6 +79,7 @@ def main() -> None:
     """Run the gateway. Code in a kernel has the same uid: it cannot read the token in /proc."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     supervisor.control()
+    accept_forms()
     os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONER
     os.environ["JUPYTER_RUNTIME_DIR"] = NOWHERE
     KernelProvisionerFactory.provisioners[PROVISIONER] = EntryPoint(
