@@ -3,7 +3,7 @@
 The application is in ``__main__``: settings, and a Unix socket instead of a port. ``supervisor``
 has what is asked of the server (src/front/gateway/supervise.h), ``provisioner`` the kernels that
 clients of the gateway start, ``manager`` all kernels: those, and the ones that are there already;
-``connection`` is one WebSocket of one client.
+``connection`` is one WebSocket of one client, ``authorization`` the forms of the token.
 """
 
 import sys
