@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bench/peer.sh - the Python ipybox 0.9.2 and the image `ipybox`, timed in one run on this machine; prints one table.
 #
-# Three measurements, one after the other: the peer, started as its users start it; the container, started by
-# `docker run`; and the server's start alone, inside a running container ("after exec"). Status 1 when a goal is missed.
+# Four measurements, one after the other: the peer, started as its users start it; the container, started by
+# `docker run`; the server's start alone, inside a running container ("after exec"); and that of the wheel without Docker
+# ("natively"; dist/ is made when it is not there). Status 1 when a goal is missed.
 # Memory of the container is read on the host, which takes root.
 #
 # PYTHON        interpreter of the peer, 3.11 or newer
@@ -30,7 +31,9 @@ main()
         docker run -i --rm --name "$name" -v "$work/ours:/app/workspace" -v "$here:/bench:ro" "$image" > "$work/ours.json"
     say "its server after exec"
     after_exec > "$work/exec.json"
-    bench table "$work/peer.json" "$work/ours.json" "$work/exec.json"
+    say "the wheel, natively"
+    natively > "$work/native.json"
+    bench table "$work/peer.json" "$work/ours.json" "$work/exec.json" "$work/native.json"
 }
 
 # The same measurement of the start, but made inside a container that already runs.
@@ -40,6 +43,19 @@ after_exec()
     docker exec --user "$(stat -c %u:%g "$work/ours")" "$name" \
         python3 /bench/bench_mcp.py start "after exec" -- ipybox --workspace /app/workspace
     docker kill "$name" >/dev/null
+}
+
+# The wheel in an environment of its own, started as its users start it.
+natively()
+{
+    local top wheel
+    top=$(dirname "$here")
+    if ! compgen -G "$top/dist/ipybox-*linux*$(uname -m)*.whl" >/dev/null; then "$top/docker-build.sh" wheel >&2; fi
+    wheel=$(compgen -G "$top/dist/ipybox-*linux*$(uname -m)*.whl")
+    "$python" -m venv "$work/native"
+    "$work/native/bin/python" -m pip install -q --disable-pip-version-check "$wheel" >&2
+    mkdir "$work/files"
+    IPYBOX_ALLOW_ROOT=1 bench start native -- "$work/native/bin/ipybox" --workspace "$work/files"
 }
 
 bench()
