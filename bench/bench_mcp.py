@@ -311,7 +311,7 @@ def _short(value: float) -> str:
 
 
 def table(peer: dict[str, Any], ours: dict[str, Any], others: list[dict[str, Any]]) -> bool:
-    """Prints it in Markdown; true when every goal is reached. `others`: after exec, and natively."""
+    """Prints it in Markdown; true when every goal is reached. `others`: after exec, natively."""
     good = True
     rows = [(row, ours) for row in ROWS]
     for other, its_rows in zip(others, (AFTER_EXEC_ROWS, NATIVE_ROWS), strict=False):

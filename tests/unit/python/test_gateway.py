@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import zmq
 from ipybox_gateway import manager, provisioner, supervisor
+from ipybox_gateway.authorization import token_form
 from ipybox_gateway.manager import KernelOfServer
 from ipybox_gateway.provisioner import Provisioner, own_variables
 from kernel_gateway.services.kernels.manager import KernelGatewayIOLoopKernelManager
@@ -113,6 +114,23 @@ def test_all_kernels_are_listed_and_their_changes_followed(tmp_path: Path) -> No
 
 
 # --- a kernel's process ---
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ("token t", "token t"),
+        ("Bearer t", "token t"),
+        ("bearer  t ", "token t"),
+        ("Basic eDpzOmM=", "token s:c"),  # x:s:c
+        ("Basic %%", "Basic %%"),
+        ("Basic /w==", "Basic /w=="),
+        ("t", "t"),
+        ("", ""),
+    ],
+)
+def test_forms_of_the_token(given: str, known: str) -> None:
+    assert token_form(given) == known
 
 
 def test_only_variables_for_kernels_are_handed_on() -> None:
