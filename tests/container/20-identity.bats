@@ -127,7 +127,8 @@ PY
               ". ipybox-server 711 api.sock ipybox-server 666 control.sock ipybox-server 666 tools.sock "
               "ipybox-server 666 private ipybox-server 700 user ipybox-server 1770".split())
 PY
-    assert_equal "$(find "$workspace" ! -uid 1234)" ""
+    # But for what cells must not write: docs/tools.md.
+    assert_equal "$(find "$workspace" ! -uid 1234 -printf '%P %U %m\n')" ".ipybox/registrations/demo.json 731 600"
 }
 
 @test "the uid of the server's own is another one where the cells have it" {

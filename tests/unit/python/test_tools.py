@@ -427,7 +427,8 @@ def test_names_that_generated_packages_import() -> None:
         "import ipybox_tools\n"
         "assert ToolRunner is Older is ipybox_tools.ToolRunner"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    kernel = {**os.environ, "IPYBOX_TOOL_SOCKET": "/x"}  # elsewhere it is the SDK's
+    subprocess.run([sys.executable, "-c", code], check=True, env=kernel)
 
 
 def test_package_of_the_oldest_kind(server: ToolServer, tmp_path: pathlib.Path) -> None:
