@@ -28,7 +28,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The working directory; at the end nothing of the test may be running."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".state"))
+    monkeypatch.setenv("XDG_STATE_HOME", f"{tmp_path}-state")  # not where cells write
     yield tmp_path
     left = [line for line in processes() if str(tmp_path) in line]
     assert not left, left

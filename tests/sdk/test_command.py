@@ -18,7 +18,12 @@ import ipybox
 
 BIN = PLACE / "venv" / "bin"
 CLIENT = {"name": "test", "version": "1"}
-START = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+START = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": CLIENT,
+}
+YES = {"action": "accept", "content": {"decision": "approve"}}
 
 
 class McpServer:
@@ -34,6 +39,7 @@ class McpServer:
             text=True,
         )
         self.number = 0
+        self.asked: list[str] = []  # what a human was asked, who says yes to all
         self.call("initialize", START)
         self.answered = time.perf_counter() - self.begun
 
@@ -43,7 +49,10 @@ class McpServer:
         request = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
         print(json.dumps(request), file=self.process.stdin, flush=True)
         while (answer := json.loads(self.process.stdout.readline())).get("id") != self.number:
-            pass
+            if answer.get("method") == "elicitation/create":
+                self.asked.append(answer["params"]["message"])
+                said = {"jsonrpc": "2.0", "id": answer["id"], "result": YES}
+                print(json.dumps(said), file=self.process.stdin, flush=True)
         result: dict[str, Any] = answer["result"]
         return result
 

@@ -155,7 +155,7 @@ def test_installed_from_the_marketplace_all_three_connect(
         pytest.fail("the plugins name the image ipybox: run the tests with it")
     monkeypatch.setenv("HOME", str(folder / "home"))
     monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
-    monkeypatch.setenv("UV_FIND_LINKS", f"{PLACE / 'dist'} {PLACE / 'packages'}")
+    monkeypatch.setenv("UV_FIND_LINKS", f"{PLACE / 'dist'},{PLACE / 'packages'}")
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_PYTHON", sys.executable)
@@ -185,7 +185,8 @@ def github() -> Iterator[str]:
 
 
 def test_the_workflow_of_the_skill(folder: Path, github: str) -> None:
-    """Register, use, parse, chain, save; and all of it again in another process."""
+    """Register, use, parse, chain, save; and all of it again in another process. Natively code could
+    have changed the registration meanwhile, so a human is asked once: the client here says yes."""
     Path(".env").write_text("GITHUB_API_KEY=ghp_test\n")
     headers = {"Authorization": "Bearer ${GITHUB_API_KEY}"}
     registration = {"server_name": "github", "server_params": {"url": github, "headers": headers}}
@@ -221,6 +222,7 @@ def test_the_workflow_of_the_skill(folder: Path, github: str) -> None:
 
     again = McpServer(str(BIN / "ipybox"), "--workspace", str(folder))
     assert again.cell(SAVED) == expected
+    assert len(again.asked) == 1 and "github" in again.asked[0]
     assert again.cell(CHAINED) == chained
     again.call("tools/call", {"name": "register_mcp_server", "arguments": registration})
     again.call("tools/call", {"name": "reset", "arguments": {}})
