@@ -17,6 +17,7 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     monkeypatch.setattr(stack.Finder, "places", ())
+    monkeypatch.setattr(stack.Finder, "own", frozenset())
 
 
 def test_its_own_modules_are_the_images_whatever_comes_first_on_the_path(tmp_path: Path) -> None:
@@ -42,6 +43,43 @@ def test_it_is_begun_once_and_never_with_the_working_directory() -> None:
     stack.keep()
     assert stack.Finder.places == places
     assert sys.meta_path.count(stack.Finder) == 1
+
+
+def put(site: Path, name: str, requires: str, *files: str) -> None:
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Name: {name}\n{requires}\n\nRequires-Dist: text\n")
+    (info / "RECORD").write_text("".join(f"{file},sha256=x,1\n" for file in files))
+
+
+def test_its_own_are_what_the_metadata_say_that_the_kernel_requires(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    needs = (
+        "Requires-Dist: Kernel.Part>=1\nRequires-Dist: six\nRequires-Dist: absent\n"
+        'Requires-Dist: docs; extra == "docs"\n'
+        'Requires-Dist: cffi; implementation_name == "pypy"\n'
+        'Requires-Dist: pexpect>4; sys_platform != "win32"'
+    )
+    put(site, "ipykernel", needs, "ipykernel/__init__.py", "ipykernel_launcher.py", "../bin/x")
+    part = "part/__init__.py", "part.libs/z.so", "_part.abi3.so", "tests/__init__.py", "part.pth"
+    put(site, "kernel_part", "Requires-Dist: ipykernel", *part)
+    put(site, "six", "Requires-Dist: text", "six.py")
+    for name in "docs", "cffi", "pexpect", "text":
+        put(site, name, "", f"{name}.py")
+    second = tmp_path / "dist-packages"
+    put(second, "pexpect", "", "shadowed.py")
+    (tmp_path / "python3").mkdir()
+    own = set(stack.modules_of([str(p) for p in (tmp_path / "python3", site, second)]))
+    assert own == {"ipykernel", "ipykernel_launcher", "part", "_part", "pexpect"}
+
+
+def test_all_that_a_kernel_loads_of_packages_is_its_own_or_shared() -> None:
+    stack.keep()
+    preload = Path(stack.__file__).with_name("preload.txt").read_text().split()
+    tops = {name.partition(".")[0] for name in preload} - sys.stdlib_module_names
+    known = stack.Finder.own | stack.SHARED
+    assert {top for top in tops if not top.startswith("_")} <= known
+    assert {"IPython", "jupyter_client", "jupyter_core", "tornado", "zmq"} <= stack.Finder.own
 
 
 def test_shared_modules_give_way_where_the_user_has_them(tmp_path: Path) -> None:
