@@ -35,6 +35,27 @@ int err_set(struct err *e, int code, const char *fmt, ...)
     return code;
 }
 
+/* Where the last `room` bytes begin, or the first line or character in them. */
+static const char *find_last_words(const char *words, size_t n, size_t room)
+{
+    const char *at = words + n - room, *line = memchr(at, '\n', room);
+    if (line && line < at + room / 2)
+        return line + 1;
+    while (((unsigned char)*at & 0xC0) == 0x80)
+        at++;
+    return at;
+}
+
+int err_set_words(struct err *e, int code, const char *sentence, const char *words)
+{
+    static const char cut[] = "…";
+    size_t n = strlen(words), taken = strlen(sentence) + sizeof cut;
+    size_t room = sizeof e->msg > taken ? sizeof e->msg - taken : 0;
+    n -= utf8_space_suffix(words, n);
+    const char *at = n > room ? find_last_words(words, n, room) : words;
+    return err_set(e, code, "%s%s%.*s", sentence, at > words ? cut : "", (int)(words + n - at), at);
+}
+
 int err_wrap(struct err *e, const char *fmt, ...)
 {
     if (!e)

@@ -23,6 +23,10 @@ struct err {
 /* Fills *e and returns `code`, so that it can be returned at once. */
 int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);
 
+/* The sentence, then the end of the words: what a program says last is why it failed. Cut at the
+ * beginning of a line where there is one, and marked with an ellipsis. */
+int err_set_words(struct err *e, int code, const char *sentence, const char *words);
+
 /* Puts "context: " before the message and returns the code that is already there. */
 int err_wrap(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 

@@ -104,7 +104,7 @@ PY
         prints("x = 1", "")
         answer = fails(STUBBORN, "TimeoutError.*ignored the interrupt.*new one.*variables and imports are gone", timeout=4)
         matches(answer.rest, "begun")
-        fails("x", "NameError")
+        matches(fails("x", "NameError").rest, r"\[ipybox\] This cell ran in a new kernel: .*time limit")
         prints("x = 1", "")
         id = begin_cell(STUBBORN)
         notify("notifications/cancelled", requestId=id)

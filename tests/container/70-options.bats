@@ -117,6 +117,11 @@ PY
     drive -e IPYBOX_PYTHON=/bin/false <<'PY'
         fails("1", "the cell did not run: no kernel could be started: .*status 1")
 PY
+    printf '%s\n' '#!/bin/sh' 'seq 1000 >&2' 'echo "ImportError: the cause" >&2' 'exit 1' > "$BATS_TEST_TMPDIR/python"
+    chmod 0755 "$BATS_TEST_TMPDIR/python"
+    drive -v "$BATS_TEST_TMPDIR/python:/python:ro" -- --python /python <<'PY'
+        fails("1", r"(?s)no kernel could be started: .*status 1; it wrote: …\d+\n.*\n1000\nImportError: the cause\Z")
+PY
 }
 
 @test "the log is one JSON object per line when asked for" {

@@ -26,7 +26,7 @@ enum { LAST_WORDS = 200 };
 struct package_list {
     struct child *child;
     struct buf output;
-    struct buf errors; /* as much as an error can name */
+    struct buf errors; /* the end of what it says there */
     const struct package_list_events *events;
     void *ctx;
 };
@@ -48,8 +48,10 @@ static void on_list_output(void *ctx, const char *bytes, size_t n)
 static void on_list_errors(void *ctx, const char *bytes, size_t n)
 {
     struct package_list *list = ctx;
-    size_t room = list->errors.cap - list->errors.len;
-    (void)buf_add(&list->errors, bytes, n < room ? n : room);
+    size_t take = n < LAST_WORDS ? n : LAST_WORDS;
+    if (list->errors.len + take > LAST_WORDS)
+        buf_cut_front(&list->errors, list->errors.len + take - LAST_WORDS);
+    (void)buf_add(&list->errors, bytes + n - take, take);
 }
 
 /* Nothing is written to it: this is only its end. */
@@ -66,7 +68,8 @@ static int read_package_list(const struct package_list *list, struct json **ret,
     drop_json struct json *tree =
         json_parse_copy(buf_text(&list->output), list->output.len, JSON_REPAIR, NULL);
     if (!json_is_array(tree))
-        return err_set(e, -ECHILD, "Python told no list of packages: %s", buf_text(&list->errors));
+        return err_set_words(e, -ECHILD,
+                             "Python told no list of packages: ", buf_text(&list->errors));
     *ret = tree;
     tree = NULL;
     return 0;

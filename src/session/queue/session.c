@@ -352,9 +352,10 @@ static void step_set_up(struct session *s)
 static void step_start_failed(struct session *s)
 {
     s->state = DOWN;
-    struct err e = ERR_NONE;
-    (void)err_set(&e, s->why->code, "no kernel could be started: %s%s%s", s->why->msg,
-                  *s->last_words ? "; it wrote: " : "", s->last_words);
+    struct err e = ERR_NONE, sentence = ERR_NONE;
+    (void)err_set(&sentence, s->why->code, "no kernel could be started: %s%s", s->why->msg,
+                  *s->last_words ? "; it wrote: " : "");
+    (void)err_set_words(&e, sentence.code, sentence.msg, s->last_words);
     s->config->log(LOG_ERROR, e.msg);
     refuse_all_cells(s, &e);
     check_closed(s);
@@ -429,6 +430,16 @@ static enum cell_status lost_as(const struct session *s)
     return s->stopped_as == CELL_ERROR ? CELL_LOST : s->stopped_as;
 }
 
+/* Who runs the next cell may be another, who has not seen the answer of this one. */
+static void note_ignored(struct session *s)
+{
+    note_new_kernel(s, s->stopped_as == CELL_CANCELLED
+                           ? "the cell before it was cancelled and ignored the interrupt"
+                       : s->stopped_as == CELL_TIMEOUT
+                           ? "the cell before it ran into its time limit and ignored the interrupt"
+                           : "the cell before it ignored its interrupt");
+}
+
 static void step_replace(struct session *s)
 {
     retire_kernel(s);
@@ -442,8 +453,7 @@ static void step_replace(struct session *s)
         .kernel_replaced = true,
     };
     notify_finished(s, take_first(s), &result);
-    if (s->stopped_as == CELL_CANCELLED) /* it has no answer to say so */
-        note_new_kernel(s, "the cell before it was cancelled and ignored the interrupt");
+    note_ignored(s);
     if (!s->closing)
         start_kernel(s);
     look_for_work(s);

@@ -60,6 +60,26 @@ static void a_long_message_is_cut_between_characters(void)
     }
 }
 
+static void of_long_words_the_end_is_kept(void)
+{
+    char words[1000];
+    struct err e = ERR_NONE;
+    TEST_CHECK(err_set_words(&e, -EIO, "it wrote: ", "all of it\n\n") == -EIO);
+    TEST_CHECK(strcmp(e.msg, "it wrote: all of it") == 0);
+    memset(words, 'x', sizeof words);
+    memcpy(words + sizeof words - sizeof "end", "end", sizeof "end");
+    (void)err_set_words(&e, -EIO, "it wrote: ", words);
+    TEST_CHECK(strncmp(e.msg, "it wrote: …xx", strlen("it wrote: …xx")) == 0);
+    TEST_CHECK(strlen(e.msg) == sizeof e.msg - 1 && strstr(e.msg, "xend"));
+    words[700] = '\n';
+    (void)err_set_words(&e, -EIO, "it wrote: ", words);
+    TEST_CHECK(strlen(e.msg) == strlen("it wrote: …") + sizeof words - 1 - 701);
+    for (size_t i = 0; i + 4 < sizeof words; i += 2)
+        memcpy(words + i, "ä", 2);
+    (void)err_set_words(&e, -EIO, "", words);
+    TEST_CHECK(strncmp(e.msg, "…ä", strlen("…ä")) == 0 && strlen(e.msg) >= sizeof e.msg - 2);
+}
+
 TEST_LIST = {
     {"an error is its code and its sentence", an_error_is_its_code_and_its_sentence},
     {"wrapping puts context before and keeps the code",
@@ -67,5 +87,6 @@ TEST_LIST = {
     {"the message itself may be an argument", the_message_itself_may_be_an_argument},
     {"without a place for it only the code is kept", without_a_place_for_it_only_the_code_is_kept},
     {"a long message is cut between characters", a_long_message_is_cut_between_characters},
+    {"of long words the end is kept", of_long_words_the_end_is_kept},
     {NULL, NULL},
 };

@@ -276,7 +276,7 @@ static void a_cell_that_ignores_the_interrupt_loses_its_kernel_and_is_told(void)
     fake_kernel_ready();
     turn();
     fake_kernel_done(ok);
-    TEST_CHECK(next.status == CELL_OK);
+    TEST_CHECK(next.status == CELL_OK && strstr(next.notice, "before it ran into its time limit"));
     close_session();
 }
 
