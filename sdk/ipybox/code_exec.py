@@ -263,7 +263,8 @@ class CodeExecutor:
 
     def _members(self) -> dict[str, Any]:
         """Of a session of an appliance that somebody else has started."""
-        members: dict[str, Any] = {}
+        waits = self.approval_timeout or 0
+        members: dict[str, Any] = {"approval_timeout_ms": math.ceil(waits * 1000)}
         if self.kernel_env:
             members["env"] = self.kernel_env
         if self.approve_tool_calls:

@@ -38,10 +38,10 @@ struct waiting_approval { /* of one session */
     bool told;
 };
 
-struct restricted { /* a session that is stricter than the policy */
+struct restricted { /* a session that is stricter than the policy, or has a time of its own */
     struct restricted *next;
     char *session;
-    enum approvals_strictness strictness;
+    struct approvals_rule rule;
 };
 
 struct approvals {
@@ -70,7 +70,7 @@ struct approval {
     char *form;
     char note[200];
     int rule;
-    int64_t expires_ms;
+    int64_t timeout_ms, expires_ms;
     struct loop_timer timer;
     struct loop_defer due; /* something is to be told, or somebody to be asked */
     bool ended;            /* decided or withdrawn */
@@ -201,15 +201,15 @@ static void drop_restricted(struct restricted **at)
 }
 
 void approvals_restrict(struct approvals *all, const char *session,
-                        enum approvals_strictness strictness)
+                        const struct approvals_rule *rule)
 {
     struct restricted **at = find_restricted(all, session);
     if (*at)
         drop_restricted(at);
-    if (strictness == APPROVALS_BY_POLICY)
+    if (rule->strictness == APPROVALS_BY_POLICY && !rule->own_timeout)
         return;
     struct restricted *r = NEW(struct restricted);
-    *r = (struct restricted){all->restricted, xstrdup(session), strictness};
+    *r = (struct restricted){all->restricted, xstrdup(session), *rule};
     all->restricted = r;
 }
 
@@ -217,9 +217,9 @@ static void restrict_judgement(struct approvals *all, const struct approval_subj
                                struct policy_judgement *j)
 {
     const struct restricted *r = *find_restricted(all, subject->session);
-    if (!r || j->action == POLICY_DENY)
+    if (!r || r->rule.strictness == APPROVALS_BY_POLICY || j->action == POLICY_DENY)
         return;
-    if (r->strictness == APPROVALS_DENY_ALL) {
+    if (r->rule.strictness == APPROVALS_DENY_ALL) {
         policy_give_back(all->policy, j->rule);
         j->action = POLICY_DENY;
         (void)snprintf(j->why, sizeof j->why, "this session may call no tools");
@@ -263,7 +263,7 @@ struct approvals *approvals_close(struct approvals *all)
 void approvals_forget(struct approvals *all, const char *session)
 {
     policy_forget(all->policy, session);
-    approvals_restrict(all, session, APPROVALS_BY_POLICY);
+    approvals_restrict(all, session, &(struct approvals_rule){0});
 }
 
 /* --- the end of one -------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static void on_approval_timer(void *ctx)
     struct approval *a = ctx;
     char why[80];
     (void)snprintf(why, sizeof why, "it was not answered within %g s",
-                   (double)a->approvals->config.timeout_ms / 1000);
+                   (double)a->timeout_ms / 1000);
     decide_approval(a, APPROVAL_EXPIRED, why);
 }
 
@@ -383,12 +383,23 @@ static void ask_somebody(struct approval *a)
     (a->form ? p->config.elicit : p->config.ask)(p->config.ctx, &view);
 }
 
+static const char *outcome_of(const struct approval *a)
+{
+    static const char *const outcomes[] = {[APPROVAL_ACCEPTED] = "accepted",
+                                           [APPROVAL_REJECTED] = "rejected",
+                                           [APPROVAL_EXPIRED] = "expired",
+                                           [APPROVAL_FAILED] = "failed"};
+    return a->withdrawn                                 ? "withdrawn"
+           : a->form && a->verdict == APPROVAL_ACCEPTED ? "answered"
+                                                        : outcomes[a->verdict];
+}
+
 static void notify_settled(struct approval *a)
 {
     struct approver *p = a->unsettled;
     a->unsettled = NULL;
     if (p && p->config.settled)
-        p->config.settled(p->config.ctx, a->id);
+        p->config.settled(p->config.ctx, a->id, outcome_of(a));
 }
 
 static void notify_approval_end(struct approval *a)
@@ -402,18 +413,11 @@ static void notify_approval_end(struct approval *a)
 
 static void notify_listeners(const struct approval *a)
 {
-    static const char *const outcomes[] = {[APPROVAL_ACCEPTED] = "accepted",
-                                           [APPROVAL_REJECTED] = "rejected",
-                                           [APPROVAL_EXPIRED] = "expired",
-                                           [APPROVAL_FAILED] = "failed"};
-    const char *outcome = a->withdrawn                                 ? "withdrawn"
-                          : a->form && a->verdict == APPROVAL_ACCEPTED ? "answered"
-                                                                       : outcomes[a->verdict];
     for (struct approvals_listener *l = a->approvals->listeners; l; l = l->next) {
         if (!a->ended)
             l->asked(l->ctx);
         else if (*a->id)
-            l->settled(l->ctx, a->id, outcome);
+            l->settled(l->ctx, a->id, outcome_of(a));
     }
 }
 
@@ -496,9 +500,11 @@ static int wait_for_approval(struct approval *a, const struct approval_subject *
     all->bytes += a->bytes;
     random_hex(a->id, ID_BYTES);
     count_waiting(all, a->subject.session, true);
-    if (all->config.timeout_ms > 0) {
-        a->expires_ms = loop_now(all->config.loop) + all->config.timeout_ms;
-        loop_timer_set(all->config.loop, &a->timer, all->config.timeout_ms, on_approval_timer, a);
+    const struct restricted *own = *find_restricted(all, a->subject.session);
+    a->timeout_ms = own && own->rule.own_timeout ? own->rule.timeout_ms : all->config.timeout_ms;
+    if (a->timeout_ms > 0) {
+        a->expires_ms = loop_now(all->config.loop) + a->timeout_ms;
+        loop_timer_set(all->config.loop, &a->timer, a->timeout_ms, on_approval_timer, a);
     }
     make_due(a);
     return 0;

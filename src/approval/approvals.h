@@ -57,10 +57,15 @@ enum approvals_strictness {
     APPROVALS_ASK_ALL, /* what the policy allows is asked, too, unless there is a grant */
     APPROVALS_DENY_ALL,
 };
+struct approvals_rule { /* copied; zeroed: by the policy and the server's time */
+    enum approvals_strictness strictness;
+    bool own_timeout;
+    int64_t timeout_ms; /* in place of the server's; 0: none */
+};
 void approvals_restrict(struct approvals *approvals, const char *session,
-                        enum approvals_strictness strictness);
+                        const struct approvals_rule *rule);
 
-/* The session has ended: what was granted for it, and its strictness, is forgotten. */
+/* The session has ended: what was granted for it, and its rule, is forgotten. */
 void approvals_forget(struct approvals *approvals, const char *session);
 
 /* --- those who want to call ------------------------------------------------------------------ */
@@ -128,8 +133,9 @@ struct approver_config { /* copied */
     const char *session; /* asked only for this one; NULL: for all */
     void (*ask)(void *ctx, const struct approval_view *view);    /* NULL: takes questions alone */
     void (*elicit)(void *ctx, const struct approval_view *view); /* NULL: takes no questions */
-    /* Decided elsewhere, expired or withdrawn: no answer is needed any more. */
-    void (*settled)(void *ctx, const char *id);
+    /* Decided elsewhere, expired or withdrawn: no answer is needed any more. The outcome is one of
+     * struct approvals_listener. */
+    void (*settled)(void *ctx, const char *id, const char *outcome);
     void *ctx;
 };
 enum {

@@ -37,11 +37,11 @@ static int execution(const struct json *body, struct err *e)
 static int session(const struct json *body, struct err *e)
 {
     struct sessions_spec spec;
-    enum approvals_strictness strictness = APPROVALS_DENY_ALL;
-    int r = body_session(body, &spec, &strictness, e);
+    struct approvals_rule rule;
+    int r = body_session(body, &spec, &rule, e);
     CHECK(r < 0 || (spec.timeout_ms >= 0 && spec.timeout_ms <= SESSIONS_MS_MAX));
     CHECK(r < 0 || (spec.idle_ms >= 0 && spec.idle_ms <= SESSIONS_MS_MAX));
-    CHECK(r < 0 || strictness <= APPROVALS_DENY_ALL);
+    CHECK(r < 0 || (rule.strictness <= APPROVALS_DENY_ALL && rule.timeout_ms >= 0));
     return r;
 }
 

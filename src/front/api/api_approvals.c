@@ -76,7 +76,7 @@ static void on_api_ask(void *ctx, const struct approval_view *view)
     api_record(all->api, asked->session, LOGGED_APPROVAL, &text);
 }
 
-static void on_api_settled(void *ctx, const char *id)
+static void on_api_settled(void *ctx, const char *id, const char *outcome)
 {
     struct api_approvals *all = ctx;
     struct asked **at = find_asked_question(all, id), *asked = *at;
@@ -87,6 +87,7 @@ static void on_api_settled(void *ctx, const char *id)
     jsonw_object(&w);
     jsonw_set_text(&w, "state", "settled");
     jsonw_set_text(&w, "id", id);
+    jsonw_set_text(&w, "outcome", outcome);
     jsonw_end(&w);
     api_record(all->api, asked->session, LOGGED_APPROVAL, &text);
     *at = asked->next;
@@ -229,7 +230,10 @@ static void approval_post(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
-    on_api_settled(api->approvals, id); /* who decides is not told */
+    const char *outcome = given.action            ? "answered"
+                          : given.decision.accept ? "accepted"
+                                                  : "rejected";
+    on_api_settled(api->approvals, id, outcome); /* who decides is not told */
     http_answer(r, 204, NULL, 0, NULL, 0);
 }
 

@@ -102,7 +102,8 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
 /* --- POST /v1/sessions ------------------------------------------------------------------------ */
 
 const char *const body_session_known[] = {
-    "id", "env", "cwd", "timeout_ms", "idle_timeout_ms", "approval", "sandbox", "limits", NULL};
+    "id",      "env",    "cwd", "timeout_ms", "idle_timeout_ms", "approval", "approval_timeout_ms",
+    "sandbox", "limits", NULL};
 
 static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
 {
@@ -121,7 +122,7 @@ static int read_strictness(const struct json *body, enum approvals_strictness *r
 }
 
 int body_session(const struct json *body, struct sessions_spec *ret,
-                 enum approvals_strictness *ret_strictness, struct err *e)
+                 struct approvals_rule *ret_rule, struct err *e)
 {
     *ret = (struct sessions_spec){.env = json_get(body, "env"),
                                   .limits = given_member(body, "limits")};
@@ -132,7 +133,11 @@ int body_session(const struct json *body, struct sessions_spec *ret,
         r = body_int(body, "timeout_ms", 1, SESSIONS_MS_MAX, &ret->timeout_ms, e);
     if (r == 0)
         r = body_int(body, "idle_timeout_ms", 0, SESSIONS_MS_MAX, &ret->idle_ms, e);
-    return r == 0 ? read_strictness(body, ret_strictness, e) : r;
+    *ret_rule =
+        (struct approvals_rule){.own_timeout = given_member(body, "approval_timeout_ms") != NULL};
+    if (r == 0)
+        r = body_int(body, "approval_timeout_ms", 0, SESSIONS_MS_MAX, &ret_rule->timeout_ms, e);
+    return r == 0 ? read_strictness(body, &ret_rule->strictness, e) : r;
 }
 
 /* --- PUT /v1/sessions/{id}/sandbox ------------------------------------------------------------ */

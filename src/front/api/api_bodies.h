@@ -32,7 +32,7 @@ MUST_CHECK int body_execution(const struct json *body, int64_t timeout_ms,
 
 extern const char *const body_session_known[];
 MUST_CHECK int body_session(const struct json *body, struct sessions_spec *ret,
-                            enum approvals_strictness *ret_strictness, struct err *e);
+                            struct approvals_rule *ret_rule, struct err *e);
 
 /* *ret_settings: an object. */
 extern const char *const body_sandbox_known[];

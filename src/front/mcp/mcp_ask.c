@@ -485,9 +485,10 @@ static void on_elicitation_ask(void *ctx, const struct approval_view *view)
         gather(a, call, ASK_GATHER_MS);
 }
 
-static void on_elicitation_settled(void *ctx, const char *id)
+static void on_elicitation_settled(void *ctx, const char *id, const char *outcome)
 {
     struct asker *a = ctx;
+    (void)outcome;
     struct question *q = a->questions;
     while (q && strcmp(q->id, id) != 0)
         q = q->next;

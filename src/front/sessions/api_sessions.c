@@ -161,7 +161,7 @@ static void notify_created(const struct api *api, const struct http_request *r,
 
 static void sessions_post(void *ctx, struct http_request *r)
 {
-    enum approvals_strictness strictness;
+    struct approvals_rule rule;
     struct api *api = ctx;
     struct sessions_spec spec;
     struct sessions_view view;
@@ -170,7 +170,7 @@ static void sessions_post(void *ctx, struct http_request *r)
     drop_str char *sandbox = NULL;
     if (!api_body(r, body_session_known, &body))
         return;
-    int failed = body_session(body, &spec, &strictness, &e);
+    int failed = body_session(body, &spec, &rule, &e);
     if (failed == 0)
         failed = read_sandbox(api, r, body, &sandbox, &e);
     spec.sandbox = sandbox;
@@ -178,7 +178,7 @@ static void sessions_post(void *ctx, struct http_request *r)
         api_fail(r, &e);
         return;
     }
-    approvals_restrict(api->config->approvals, view.id, strictness);
+    approvals_restrict(api->config->approvals, view.id, &rule);
     notify_created(api, r, &view);
     answer_session(r, 201, &view);
 }

@@ -314,9 +314,9 @@ static void on_channel_ask(void *ctx, const struct approval_view *view)
         refuse_message(c, WS_POLICY, "the approver does not read");
 }
 
-static void on_channel_settled(void *ctx, const char *id)
+static void on_channel_settled(void *ctx, const char *id, const char *outcome)
 {
-    (void)ctx, (void)id; /* the wire has no word for it */
+    (void)ctx, (void)id, (void)outcome; /* the wire has no word for it */
 }
 
 /* {"jsonrpc":"2.0","result":true,"id":"…"} */

@@ -138,7 +138,7 @@ static void expect(const struct caller *caller, enum approval_verdict verdict, c
 struct human {
     struct approver *approver;
     int asked, settled;
-    char id[APPROVALS_ID_MAX], settled_id[APPROVALS_ID_MAX];
+    char id[APPROVALS_ID_MAX], told[2 * APPROVALS_ID_MAX];
     char seen[300];
 };
 
@@ -152,11 +152,11 @@ static void on_ask(void *ctx, const struct approval_view *view)
                    view->subject.arguments, view->form ? view->form : "-", view->note);
 }
 
-static void on_settled(void *ctx, const char *id)
+static void on_settled(void *ctx, const char *id, const char *outcome)
 {
     struct human *human = ctx;
     human->settled++;
-    (void)snprintf(human->settled_id, sizeof human->settled_id, "%s", id);
+    (void)snprintf(human->told, sizeof human->told, "%s %s", outcome, id);
 }
 
 static void join_as(struct human *human, int rank, const char *session, bool forms)
@@ -478,7 +478,7 @@ static void what_is_not_answered_in_time_has_expired(void)
     TEST_CHECK(caller.ends == 0 && human.settled == 0);
     pass_ms(1);
     expect(&caller, APPROVAL_EXPIRED, "it was not answered within 60 s");
-    TEST_CHECK(human.settled == 1 && strcmp(human.settled_id, human.id) == 0);
+    TEST_CHECK(human.settled == 1 && strstr(human.told, "expired ") == human.told);
     TEST_CHECK(decide_with(&human, (struct approval_decision){.accept = true}) == -ENOENT);
     leave(&human);
     close_all();
@@ -500,7 +500,7 @@ static void a_withdrawn_one_is_settled_without_an_event(void)
     TEST_CHECK(approvals_waiting(all, "s") == 0);
     turn();
     TEST_CHECK(caller.ends == 0 && asked_nobody.ends == 0);
-    TEST_CHECK(human.asked == 1 && human.settled == 1);
+    TEST_CHECK(human.asked == 1 && strncmp(human.told, "withdrawn ", 10) == 0);
     leave(&human);
     close_all();
 }

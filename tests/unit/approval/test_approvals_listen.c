@@ -168,7 +168,7 @@ static void what_needs_nobody_is_not_told(void)
 {
     open_all();
     approvals_listen(all, &first);
-    approvals_restrict(all, "s", APPROVALS_DENY_ALL);
+    approvals_restrict(all, "s", &(struct approvals_rule){.strictness = APPROVALS_DENY_ALL});
     (void)call();
     TEST_CHECK(ends == 1);
     expect("");

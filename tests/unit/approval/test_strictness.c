@@ -39,6 +39,11 @@ static void ask(const char *session, const char *server)
     TEST_CHECK(ends == 1);
 }
 
+static void restrict_to(enum approvals_strictness strictness)
+{
+    approvals_restrict(all, "s", &(struct approvals_rule){.strictness = strictness});
+}
+
 static void a_session_can_be_stricter_than_the_policy_never_laxer(void)
 {
     static const char text[] = "{\"rules\":[{\"server\":\"bad\",\"action\":\"deny\"}]}";
@@ -49,20 +54,20 @@ static void a_session_can_be_stricter_than_the_policy_never_laxer(void)
     TEST_ASSERT(approvals_open(&config, &all, &e) == 0);
     ask("s", "git");
     TEST_CHECK(verdict == APPROVAL_ACCEPTED);
-    approvals_restrict(all, "s", APPROVALS_ASK_ALL);
+    restrict_to(APPROVALS_ASK_ALL);
     ask("s", "git");
     TEST_CHECK(verdict == APPROVAL_FAILED); /* there is nobody to be asked */
     ask("s", "bad");
     TEST_CHECK(verdict == APPROVAL_REJECTED);
     ask("other", "git");
     TEST_CHECK(verdict == APPROVAL_ACCEPTED);
-    approvals_restrict(all, "s", APPROVALS_DENY_ALL);
+    restrict_to(APPROVALS_DENY_ALL);
     ask("s", "git");
     TEST_CHECK(verdict == APPROVAL_REJECTED && strcmp(why, "this session may call no tools") == 0);
     approvals_forget(all, "s");
     ask("s", "git");
     TEST_CHECK(verdict == APPROVAL_ACCEPTED);
-    approvals_restrict(all, "s", APPROVALS_ASK_ALL);
+    restrict_to(APPROVALS_ASK_ALL);
     all = approvals_close(all);
     loop = loop_free(loop);
 }

@@ -42,8 +42,9 @@ static void on_elicit(void *ctx, const struct approval_view *view)
     (void)snprintf(t.asked, sizeof t.asked, "%s: %s", view->subject.server, view->form);
 }
 
-static void on_settled(void *ctx, const char *id)
+static void on_settled(void *ctx, const char *id, const char *outcome)
 {
+    (void)outcome;
     (void)ctx, (void)id;
 }
 

@@ -101,6 +101,31 @@ static void a_question_is_an_event_of_the_cell_that_waits(void)
     fake_kernel_done(OK_REPLY);
     finish(fd);
     check_has("\"state\":\"settled\"");
+    check_has("\"outcome\":\"rejected\"");
+    close_api();
+}
+
+static void a_session_has_a_time_of_its_own_for_answers(void)
+{
+    open_with_tokens(true);
+    call_with("POST /v1/sessions", EXECUTOR, "{\"id\":\"short\",\"approval_timeout_ms\":1500}");
+    check_head("HTTP/1.1 201 ");
+    call_with("POST /v1/sessions", EXECUTOR, "{\"id\":\"never\",\"approval_timeout_ms\":0}");
+    check_head("HTTP/1.1 201 ");
+    call_with("POST /v1/sessions", EXECUTOR, "{\"approval_timeout_ms\":-1}");
+    check_head("HTTP/1.1 400 ");
+    check_has("approval_timeout_ms");
+    ask_for("short");
+    ask_for("never");
+    ask_for("default");
+    pass(1499);
+    TEST_CHECK(decided == 0);
+    pass(1);
+    TEST_CHECK(decided == 1 && verdict == APPROVAL_EXPIRED);
+    pass(600000);
+    TEST_CHECK(decided == 2 && verdict == APPROVAL_EXPIRED); /* the default one */
+    pass(600000);
+    TEST_CHECK(decided == 2);
     close_api();
 }
 
@@ -350,6 +375,7 @@ TEST_LIST = {
     {"packages_are_listed_and_what_lists_them_is_not_believed",
      packages_are_listed_and_what_lists_them_is_not_believed},
     {"a_question_is_listed_and_decided", a_question_is_listed_and_decided},
+    {"a_session_has_a_time_of_its_own_for_answers", a_session_has_a_time_of_its_own_for_answers},
     {"a_question_is_an_event_of_the_cell_that_waits",
      a_question_is_an_event_of_the_cell_that_waits},
     {"the_seat_is_taken_while_somebody_looks", the_seat_is_taken_while_somebody_looks},
