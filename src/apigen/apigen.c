@@ -5,11 +5,12 @@
 
 #include "apigen/emit/emit.h"
 #include "apigen/emit/imports.h"
+#include "apigen/emit/summary.h"
 #include "apigen/model/model.h"
 #include "apigen/model/names.h"
 #include "base/alloc.h"
 
-enum { MODULE_BYTES_MAX = 4 << 20, MODULE_NAME_MAX = 200 };
+enum { MODULE_BYTES_MAX = 4 << 20, MODULE_NAME_MAX = 200, SUMMARIES_BYTES_MAX = 1 << 20 };
 
 /* --- names of modules ------------------------------------------------------------------------ */
 
@@ -45,22 +46,23 @@ static void name_modules(struct arena *a, const struct apigen_tool *tools, size_
 
 /* --- a module -------------------------------------------------------------------------------- */
 
+/* What both functions call; the runtime checks the arguments and makes the result. */
 static void put_module_call(struct buf *out, const struct apigen_tool *tool, bool async)
 {
-    (void)buf_addf(out, "\n\n%sdef %s(params: Params) -> %s:\n", async ? "async " : "",
-                   async ? "arun" : "run", tool->output ? "Result" : "str");
-    if (tool->description && *tool->description) {
+    const char *result = tool->output ? "Result" : "str";
+    (void)buf_addf(out,
+                   "\n\n%sdef %s(params: Params | None = None, **arguments: Any) -> %s:\n",
+                   async ? "async " : "", async ? "arun" : "run", result);
+    if (async)
+        (void)buf_adds(out, "    \"\"\"run(), to be awaited.\"\"\"\n");
+    else if (tool->description && *tool->description) {
         put_docstring(out, tool->description, 4);
         (void)buf_addc(out, '\n');
     }
-    (void)buf_addf(
-        out, "    %s = %sCLIENT.%s(\n        tool_name=", tool->output ? "result" : "result: str",
-        async ? "await " : "", async ? "run" : "run_sync");
+    (void)buf_addf(out, "    return %sCLIENT.%s(", async ? "await " : "",
+                   async ? "call" : "call_sync");
     put_text(out, tool->name);
-    (void)buf_adds(out, ",\n        tool_args=params.model_dump("
-                        "by_alias=True, exclude_none=True, warnings=False),\n    )\n");
-    (void)buf_adds(out, tool->output ? "    return Result.model_validate(result)\n"
-                                     : "    return result\n");
+    (void)buf_addf(out, ", Params, %s, params, arguments)\n", result);
 }
 
 /* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
@@ -80,7 +82,8 @@ static void put_module_head(struct buf *out, const struct apigen_tool *tool, con
                        "# The module is called %s: the plain name is taken or no name in Python.\n",
                        module);
     if (cut)
-        (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any.\n");
+        (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any, and "
+                            "classes take\n# arguments that they do not name.\n");
     (void)buf_adds(out, "from __future__ import annotations\n\n");
     buf_done(&quoted);
     arena_done(&a);
@@ -99,16 +102,35 @@ static void reserve_names(struct model_making *m, bool result)
         naming_take(&m->arena, &m->names, "Result");
 }
 
-/* Sticky in the buffer when it is too large. */
-static void put_module(struct buf *out, const struct apigen_tool *tool, const char *module,
-                       size_t *budget)
+/* Places of schemas that may still be looked at. Results have their own, so that large results
+ * cost no tool its arguments. */
+struct budget {
+    size_t inputs, outputs;
+};
+
+static struct model *make_within(struct model_making *m, const struct json *schema,
+                                 const char *name, size_t *budget)
 {
-    struct model_making m = {.work_max = *budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX};
+    size_t before = m->work;
+    m->work_max = before + (*budget < APIGEN_WORK_MAX ? *budget : APIGEN_WORK_MAX);
+    struct model *model = model_make(m, schema, name);
+    size_t used = m->work - before;
+    *budget -= used < *budget ? used : *budget;
+    return model;
+}
+
+/* Sticky in the buffers when it is too large. */
+static void put_module(struct buf *out, struct buf *summary, const struct apigen_tool *tool,
+                       const char *module, struct budget *budget)
+{
+    struct model_making m = {0};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
     reserve_names(&m, tool->output);
-    struct model *params = model_make(&m, tool->input, "Params");
-    struct model *result = tool->output ? model_make(&m, tool->output, "Result") : NULL;
+    struct model *params = make_within(&m, tool->input, "Params", &budget->inputs);
+    struct model *result =
+        tool->output ? make_within(&m, tool->output, "Result", &budget->outputs) : NULL;
     imports_prepare(&m);
+    put_summary(summary, module, params, result ? "Result" : "str", tool->description);
     emit_model(&m, &body, params);
     if (result)
         emit_model(&m, &body, result);
@@ -120,14 +142,13 @@ static void put_module(struct buf *out, const struct apigen_tool *tool, const ch
     emit_rebuilds(&m, out);
     put_module_call(out, tool, false);
     put_module_call(out, tool, true);
-    *budget -= m.work < *budget ? m.work : *budget;
     buf_done(&body);
     arena_done(&m.arena);
 }
 
 /* A tool whose module would be too large gets one without types. */
-static int make_module(const struct apigen_tool *tool, const char *module, size_t *budget,
-                       char **ret, struct err *e)
+static int make_module(const struct apigen_tool *tool, const char *module, struct budget *budget,
+                       struct buf *summaries, char **ret, struct err *e)
 {
     static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
     drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
@@ -135,41 +156,66 @@ static int make_module(const struct apigen_tool *tool, const char *module, size_
     plain.input = json_is_null(tool->input) || !tool->input ? any : tool->input;
     plain.output = json_is_null(tool->output) ? NULL : tool->output;
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
-    put_module(&text, &plain, module, budget);
+    drop_buf struct buf summary = BUF_INIT(MODULE_BYTES_MAX);
+    put_module(&text, &summary, &plain, module, budget);
     if (text.failed == -EMSGSIZE) {
         buf_done(&text);
-        text = BUF_INIT(MODULE_BYTES_MAX);
+        buf_done(&summary);
+        text = summary = BUF_INIT(MODULE_BYTES_MAX);
         plain = (struct apigen_tool){.name = tool->name, .input = any};
         plain.output = tool->output && !json_is_null(tool->output) ? any : NULL;
-        put_module(&text, &plain, module, budget);
+        put_module(&text, &summary, &plain, module, budget);
     }
     if (text.failed)
         return err_set(e, text.failed, "module %s: %s", module, strerror(-text.failed));
+    if (summaries->len + summary.len <= SUMMARIES_BYTES_MAX)
+        (void)buf_adds(summaries, buf_text(&summary));
     *ret = buf_take(&text);
     return 0;
 }
 
 /* --- the package ----------------------------------------------------------------------------- */
 
-static char *init_text(const char *server_name)
+/* Its docstring is what help() shows and what ipybox_tools.discovery searches. */
+static char *init_text(const char *server_name, size_t n, struct buf *summaries)
 {
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
-    (void)buf_adds(&text,
-                   "# Tools of an MCP server: one module each. Generated, but for what stands "
-                   "below the last line.\nfrom ipybox_tools import ToolOutput, ToolRunner\n\n"
-                   "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
-                   "CLIENT = ToolRunner(server_name=");
+    drop_buf struct buf doc = BUF_INIT(MODULE_BYTES_MAX);
+    (void)buf_adds(&text, "# Tools of an MCP server: one module each. Generated, but for what "
+                          "stands below the last line.\n");
+    (void)buf_addf(&doc, "%zu tool%s of an MCP server, called by keywords: TOOL(name=value).\n\n%s", n,
+                   n == 1 ? "" : "s", buf_text(summaries));
+    put_docstring(&text, buf_text(&doc), 0);
+    (void)buf_adds(&text, "\nfrom ipybox_tools import ToolOutput, ToolRunner, lazy_package\n\n"
+                          "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
+                          "CLIENT = ToolRunner(server_name=");
     put_text(&text, server_name);
-    (void)buf_adds(&text, ")\n");
+    (void)buf_adds(&text, ")\n__getattr__, __dir__ = lazy_package(__name__)\n");
     return buf_take(&text);
+}
+
+const char *apigen_root_text(void)
+{
+    return "# Made once, and not again when it is there: it may be changed.\n"
+           "\"\"\"Tools of MCP servers, a package each.\n\n"
+           "search(\"words\")  finds tools of all servers, a line each\n"
+           "servers()        lists the servers\n"
+           "help(mcptools.NAME) and its docstring have a line a tool of one server.\n"
+           "\"\"\"\n\n"
+           "from pkgutil import extend_path\n\n"
+           "from ipybox_tools import lazy_root\n\n"
+           "__path__ = extend_path(__path__, __name__)\n"
+           "__getattr__, __dir__ = lazy_root(__name__)\n";
 }
 
 struct apigen_work {
     char *server_name;
     const struct apigen_tool *tools;
     char **modules;
-    size_t n, made;       /* made: files */
-    size_t bytes, budget; /* of all; what is left for schemas */
+    size_t n, made; /* made: files */
+    size_t bytes;   /* of all */
+    struct budget budget;
+    struct buf summaries; /* a line per tool */
 };
 
 struct apigen_work *apigen_begin(const char *server_name, const struct apigen_tool *tools, size_t n)
@@ -180,7 +226,8 @@ struct apigen_work *apigen_begin(const char *server_name, const struct apigen_to
                                  .tools = tools,
                                  .modules = xcalloc(n + 1, sizeof(char *)),
                                  .n = n,
-                                 .budget = APIGEN_PACKAGE_WORK_MAX};
+                                 .budget = {APIGEN_PACKAGE_WORK_MAX, APIGEN_PACKAGE_WORK_MAX},
+                                 .summaries = BUF_INIT(MODULE_BYTES_MAX)};
     const char **names = arena_get(&a, n * sizeof(*names));
     name_modules(&a, tools, n, names);
     for (size_t i = 0; i < n; i++)
@@ -191,7 +238,7 @@ struct apigen_work *apigen_begin(const char *server_name, const struct apigen_to
 
 static int make_init(struct apigen_work *work, struct apigen_file *ret, struct err *e)
 {
-    char *text = init_text(work->server_name);
+    char *text = init_text(work->server_name, work->n, &work->summaries);
     if (!text)
         return err_set(e, -EMSGSIZE, "the server's name is too long");
     *ret = (struct apigen_file){.name = xstrdup("__init__.py"), .text = text};
@@ -201,13 +248,14 @@ static int make_init(struct apigen_work *work, struct apigen_file *ret, struct e
 
 int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e)
 {
-    if (work->made == 0)
-        return make_init(work, ret, e);
-    size_t i = work->made - 1;
+    size_t i = work->made;
     char *text = NULL;
-    if (i == work->n)
+    if (i > work->n)
         return 0;
-    int r = make_module(&work->tools[i], work->modules[i], &work->budget, &text, e);
+    if (i == work->n)
+        return make_init(work, ret, e);
+    int r = make_module(&work->tools[i], work->modules[i], &work->budget, &work->summaries, &text,
+                        e);
     if (r < 0)
         return r;
     work->bytes += strlen(text);
@@ -225,6 +273,11 @@ char *const *apigen_modules(const struct apigen_work *work)
     return work->modules;
 }
 
+const char *apigen_summaries(const struct apigen_work *work)
+{
+    return buf_text(&work->summaries);
+}
+
 struct apigen_work *apigen_end(struct apigen_work *work)
 {
     if (!work)
@@ -233,6 +286,7 @@ struct apigen_work *apigen_end(struct apigen_work *work)
         xfree(work->modules[i]);
     xfree(work->modules);
     xfree(work->server_name);
+    buf_done(&work->summaries);
     xfree(work);
     return NULL;
 }
@@ -248,10 +302,10 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
                    struct apigen_package *ret, struct err *e)
 {
     struct apigen_work *work = apigen_begin(server_name, tools, n);
-    struct apigen_package p = {.files = xcalloc(n + 1, sizeof(*p.files))};
-    int r;
-    while ((r = apigen_next(work, &p.files[p.n_files], e)) > 0)
-        p.n_files++;
+    struct apigen_package p = {.files = xcalloc(n + 1, sizeof(*p.files)), .n_files = n + 1};
+    int r = 1;
+    for (size_t i = 0; i <= n && r > 0; i++)
+        r = apigen_next(work, &p.files[i < n ? i + 1 : 0], e);
     p.modules = work->modules;
     p.n_modules = n;
     work->modules = NULL;
@@ -261,7 +315,7 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
         apigen_package_done(&p);
     else
         *ret = p;
-    return r;
+    return r < 0 ? r : 0;
 }
 
 void apigen_package_done(struct apigen_package *package)

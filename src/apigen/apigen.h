@@ -48,9 +48,14 @@ struct apigen_package { /* files[0] is __init__.py, files[i + 1] the module of t
 struct apigen_work;
 struct apigen_work *apigen_begin(const char *server_name, const struct apigen_tool *tools,
                                  size_t n);
-/* 1: *ret is the next file, whose texts are the caller's; 0: that was all; or an error. */
+/* 1: *ret is the next file, whose texts are the caller's, __init__.py the last one; 0: that was
+ * all; or an error. */
 MUST_CHECK int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e);
 char *const *apigen_modules(const struct apigen_work *work); /* of tool i; borrowed */
+/* A line per tool whose module was made, in their order: its signature and first sentence; at most
+ * 1 MiB of them. Borrowed. */
+const char *apigen_summaries(const struct apigen_work *work);
+const char *apigen_root_text(void); /* of __init__.py in the folder of all packages; static */
 struct apigen_work *apigen_end(struct apigen_work *work);    /* NULL in, NULL out */
 void apigen_file_done(struct apigen_file *file);
 

@@ -2,6 +2,7 @@
 #include "apigen/emit/defaults.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "apigen/model/enums.h"
 #include "apigen/model/names.h"
@@ -120,4 +121,14 @@ bool is_optional(const struct model_field *f)
 {
     return f->type->kind != T_NONE && !f->type->nullable && !f->required &&
            !(f->type->kind == T_LITERAL && f->fallback);
+}
+
+bool may_be_null(const struct model_field *f)
+{
+    return !f->required && f->type->nullable;
+}
+
+bool is_annotated(const struct model_field *f)
+{
+    return strcmp(f->name, f->wire) != 0 || default_validates(f) || may_be_null(f);
 }

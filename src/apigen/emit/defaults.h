@@ -28,4 +28,10 @@ bool default_validates(const struct model_field *f);
 /* May be None though its type does not say so: it may be left out. */
 bool is_optional(const struct model_field *f);
 
+/* May be left out, and None is a value of its own beside that: said with "nullable" beside the
+ * type, for the runtime sends a None only where the schema has it. */
+bool may_be_null(const struct model_field *f);
+
+bool is_annotated(const struct model_field *f); /* with more than its type */
+
 #endif

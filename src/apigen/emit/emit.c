@@ -51,8 +51,9 @@ static bool has_protected(const struct model *model)
 static void put_config(struct model_making *m, struct buf *out, const struct model *model)
 {
     (void)buf_adds(out, "    model_config = ConfigDict(use_enum_values=True");
-    if (model->extra)
-        (void)buf_addf(out, ", extra=\"%s\"", json_is_false(model->extra) ? "forbid" : "allow");
+    if (model->extra || model->open)
+        (void)buf_addf(out, ", extra=\"%s\"",
+                       json_is_false(model->extra) && !model->open ? "forbid" : "allow");
     if (names_may_be_used(m, model))
         (void)buf_adds(out, ", populate_by_name=True");
     if (has_protected(model))
@@ -90,23 +91,32 @@ static void put_enum_value(struct buf *out, const struct model_field *f)
     }
 }
 
-static void put_model_field(struct buf *out, const struct model_field *f)
+/* What Annotated has beside the type. */
+static void put_field_notes(struct buf *out, const struct model_field *f)
 {
     bool alias = strcmp(f->name, f->wire) != 0, check = default_validates(f);
-    bool optional = is_optional(f);
-    (void)buf_addf(out, "    %s: ", f->name);
-    (void)buf_adds(out, alias || check ? "Annotated[" : "");
-    put_type(out, f->type);
-    (void)buf_adds(out, optional ? " | None" : "");
     if (alias || check) {
         (void)buf_adds(out, ", Field(");
         if (alias) {
             (void)buf_adds(out, "alias=");
             put_text(out, f->wire);
         }
-        (void)buf_adds(out,
-                       check ? alias ? ", validate_default=True" : "validate_default=True" : "");
-        (void)buf_adds(out, ")]");
+        (void)buf_addf(out, "%s%s)", alias && check ? ", " : "",
+                       check ? "validate_default=True" : "");
+    }
+    (void)buf_adds(out, may_be_null(f) ? ", \"nullable\"" : "");
+}
+
+static void put_model_field(struct buf *out, const struct model_field *f)
+{
+    bool noted = is_annotated(f);
+    (void)buf_addf(out, "    %s: ", f->name);
+    (void)buf_adds(out, noted ? "Annotated[" : "");
+    put_type(out, f->type);
+    (void)buf_adds(out, is_optional(f) ? " | None" : "");
+    if (noted) {
+        put_field_notes(out, f);
+        (void)buf_addc(out, ']');
     }
     put_enum_value(out, f);
     (void)buf_addc(out, '\n');

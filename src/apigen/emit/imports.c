@@ -50,7 +50,7 @@ static void need_type(void *ctx, struct model_type *t)
 static void need_field(struct needs *n, const struct model_field *f)
 {
     visit_types(f->type, need_type, n);
-    if (strcmp(f->name, f->wire) != 0 || default_validates(f))
+    if (is_annotated(f))
         need_import(n, "Annotated", "typing");
     if (strcmp(f->name, f->wire) != 0 || default_validates(f) || defaults_to(f, FIT_MODEL) ||
         ((json_is_array(f->fallback) || json_is_object(f->fallback)) && !defaults_to(f, FIT_NOT)))
@@ -146,6 +146,7 @@ void put_imports(struct model_making *m, struct buf *out)
         if (model->state != MODEL_NOT_BEGUN)
             need_model(&n, model);
     }
+    need_import(&n, "Any", "typing"); /* the functions take any arguments */
     size_t before = out->len;
     for (size_t k = 0; k < sizeof(modules) / sizeof *modules; k++)
         put_module_imports(&n, modules[k], out);

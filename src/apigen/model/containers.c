@@ -113,6 +113,7 @@ struct model *make_object(struct model_making *m, const struct view *v, const st
         model->extra_type = make_one(m, model->extra, &value);
     }
     add_fields(m, model, v);
+    model->open = m->work > m->work_max;
     return model;
 }
 

@@ -18,7 +18,7 @@
 #include "apigen/model/schema.h"
 
 enum { APIGEN_WORK_MAX = 20000, APIGEN_UNION_MAX = 256 };
-enum { APIGEN_PACKAGE_WORK_MAX = 200000 }; /* of all modules together; later ones are Any */
+enum { APIGEN_PACKAGE_WORK_MAX = 200000 }; /* of all modules together, for Params and for Result; later ones are Any */
 
 enum type_kind {
     T_ANY,
@@ -88,6 +88,7 @@ struct model {
     struct model_type *root;   /* of M_ROOT */
     const struct json *extra;  /* additionalProperties as it stands */
     struct model_type *extra_type;
+    bool open; /* fields may be missing, for the limits were reached: others are taken, too */
     const char *description;
     bool rebuild; /* it uses a class that stands behind it */
     enum { MODEL_NOT_BEGUN, MODEL_BEGUN, MODEL_WRITTEN } state; /* how far its text is */

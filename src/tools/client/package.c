@@ -370,6 +370,15 @@ static int move_user_directory(struct package *package, const char *name)
     return 0;
 }
 
+/* The folder's own module, where users have none: it finds tools. Without it all can be called. */
+static void write_root_module(const struct package *package)
+{
+    static const char name[] = "__init__.py";
+    if (faccessat(package->root, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT &&
+        write_module_file(package->root, name, apigen_root_text()) < 0)
+        (void)unlinkat(package->root, name, 0);
+}
+
 int package_place(struct package *package, struct err *e)
 {
     if (package->n_same > 0)
@@ -384,6 +393,8 @@ int package_place(struct package *package, struct err *e)
     if (r < 0)
         return fail_package(package, r, e);
     r = put_package_in_place(package->root, package->temporary, package->name);
+    if (r == 0)
+        write_root_module(package);
     if (r == 0)
         (void)each_old(package, package->old, move_user_directory);
     return r < 0 ? fail_package(package, r, e) : 0;

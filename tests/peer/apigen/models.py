@@ -11,7 +11,6 @@ import sys
 import types
 import typing
 import warnings
-from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from pathlib import Path
@@ -81,15 +80,6 @@ def by_image(package: Path) -> dict[str, list[str]]:
     return modules
 
 
-class Recorder:
-    """Stands in for CLIENT: keeps what a call sends."""
-
-    sent: Any = None
-
-    def run_sync(self, *, tool_name: str, tool_args: Any) -> None:
-        self.sent = tool_args
-
-
 def import_ours(folder: Path, server: str, module: str) -> types.ModuleType | str:
     """A text says why there is none. A warning is a failure: cells would show it."""
     for path in (str(folder), str(RUNTIME)):
@@ -134,14 +124,19 @@ def dump(model: BaseModel, **options: Any) -> str:
     return text_of(to_jsonable_python(model.model_dump(warnings=False, **options)))
 
 
-def sent(arguments: Any) -> Outcome:
-    """As the runtime writes them."""
+def lost(model: BaseModel, given: Any) -> list[str]:
+    """Properties of the schema that were given and would not be sent as the runtime writes it."""
+    from ipybox_tools.arguments import wire_value
     from ipybox_tools.jsonable import to_json
 
-    try:
-        return "accepted", text_of(json.loads(to_json(arguments)))
-    except Exception as failure:
-        return f"{type(failure).__name__} in run()", ""
+    sent = json.loads(to_json(wire_value(model)))
+    if not isinstance(given, dict) or not isinstance(sent, dict):
+        return []
+    fields: dict[str, Any] = vars(type(model))["__pydantic_fields__"]
+    wires = {field.alias or name for name, field in fields.items()} - {"root"}
+    return sorted(
+        name for name in wires & given.keys() if given[name] is not None and name not in sent
+    )
 
 
 def validate(model: type[BaseModel], value: Any) -> BaseModel | str:
@@ -154,17 +149,18 @@ def validate(model: type[BaseModel], value: Any) -> BaseModel | str:
 
 
 def try_ours(module: types.ModuleType, name: str, value: Any) -> Outcome:
-    """Params as run() sends them, a Result with all that is in it."""
+    """Params with all that was given, a Result with all that is in it."""
     model = validate(vars(module)[name], value)
     if isinstance(model, str):
         return model, ""
     if name == "Result":
         return "accepted", dump(model, by_alias=True)
-    recorder = Recorder()
-    module.__dict__["CLIENT"] = recorder
-    with suppress(ValidationError):  # a Result of nothing
-        vars(module)["run"](model)
-    return sent(recorder.sent)
+    try:
+        if missing := lost(model, value):
+            return f"lost: {', '.join(missing)}", ""
+        return "accepted", dump(model, exclude_none=True, by_alias=True)
+    except Exception as failure:
+        return f"{type(failure).__name__} in run()", ""
 
 
 def try_oracle(module: types.ModuleType, name: str, value: Any) -> tuple[Outcome, str]:

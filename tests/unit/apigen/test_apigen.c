@@ -116,9 +116,9 @@ static void a_tool_without_schemas_takes_anything(void)
     for (size_t i = 1; i <= 2; i++) {
         TEST_CHECK(has(&made, i, "class Params(BaseModel):\n"));
         TEST_CHECK(has(&made, i, "extra=\"allow\""));
-        TEST_CHECK(has(&made, i, "def run(params: Params) -> str:\n"));
+        TEST_CHECK(has(&made, i, "def run(params: Params | None = None, **arguments: Any) -> str:\n"));
     }
-    TEST_CHECK(has(&made, 3, "def run(params: Params) -> Result:\n"));
+    TEST_CHECK(has(&made, 3, "def run(params: Params | None = None, **arguments: Any) -> Result:\n"));
     done(&made);
 }
 
@@ -239,7 +239,7 @@ static void a_schema_too_deep_ends_in_any(void)
     (void)buf_adds(&json, "}}}]");
     struct made made = make_of(&json);
     TEST_CHECK(has(&made, 1, "list[Any]"));
-    TEST_CHECK(has(&made, 1, "# The schema is larger than what is typed here: the rest is Any."));
+    TEST_CHECK(has(&made, 1, "# The schema is larger than what is typed here: the rest is Any, and classes take"));
     done(&made);
 }
 
@@ -250,7 +250,7 @@ static void a_schema_too_wide_is_cut(void)
     append(&json, 50000, "\"a@\":{\"type\":\"string\"}");
     (void)buf_adds(&json, "}}}]");
     struct made made = make_of(&json);
-    TEST_CHECK(has(&made, 1, "the rest is Any."));
+    TEST_CHECK(has(&made, 1, "the rest is Any, and classes take"));
     TEST_CHECK(has(&made, 1, "    a100: Any | None = None\n"));
     TEST_CHECK(!has(&made, 1, " a49999:"));
     done(&made);
@@ -263,7 +263,7 @@ static void a_small_schema_that_unfolds_is_cut(void)
     append(&json, 16, "{\"anyOf\":[{\"properties\":{\"p@\":{}}},{\"properties\":{\"q@\":{}}}]}");
     (void)buf_adds(&json, "]}}}}]");
     struct made made = make_of(&json);
-    TEST_CHECK(has(&made, 1, "the rest is Any."));
+    TEST_CHECK(has(&made, 1, "the rest is Any, and classes take"));
     done(&made);
 }
 
@@ -306,9 +306,40 @@ static void a_module_too_large_is_made_without_types(void)
                           "{\"name\":\"u\",\"inputSchema\":{\"properties\":{\"a\":{}}}}]");
     struct made made = make_of(&json);
     TEST_CHECK(strlen(made.package.files[1].text) < 4000);
-    TEST_CHECK(has(&made, 1, "tool_name=\"t\""));
+    TEST_CHECK(has(&made, 1, "CLIENT.call_sync(\"t\", Params, Result, params, arguments)"));
     TEST_CHECK(has(&made, 1, "extra=\"allow\""));
     TEST_CHECK(has(&made, 2, "    a: Any | None = None\n")); /* the next tool is as ever */
+    done(&made);
+}
+
+/* Large results cost no tool its arguments. */
+static void arguments_come_before_results(void)
+{
+    struct buf json = BUF_INIT(TEXT_MAX);
+    (void)buf_addc(&json, '[');
+    for (int i = 0; i < 40; i++) {
+        (void)buf_addf(&json, "%s{\"name\":\"t%d\",\"inputSchema\":{\"properties\":{\"a\":"
+                              "{\"type\":\"string\"}}},\"outputSchema\":{\"properties\":{",
+                       i ? "," : "", i);
+        append(&json, 6000, "\"a@\":{\"type\":\"string\"}");
+        (void)buf_adds(&json, "}}}");
+    }
+    (void)buf_addc(&json, ']');
+    struct made made = make_of(&json);
+    TEST_CHECK(has(&made, 40, "    a: str | None = None\n"));
+    TEST_CHECK(has(&made, 40, "the rest is Any, and classes take"));
+    done(&made);
+}
+
+static void what_may_be_null_says_so(void)
+{
+    struct made made =
+        make("s", "[{\"name\":\"t\",\"inputSchema\":{\"required\":[\"a\"],\"properties\":{"
+                  "\"a\":{\"type\":[\"integer\",\"null\"]},\"b\":{\"type\":[\"integer\",\"null\"],"
+                  "\"default\":5},\"c\":{\"type\":\"integer\"}}}}]");
+    TEST_CHECK(has(&made, 1, "    a: int | None\n"));
+    TEST_CHECK(has(&made, 1, "    b: Annotated[int | None, \"nullable\"] = 5\n"));
+    TEST_CHECK(has(&made, 1, "    c: int | None = None\n"));
     done(&made);
 }
 
@@ -324,9 +355,10 @@ static void many_tools_share_one_budget(void)
     }
     (void)buf_addc(&json, ']');
     struct made made = make_of(&json);
-    TEST_CHECK(!has(&made, 1, "the rest is Any."));
-    TEST_CHECK(has(&made, 40, "the rest is Any."));
-    TEST_CHECK(has(&made, 40, "tool_name=\"t39\""));
+    TEST_CHECK(!has(&made, 1, "the rest is Any, and classes take"));
+    TEST_CHECK(has(&made, 40, "the rest is Any, and classes take"));
+    TEST_CHECK(has(&made, 40, "extra=\"allow\""));
+    TEST_CHECK(has(&made, 40, "CLIENT.call_sync(\"t39\""));
     done(&made);
 }
 
@@ -347,6 +379,8 @@ TEST_LIST = {
     {"a union has a limit", a_union_has_a_limit},
     {"a long chain of classes needs little stack", a_long_chain_of_classes_needs_little_stack},
     {"a module too large is made without types", a_module_too_large_is_made_without_types},
+    {"arguments come before results", arguments_come_before_results},
+    {"what may be null says so", what_may_be_null_says_so},
     {"many tools share one budget", many_tools_share_one_budget},
     {NULL, NULL},
 };

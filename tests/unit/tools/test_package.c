@@ -102,7 +102,7 @@ static void a_package_is_written_and_replaced_as_a_whole(void)
     TEST_ASSERT(write_package("b.py", "two", NULL) == 0);
     expect("mcptools/demo/a.py", NULL);
     expect("mcptools/demo/b.py", "two");
-    run("test \"$(ls -A mcptools)\" = demo");
+    run("test \"$(ls -A -I__init__.py mcptools)\" = demo");
     run("rm -rf \"$PWD\"");
 }
 
@@ -130,7 +130,7 @@ static void what_a_crash_left_is_removed(void)
     start();
     run("mkdir -p mcptools/.new-0123/sub");
     TEST_ASSERT(write_package("a.py", "one", NULL) == 0);
-    run("test \"$(ls -A mcptools)\" = demo");
+    run("test \"$(ls -A -I__init__.py mcptools)\" = demo");
     run("rm -rf \"$PWD\"");
 }
 
@@ -142,7 +142,7 @@ static void on_failure_the_old_one_stays(void)
     TEST_CHECK(write_package("no/such/folder.py", "two", &e) == -ENOENT);
     TEST_CHECK_(strstr(e.msg, "demo") != NULL, "%s", e.msg);
     expect("mcptools/demo/a.py", "one");
-    run("test \"$(ls -A mcptools)\" = demo");
+    run("test \"$(ls -A -I__init__.py mcptools)\" = demo");
     run("rm -rf \"$PWD\"");
 }
 

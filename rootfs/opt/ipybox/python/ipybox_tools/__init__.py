@@ -1,7 +1,9 @@
 """Calling tools from code in a kernel: what generated packages import.
 
     client      ToolRunner and ApprovalRequestor
+    arguments   arguments from Params, dicts and keywords; Results from what came back
     content     what a call returns: ToolOutput, ToolData and their content blocks
+    discovery   search over the tools of all servers; tools as attributes of their packages
     errors      ToolRunnerError and its kinds
     jsonable    arguments to JSON; simple does what pydantic_core would do
     wire        the lines on the socket to the server
@@ -24,6 +26,7 @@ from ipybox_tools.content import (
     ToolData,
     ToolOutput,
 )
+from ipybox_tools.discovery import lazy_package, lazy_root
 from ipybox_tools.errors import ApprovalRejectedError, ApprovalTimeoutError, ToolRunnerError
 
 __all__ = [
@@ -41,6 +44,8 @@ __all__ = [
     "ToolOutput",
     "ToolRunner",
     "ToolRunnerError",
+    "lazy_package",
+    "lazy_root",
     "reset",
     "reset_sync",
 ]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ipybox_tools import blocking
+from ipybox_tools.arguments import arguments_of, result_as
 from ipybox_tools.content import result_of
 from ipybox_tools.errors import error_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+R = TypeVar("R")
 
 
 class ToolRunner:
@@ -42,6 +48,35 @@ class ToolRunner:
         from ipybox_tools import concurrent
 
         return _value(await concurrent.call("run", self._params(tool_name, tool_args)))
+
+    def call_sync(
+        self,
+        tool_name: str,
+        kind: type[BaseModel],
+        result: type[R],
+        params: Any = None,
+        given: dict[str, Any] | None = None,
+    ) -> R:
+        """What run() of a generated module does: call a tool with `params`, a `kind` or a dict, or
+        with the keywords in `given`; returns a `result`.
+
+        Raises what run_sync() does, and TypeError or ValueError, with the tool's signature, for
+        arguments that the tool does not take. Nothing was sent then.
+        """
+        arguments = arguments_of(tool_name, kind, params, given or {})
+        return result_as(tool_name, result, self.run_sync(tool_name, arguments))
+
+    async def call(
+        self,
+        tool_name: str,
+        kind: type[BaseModel],
+        result: type[R],
+        params: Any = None,
+        given: dict[str, Any] | None = None,
+    ) -> R:
+        """call_sync(), to be awaited: what arun() of a generated module does."""
+        arguments = arguments_of(tool_name, kind, params, given or {})
+        return result_as(tool_name, result, await self.run(tool_name, arguments))
 
     async def reset(self) -> None:
         """Stop all MCP servers; the next call of each starts it anew. Raises ToolRunnerError."""

@@ -11,14 +11,13 @@ import sys
 from typing import Any
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_encode_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def to_json(value: Any) -> bytes:
     """`value` as one line of JSON.
 
     Raises ValueError (also as PydanticSerializationError) for what JSON cannot say: NaN,
-    infinities, circular structures, objects of unknown types.
+    infinities, circular structures, objects of unknown types, half of a surrogate pair.
     """
     if "pydantic_core" in sys.modules:  # as in every generated package
         return _to_bytes(_simplify(value))
@@ -31,8 +30,11 @@ def to_json(value: Any) -> bytes:
 def _to_bytes(value: Any) -> bytes:
     try:
         return _encode(value).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return _encode_ascii(value).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            "half of a surrogate pair (U+D800 to U+DFFF) is no character: JSON in UTF-8 has no "
+            f"form for {error.object[error.start : error.end]!a}"
+        ) from None
 
 
 def _simplify(value: Any) -> Any:
