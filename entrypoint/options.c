@@ -60,6 +60,9 @@ static const struct options_row rows[] = {
      "--approve-shell-cmds."},
     {"connect-timeout", "IPYBOX_CONNECT_TIMEOUT", OPTION_MILLISECONDS, AT(connect_timeout),
      "SECONDS", "30", 0, 1, "Time an MCP server has to start and to list its tools."},
+    {"search-tool", "IPYBOX_SEARCH_TOOL", OPTION_FLAG, AT(search_tool), NULL, NULL, 0, 0,
+     "Offer the MCP tool search_tools, which finds tools of the registered MCP servers by words, "
+     "for agents that look for tools without running code."},
     {"mcp-root", "IPYBOX_MCP_ROOT", OPTION_TEXT, AT(mcp_root), "PATH", NULL, 0, 0,
      "Folder to announce to MCP servers as the client's only root. Some servers use nothing "
      "outside it. Default: no root is announced."},

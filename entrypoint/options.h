@@ -44,6 +44,7 @@ struct options {
     int connect_timeout;     /* milliseconds */
     bool approve_shell_cmds;
     bool require_shell_escape;
+    bool search_tool;
     const char *kernel_gateway_host;
     int kernel_gateway_port;          /* 0: off */
     const char *kernel_gateway_token; /* NULL: none */

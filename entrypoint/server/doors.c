@@ -231,6 +231,7 @@ static struct mcp_config mcp_config(const struct server *s)
         .toolplane = server_tools_plane(s->tools),
         .approvals = server_tools_approvals(s->tools),
         .version = IPYBOX_VERSION,
+        .search_tool = s->options->search_tool,
     };
 }
 

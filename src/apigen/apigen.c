@@ -50,8 +50,7 @@ static void name_modules(struct arena *a, const struct apigen_tool *tools, size_
 static void put_module_call(struct buf *out, const struct apigen_tool *tool, bool async)
 {
     const char *result = tool->output ? "Result" : "str";
-    (void)buf_addf(out,
-                   "\n\n%sdef %s(params: Params | None = None, **arguments: Any) -> %s:\n",
+    (void)buf_addf(out, "\n\n%sdef %s(params: Params | None = None, **arguments: Any) -> %s:\n",
                    async ? "async " : "", async ? "arun" : "run", result);
     if (async)
         (void)buf_adds(out, "    \"\"\"run(), to be awaited.\"\"\"\n");
@@ -146,12 +145,17 @@ static void put_module(struct buf *out, struct buf *summary, const struct apigen
     arena_done(&m.arena);
 }
 
+static struct json *any_object(void)
+{
+    static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
+    return json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
+}
+
 /* A tool whose module would be too large gets one without types. */
 static int make_module(const struct apigen_tool *tool, const char *module, struct budget *budget,
                        struct buf *summaries, char **ret, struct err *e)
 {
-    static const char untyped[] = "{\"type\":\"object\",\"additionalProperties\":true}";
-    drop_json struct json *any = json_parse_copy(untyped, sizeof(untyped) - 1, JSON_STRICT, NULL);
+    drop_json struct json *any = any_object();
     struct apigen_tool plain = *tool;
     plain.input = json_is_null(tool->input) || !tool->input ? any : tool->input;
     plain.output = json_is_null(tool->output) ? NULL : tool->output;
@@ -183,8 +187,8 @@ static char *init_text(const char *server_name, size_t n, struct buf *summaries)
     drop_buf struct buf doc = BUF_INIT(MODULE_BYTES_MAX);
     (void)buf_adds(&text, "# Tools of an MCP server: one module each. Generated, but for what "
                           "stands below the last line.\n");
-    (void)buf_addf(&doc, "%zu tool%s of an MCP server, called by keywords: TOOL(name=value).\n\n%s", n,
-                   n == 1 ? "" : "s", buf_text(summaries));
+    (void)buf_addf(&doc, "%zu tool%s of an MCP server, called by keywords: TOOL(name=value).\n\n%s",
+                   n, n == 1 ? "" : "s", buf_text(summaries));
     put_docstring(&text, buf_text(&doc), 0);
     (void)buf_adds(&text, "\nfrom ipybox_tools import ToolOutput, ToolRunner, lazy_package\n\n"
                           "__all__ = [\"CLIENT\", \"ToolOutput\"]\n\n"
@@ -254,8 +258,8 @@ int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e
         return 0;
     if (i == work->n)
         return make_init(work, ret, e);
-    int r = make_module(&work->tools[i], work->modules[i], &work->budget, &work->summaries, &text,
-                        e);
+    int r =
+        make_module(&work->tools[i], work->modules[i], &work->budget, &work->summaries, &text, e);
     if (r < 0)
         return r;
     work->bytes += strlen(text);
@@ -273,9 +277,19 @@ char *const *apigen_modules(const struct apigen_work *work)
     return work->modules;
 }
 
-const char *apigen_summaries(const struct apigen_work *work)
+void apigen_put_summary(const struct apigen_work *work, size_t i, struct buf *out)
 {
-    return buf_text(&work->summaries);
+    const struct apigen_tool *tool = &work->tools[i];
+    drop_json struct json *any = any_object();
+    struct model_making m = {0};
+    size_t budget = APIGEN_WORK_MAX;
+    bool structured = tool->output && !json_is_null(tool->output);
+    bool typed = tool->input && !json_is_null(tool->input);
+    reserve_names(&m, structured);
+    put_summary(out, work->modules[i],
+                make_within(&m, typed ? tool->input : any, "Params", &budget),
+                structured ? "Result" : "str", tool->description);
+    arena_done(&m.arena);
 }
 
 struct apigen_work *apigen_end(struct apigen_work *work)

@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json/json.h"
 
@@ -52,11 +53,10 @@ struct apigen_work *apigen_begin(const char *server_name, const struct apigen_to
  * all; or an error. */
 MUST_CHECK int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e);
 char *const *apigen_modules(const struct apigen_work *work); /* of tool i; borrowed */
-/* A line per tool whose module was made, in their order: its signature and first sentence; at most
- * 1 MiB of them. Borrowed. */
-const char *apigen_summaries(const struct apigen_work *work);
+/* Tool i in one line, as the docstring of the package has it (emit/summary.h). */
+void apigen_put_summary(const struct apigen_work *work, size_t i, struct buf *out);
 const char *apigen_root_text(void); /* of __init__.py in the folder of all packages; static */
-struct apigen_work *apigen_end(struct apigen_work *work);    /* NULL in, NULL out */
+struct apigen_work *apigen_end(struct apigen_work *work); /* NULL in, NULL out */
 void apigen_file_done(struct apigen_file *file);
 
 /* All at once. */

@@ -16,6 +16,7 @@
 #include "approval/approvals.h"
 #include "base/json/jsonw.h"
 #include "session/queue/request_context.h"
+#include "tools/catalog/catalog.h"
 #include "tools/client/remembered.h"
 #include "tools/tools.h"
 
@@ -68,8 +69,23 @@ bool toolplane_find(const struct toolplane *plane, const char *name, struct tool
 
 /* One after the other: *at is 0 first. */
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
+/* catalog_search() over what is registered. */
+void toolplane_search(const struct toolplane *plane, const char *server, const char *query,
+                      size_t limit, void (*found)(void *ctx, const struct catalog_hit *hit),
+                      void *ctx);
+
 /* Its package stays. False: it was neither registered nor remembered. */
 bool toolplane_remove(struct toolplane *plane, const char *name);
+
+/* Hears that a server was registered or removed. The caller's, from listen to unlisten; other
+ * members are the tool plane's. */
+struct toolplane_listener {
+    void (*changed)(void *ctx);
+    void *ctx;
+    struct toolplane_listener *prev, *next;
+};
+void toolplane_listen(struct toolplane *plane, struct toolplane_listener *listener);
+void toolplane_unlisten(struct toolplane *plane, struct toolplane_listener *listener);
 
 /* Stops the servers; they stay registered. */
 void toolplane_reset(struct toolplane *plane);

@@ -29,6 +29,7 @@ struct toolplane {
     const char *report; /* inside `done` of a registration */
     struct generations *generations;
     struct toolplane_job *jobs;
+    struct toolplane_listener *listeners;
     struct recall *recalls;
     struct toolplane_call *calls;
     uint64_t numbers;

@@ -27,6 +27,31 @@ static void notify_registered(const struct toolplane_job *job, bool well)
                                           .outcome = well ? "ok" : "error"});
 }
 
+static void notify_listeners(const struct toolplane *plane)
+{
+    struct toolplane_listener *next = NULL;
+    for (struct toolplane_listener *l = plane->listeners; l; l = next) {
+        next = l->next;
+        l->changed(l->ctx);
+    }
+}
+
+void toolplane_listen(struct toolplane *plane, struct toolplane_listener *listener)
+{
+    listener->prev = NULL;
+    listener->next = plane->listeners;
+    if (listener->next)
+        listener->next->prev = listener;
+    plane->listeners = listener;
+}
+
+void toolplane_unlisten(struct toolplane *plane, struct toolplane_listener *listener)
+{
+    *(listener->prev ? &listener->prev->next : &plane->listeners) = listener->next;
+    if (listener->next)
+        listener->next->prev = listener->prev;
+}
+
 static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct toolplane_job *job = ctx;
@@ -36,6 +61,8 @@ static void on_generated(void *ctx, char *const *modules, size_t n, const struct
     free_tool_job(job);
     copy.done(copy.ctx, modules, n, why);
     copy.plane->report = NULL;
+    if (!why)
+        notify_listeners(copy.plane);
 }
 
 static void remember(const struct toolplane *plane, const struct tools_server *server)
@@ -144,6 +171,13 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
     return tools_next(plane->config.tools, at, ret);
 }
 
+void toolplane_search(const struct toolplane *plane, const char *server, const char *query,
+                      size_t limit, void (*found)(void *ctx, const struct catalog_hit *hit),
+                      void *ctx)
+{
+    catalog_search(plane->config.tools, server, query, limit, found, ctx);
+}
+
 bool toolplane_remove(struct toolplane *plane, const char *name)
 {
     struct tools_server server;
@@ -156,5 +190,6 @@ bool toolplane_remove(struct toolplane *plane, const char *name)
     tools_remove(plane->config.tools, copy);
     (void)audit_add(plane->config.audit,
                     &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = copy});
+    notify_listeners(plane);
     return true;
 }

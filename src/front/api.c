@@ -69,6 +69,22 @@ static unsigned api_roles_of(const struct api_config *c, const struct http_reque
     return admin || execute || approve ? roles | TOKEN_KNOWN : roles;
 }
 
+bool api_limit(struct http_request *r, size_t max, size_t *ret)
+{
+    const char *text = http_query(r, "limit");
+    size_t n = 0;
+    if (!text)
+        return true;
+    for (const char *at = text; *at >= '0' && *at <= '9' && n <= max; at++)
+        n = n * 10 + (size_t)(*at - '0');
+    if (n == 0 || n > max || strspn(text, "0123456789") != strlen(text)) {
+        http_problem(r, 400, NULL, 0, "limit must be a number from 1 to %zu", max);
+        return false;
+    }
+    *ret = n;
+    return true;
+}
+
 bool api_may(const struct api *api, const struct http_request *r, enum api_role role)
 {
     return (api_roles_of(api->config, r) & 1U << role) != 0;

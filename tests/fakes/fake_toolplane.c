@@ -156,6 +156,45 @@ bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_serv
     return fake_toolplane.removals == 0 && (*at)++ == 0;
 }
 
+void toolplane_search(const struct toolplane *plane, const char *server, const char *query,
+                      size_t limit, void (*found)(void *ctx, const struct catalog_hit *hit),
+                      void *ctx)
+{
+    struct tools_server demo;
+    size_t at = 0;
+    bool fits = strcmp(query, "add") == 0 && (!server || strcmp(server, "demo") == 0);
+    if (!toolplane_next(plane, &at, &demo) || !fits || limit == 0)
+        return;
+    found(ctx, &(struct catalog_hit){.server = "demo",
+                                     .tool = demo.tools,
+                                     .module = "add",
+                                     .line = "add(**more) -> str: adds"});
+}
+
+static struct toolplane_listener *listeners;
+
+void toolplane_listen(struct toolplane *plane, struct toolplane_listener *listener)
+{
+    (void)plane;
+    listener->next = listeners;
+    listeners = listener;
+}
+
+void toolplane_unlisten(struct toolplane *plane, struct toolplane_listener *listener)
+{
+    (void)plane;
+    struct toolplane_listener **at = &listeners;
+    while (*at != listener)
+        at = &(*at)->next;
+    *at = listener->next;
+}
+
+void fake_toolplane_changed(void)
+{
+    for (struct toolplane_listener *l = listeners; l; l = l->next)
+        l->changed(l->ctx);
+}
+
 const char *toolplane_report(const struct toolplane *plane)
 {
     (void)plane;

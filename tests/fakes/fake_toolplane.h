@@ -31,6 +31,8 @@ void fake_toolplane_done(size_t n, enum toolplane_failure failure, const char *w
 void fake_toolplane_registered(char *const *modules, size_t n, const struct err *why);
 /* What a tool says of its progress; dropped when nobody watches. */
 void fake_toolplane_progress(const struct toolplane_progress *p);
+/* Those who listen hear that a server was registered or removed. */
+void fake_toolplane_changed(void);
 void fake_toolplane_clear(void);
 
 #endif

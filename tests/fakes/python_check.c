@@ -61,13 +61,14 @@ static bool in_word(char c)
 
 static void read_word(struct reader *r)
 {
-    static const char *const calls[] = {
-        "Field",      "ConfigDict",     "cast",          "run",        "arun", "run_sync",
-        "call", "call_sync", "model_rebuild", "ToolRunner", "lazy_package", NULL};
+    static const char *const calls[] = {"Field",         "ConfigDict", "cast",         "run",
+                                        "arun",          "run_sync",   "call",         "call_sync",
+                                        "model_rebuild", "ToolRunner", "lazy_package", NULL};
     static const char *const never[] = {"exec",   "eval", "import_module", "raise",  "with",
                                         "while",  "if",   "yield",         "global", "del",
                                         "assert", NULL};
-    static const char *const dunders[] = {"__future__", "__pydantic_extra__", "__all__", "__getattr__", "__dir__", "__name__", NULL};
+    static const char *const dunders[] = {
+        "__future__", "__pydantic_extra__", "__all__", "__getattr__", "__dir__", "__name__", NULL};
     char word[WORD_MAX] = "";
     size_t n = 0;
     for (; in_word(*r->at); r->at++) {

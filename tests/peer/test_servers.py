@@ -50,10 +50,9 @@ def it(shared_box: Box) -> Iterator[ToolBox]:
 def register(it: ToolBox, name: str, params: dict[str, Any]) -> list[str]:
     text = it.tool("register_mcp_server", server_name=name, server_params=params)
     assert not text.startswith("Error"), text
-    modules = text.split("\n")
-    if "command" in params:  # how it is started is told behind the names
-        assert modules.pop().startswith(f"The server {name} ")
-    return modules
+    assert text.startswith(f"Registered {name}: ")
+    assert (f"\nThe server {name} runs " in text) == ("command" in params)
+    return it.cell(f"import mcptools.{name} as s; print(*dir(s))").split()
 
 
 def call(it: ToolBox, server: str, tool: str, result: str = "r", **arguments: Any) -> str:

@@ -122,8 +122,8 @@ def test_listen_is_acknowledged_in_the_modern_era(seen: dict[str, Any]) -> None:
     assert text(listen["afterwards"]) == "'afterwards'"
 
 
-def test_reset_returns_nothing_and_clears_the_state(seen: dict[str, Any]) -> None:
-    assert seen["reset"]["content"] == []
+def test_reset_returns_a_line_and_clears_the_state(seen: dict[str, Any]) -> None:
+    assert text(seen["reset"]).startswith("The kernel is new")
     assert text(seen["afterReset"]) == "False"
 
 

@@ -80,7 +80,7 @@ static void put_argument(struct buf *out, const struct model_field *f)
     if (!f->fallback || json_is_null(f->fallback))
         (void)buf_adds(out, "None");
     else if (json_is_object(f->fallback) || json_is_array(f->fallback))
-        (void)buf_adds(out, json_first(f->fallback) ? "…"
+        (void)buf_adds(out, json_first(f->fallback)      ? "…"
                             : json_is_array(f->fallback) ? "[]"
                                                          : "{}");
     else

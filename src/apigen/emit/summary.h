@@ -2,7 +2,7 @@
  *
  * apigen/emit/summary.h - a tool in one line, for who looks for one: how it is called, and the
  * first sentence of its description. It stands in the docstring of the package.
- * Form:    create_issue(owner: str, repo: str, labels: list[str] = None) -> Result: Creates an issue.
+ * Form:    create_issue(owner: str, labels: list[str] = None) -> Result: Creates an issue.
  *          Required arguments come first; enums are shown by their values, other classes by name.
  * Limits:  SUMMARY_CALL_MAX bytes of arguments, SUMMARY_TEXT_MAX of the sentence; then "…". */
 #ifndef APIGEN_EMIT_SUMMARY_H

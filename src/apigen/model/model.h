@@ -18,7 +18,9 @@
 #include "apigen/model/schema.h"
 
 enum { APIGEN_WORK_MAX = 20000, APIGEN_UNION_MAX = 256 };
-enum { APIGEN_PACKAGE_WORK_MAX = 200000 }; /* of all modules together, for Params and for Result; later ones are Any */
+enum {
+    APIGEN_PACKAGE_WORK_MAX = 200000
+}; /* of all modules together, for Params and for Result; later ones are Any */
 
 enum type_kind {
     T_ANY,

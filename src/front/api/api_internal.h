@@ -72,6 +72,10 @@ extern const struct api_group api_files_group, api_mcp_group; /* which tests ser
 void api_record(const struct api *api, const char *session, enum logged_kind kind,
                 const struct buf *data);
 
+/* The parameter `limit` of a query; *ret stays as it is without one. False: it is wrong, and a
+ * problem was answered. */
+bool api_limit(struct http_request *r, size_t max, size_t *ret);
+
 /* May who asks do what this role may? For what a member of a body asks beyond its route. */
 bool api_may(const struct api *api, const struct http_request *r, enum api_role role);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /v1/mcp-servers: the MCP servers whose tools code may call. */
+ * /v1/mcp-servers and /v1/tools: the MCP servers whose tools code may call, and finding one. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,6 +8,8 @@
 #include "front/api/api_bodies.h"
 #include "front/api/api_internal.h"
 #include "front/api/api_json.h"
+
+enum { TOOLS_FOUND = 10 };
 
 struct api_registration { /* a request that waits for its server */
     struct api_registration *prev, *next;
@@ -139,6 +141,19 @@ static void on_registration_progress(void *ctx, const struct toolplane_progress 
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
+static void put_tool_schema(struct jsonw *w, const struct tools_tool *tool)
+{
+    drop_str char *input = tool->input ? json_print(tool->input) : NULL;
+    drop_str char *output = tool->output ? json_print(tool->output) : NULL;
+    jsonw_set_text(w, "name", tool->name);
+    jsonw_set_text(w, "description", tool->description);
+    jsonw_set_text(w, "digest", tool->digest);
+    if (input)
+        jsonw_set_raw(w, "inputSchema", input);
+    if (output)
+        jsonw_set_raw(w, "outputSchema", output);
+}
+
 /* Without the parameters: there may be secrets among them. */
 static void put_server(struct jsonw *w, const struct tools_server *server, bool tools)
 {
@@ -150,17 +165,8 @@ static void put_server(struct jsonw *w, const struct tools_server *server, bool 
     if (tools)
         jsonw_set_array(w, "tools");
     for (size_t i = 0; tools && i < server->n_tools; i++) {
-        const struct tools_tool *tool = &server->tools[i];
-        drop_str char *input = tool->input ? json_print(tool->input) : NULL;
-        drop_str char *output = tool->output ? json_print(tool->output) : NULL;
         jsonw_object(w);
-        jsonw_set_text(w, "name", tool->name);
-        jsonw_set_text(w, "description", tool->description);
-        jsonw_set_text(w, "digest", tool->digest);
-        if (input)
-            jsonw_set_raw(w, "inputSchema", input);
-        if (output)
-            jsonw_set_raw(w, "outputSchema", output);
+        put_tool_schema(w, &server->tools[i]);
         jsonw_end(w);
     }
     if (tools)
@@ -206,6 +212,58 @@ static void server_get(void *ctx, struct http_request *r)
     http_answer_json(r, 200, &body);
 }
 
+/* --- finding a tool --------------------------------------------------------------------------- */
+
+static void put_hit(void *ctx, const struct catalog_hit *hit)
+{
+    struct jsonw *w = ctx;
+    jsonw_object(w);
+    jsonw_set_text(w, "server", hit->server);
+    jsonw_set_text(w, "name", hit->tool->name);
+    jsonw_set_text(w, "module", hit->module);
+    jsonw_set_text(w, "line", hit->line);
+    jsonw_end(w);
+}
+
+static void tools_get(void *ctx, struct http_request *r)
+{
+    const struct api *api = ctx;
+    const char *words = http_query(r, "search");
+    size_t limit = TOOLS_FOUND;
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    if (!api_limit(r, CATALOG_LIMIT_MAX, &limit))
+        return;
+    jsonw_object(&w);
+    jsonw_set_array(&w, "tools");
+    toolplane_search(api->config->toolplane, http_query(r, "server"), words ? words : "", limit,
+                     put_hit, &w);
+    jsonw_end(&w);
+    jsonw_end(&w);
+    http_answer_json(r, 200, &body);
+}
+
+static void tool_get(void *ctx, struct http_request *r)
+{
+    struct tools_server server;
+    const char *name = http_param(r, "tool");
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    if (!find_api_server(ctx, r, &server))
+        return;
+    size_t i = 0;
+    while (i < server.n_tools && strcmp(server.tools[i].name, name) != 0)
+        i++;
+    if (i == server.n_tools) {
+        http_problem(r, 404, NULL, 0, "the MCP server %s has no tool %.80s", server.name, name);
+        return;
+    }
+    jsonw_object(&w);
+    put_tool_schema(&w, &server.tools[i]);
+    jsonw_end(&w);
+    http_answer_json(r, 200, &body);
+}
+
 static void server_delete(void *ctx, struct http_request *r)
 {
     struct api *api = ctx;
@@ -221,6 +279,8 @@ static const struct http_route routes[] = {
     {"POST", "/v1/mcp-servers", HTTP_COLLECT, 1 << 20, API_TYPE, API_ADMIN, servers_post},
     {"GET", "/v1/mcp-servers", HTTP_NO_BODY, 0, NULL, API_EXECUTE, servers_get},
     {"GET", "/v1/mcp-servers/{name}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, server_get},
+    {"GET", "/v1/mcp-servers/{name}/tools/{tool}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, tool_get},
+    {"GET", "/v1/tools", HTTP_NO_BODY, 0, NULL, API_EXECUTE, tools_get},
     {"DELETE", "/v1/mcp-servers/{name}", HTTP_NO_BODY, 0, NULL, API_ADMIN, server_delete},
 };
 

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_call.h"
 #include "front/mcp/mcp_tools.h"
 
-enum { SMALL_ANSWER_MAX = 1 << 20 };
+enum { SMALL_ANSWER_MAX = 1 << 20, LIST_FRESH_MS = 60000 };
 
 #define META "io.modelcontextprotocol/"
 
@@ -19,12 +20,6 @@ static const char *const handshake_versions[] = {"2024-11-05", "2025-03-26", "20
                                                  "2025-11-25"};
 enum { HANDSHAKE_COUNT = sizeof handshake_versions / sizeof *handshake_versions };
 
-static const char instructions[] =
-    "Runs Python code in a stateful IPython kernel inside a container. Variables persist between "
-    "calls of execute_ipython_cell; files are in the workspace, which is the current directory. "
-    "Print what you want to see. Use install_package for missing packages and reset for a fresh "
-    "kernel.";
-
 struct mcp *mcp_new(const struct mcp_config *config, const struct mcp_events *events, void *ctx)
 {
     struct mcp *mcp = NEW(struct mcp);
@@ -32,6 +27,7 @@ struct mcp *mcp_new(const struct mcp_config *config, const struct mcp_events *ev
     mcp->events = events;
     mcp->ctx = ctx;
     mcp->asker = asker_open(mcp);
+    about_open(mcp);
     return mcp;
 }
 
@@ -39,6 +35,7 @@ struct mcp *mcp_free(struct mcp *mcp)
 {
     if (!mcp)
         return NULL;
+    about_close(mcp);
     mcp->asker = asker_close(mcp->asker);
     while (mcp->calls)
         call_drop(mcp->calls);
@@ -113,18 +110,19 @@ static void put_capabilities(struct jsonw *w, const struct mcp *mcp)
 {
     jsonw_set_object(w, "capabilities");
     jsonw_set_object(w, "tools");
+    jsonw_set_bool(w, "listChanged", true);
     jsonw_end(w);
     if (mcp->config->extension)
         mcp->config->extension->put_capabilities(w);
     jsonw_end(w);
 }
 
-/* The list of tools is the same for everyone and for as long as the server runs. */
+/* The list of tools is the same for everyone, and changes with the MCP servers. */
 void put_caching(struct jsonw *w, enum mcp_era era)
 {
     if (era != MCP_MODERN)
         return;
-    jsonw_set_int(w, "ttlMs", 3600000);
+    jsonw_set_int(w, "ttlMs", LIST_FRESH_MS);
     jsonw_set_text(w, "cacheScope", "public");
 }
 
@@ -155,7 +153,7 @@ static void initialize_mcp(const struct mcp_request *r)
     jsonw_set_text(&w, "name", "ipybox");
     jsonw_set_text(&w, "version", r->mcp->config->version);
     jsonw_end(&w);
-    jsonw_set_text(&w, "instructions", instructions);
+    put_instructions(&w, r->mcp);
     answer_end(r->mcp, &out, &w);
 }
 
@@ -174,7 +172,7 @@ static void discover(const struct mcp_request *r)
     answer_begin(&out, &w, r->m->id);
     put_versions(&w, "supportedVersions");
     put_capabilities(&w, r->mcp);
-    jsonw_set_text(&w, "instructions", instructions);
+    put_instructions(&w, r->mcp);
     put_caching(&w, r->era);
     put_result_stamp(&w, r->mcp, r->era);
     answer_end(r->mcp, &out, &w);
@@ -202,7 +200,7 @@ static void call_tool(const struct mcp_request *r)
     const char *name = json_get_text(r->m->params, "name");
     const struct json *arguments = json_get(r->m->params, "arguments");
     char text[300];
-    if (!name || !tool_exists(name)) {
+    if (!name || !tool_exists(r->mcp->config, name)) {
         (void)snprintf(text, sizeof text, name ? "Unknown tool: %.200s" : "Invalid params: name%s",
                        name ? name : ": a tool's name is needed");
         mcp_answer_error(r->mcp, r->m->id, RPC_INVALID_PARAMS, text, NULL);
@@ -224,21 +222,9 @@ static void call_tool(const struct mcp_request *r)
     tool_call(call, name, arguments);
 }
 
-/* Nothing that could be subscribed to ever changes here: the stream is opened and stays silent. */
 static void listen_to_changes(const struct mcp_request *r)
 {
-    struct mcp_call *call = call_new(r->mcp, r->m, r->era);
-    call->listening = true;
-    drop_buf struct buf out = BUF_INIT(SMALL_ANSWER_MAX);
-    struct jsonw w = JSONW(&out);
-    rpc_notification_begin(&w, "notifications/subscriptions/acknowledged");
-    jsonw_set_object(&w, "_meta");
-    jsonw_set_raw(&w, META "subscriptionId", r->m->id);
-    jsonw_end(&w);
-    jsonw_set_object(&w, "notifications");
-    jsonw_end(&w);
-    rpc_end(&w);
-    mcp_send(r->mcp, call, &out);
+    about_listen(call_new(r->mcp, r->m, r->era), r->m->params);
 }
 
 enum { IN_HANDSHAKE = 1, IN_MODERN = 2, BEFORE_INITIALIZE = 4 };

@@ -28,8 +28,9 @@ struct mcp_call {
     struct buf progress_text;
     size_t progress_bytes;
     struct loop_timer progress_timer;
-    bool cancelled; /* no answer is sent any more */
-    bool listening; /* a silent stream: nothing is under way */
+    bool cancelled;   /* no answer is sent any more */
+    bool listening;   /* a stream of changes: nothing is under way … */
+    bool hears_tools; /* … of the list of tools */
     struct call_ask ask;
     /* what it waits for: at most one */
     struct cell *cell; /* also of a reset */
@@ -53,6 +54,7 @@ struct mcp { /* shared by the files of the dispatcher */
     void *ctx;
     struct mcp_call *calls; /* the newest first */
     struct asker *asker;    /* NULL: there are no approvals */
+    struct toolplane_listener servers;
     bool initialized;
     const char *handshake_version;
     void *stream;                    /* of the message that is being dispatched */

@@ -8,13 +8,17 @@
 
 #include "base/alloc.h"
 #include "front/mcp/cell_answer.h"
+#include "front/mcp/mcp_about.h"
+#include "front/mcp/mcp_search.h"
 #include "session/kernels/sessions.h"
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
+enum { SIGNATURES_SHOWN = 20 };
 
 /* Where a tool's schema has the session's name, when there are several (the table's texts are
  * JSON but for this). */
 #define SESSION_HERE "\1"
+#define SERVERS_HERE "\2" /* the registered MCP servers, likewise */
 static const char session_json[] =
     "\"session\":{\"type\":\"string\",\"title\":\"Session\",\"default\":\"default\","
     "\"description\":\"Name of the session: each has a kernel of its own, and is made when it is "
@@ -166,13 +170,17 @@ static const char register_json[] =
     "Connects to the server, lists its tools and writes the package mcptools/{server_name}/ in the "
     "workspace. Code calls a tool so:\\n"
     "    from mcptools.{server_name} import {tool_name}\\n"
-    "    result = {tool_name}.run({tool_name}.Params(...))\\n\\n"
+    "    result = {tool_name}.run(argument=value)\\n\\n"
+    "- result has the fields of the tool's Result class, or is text; await {tool_name}.arun(...) "
+    "in async code\\n"
+    "- import mcptools; mcptools.search('words') finds tools of all servers, help({tool_name}.run) "
+    "shows one\\n"
     "- Placeholders like ${API_KEY} in server_params are replaced from the server's environment; "
     "the code never sees the values\\n"
     "- Registering a name again overwrites it; call reset() to import the updated tools\\n"
     "- The package mcptools/ persists across reset() calls\\n\\n"
-    "Returns the names of the tools that can be imported from mcptools.{server_name}, and how the "
-    "server is started.\","
+    "Returns how many tools there are, the signatures of the first 20, and how the server is "
+    "started." SERVERS_HERE "\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
     "\"server_name\":{\"type\":\"string\",\"title\":\"Server Name\","
     "\"description\":\"Package name (valid Python identifier: lowercase, underscores, no leading "
@@ -185,6 +193,23 @@ static const char register_json[] =
     "\"annotations\":{\"title\":\"Register an MCP server\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":true}}";
 
+/* How many there are, how they are called, and the first of them. */
+static void put_registered(struct jsonw *w, const struct tools_server *server, size_t n)
+{
+    drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
+    (void)buf_addf(&text,
+                   "Registered %s: %zu tool%s. Code calls them as\n"
+                   "    from mcptools.%s import TOOL\n    result = TOOL.run(name=value)\n\n",
+                   server->name, n, n == 1 ? "" : "s", server->name);
+    catalog_put_lines(&text, server, SIGNATURES_SHOWN);
+    if (n > SIGNATURES_SHOWN)
+        (void)buf_addf(&text,
+                       "\n… and %zu more. In code: import mcptools; "
+                       "mcptools.search(\"words\") finds tools, help(mcptools.%s) lists them.",
+                       n - SIGNATURES_SHOWN, server->name);
+    put_text_block(w, buf_text(&text), text.len);
+}
+
 static void registered(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct mcp_call *call = ctx;
@@ -193,14 +218,16 @@ static void registered(void *ctx, char *const *modules, size_t n, const struct e
         call_fail(call, "register_mcp_server", why->msg);
         return;
     }
+    (void)modules;
     struct buf out;
     struct jsonw w;
-    call_answer_begin(call, &out, &w);
-    for (size_t i = 0; i < n; i++)
-        put_text_block(&w, modules[i], strlen(modules[i]));
     struct tools_server server;
-    if (toolplane_find(call->mcp->config->toolplane, call->server, &server) && server.note)
-        put_text_block(&w, server.note, strlen(server.note));
+    call_answer_begin(call, &out, &w);
+    if (toolplane_find(call->mcp->config->toolplane, call->server, &server)) {
+        put_registered(&w, &server, n);
+        if (server.note)
+            put_text_block(&w, server.note, strlen(server.note));
+    }
     const char *report = toolplane_report(call->mcp->config->toolplane);
     if (report)
         put_text_block(&w, report, strlen(report));
@@ -252,13 +279,15 @@ static const char reset_json[] =
     "\"description\":\"Reset the IPython kernel to a clean state.\\n\\n"
     "Creates a new kernel: variables, imports, definitions and running threads are gone. "
     "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
-    "files and mcptools/ persist.\","
+    "files and mcptools/ persist. Returns a line that says so.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{" SESSION_HERE "}},"
     "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
 
 static void was_reset(void *ctx, const struct err *why)
 {
+    static const char text[] = "The kernel is new: variables, imports and definitions are gone; "
+                               "files and installed packages are still there.";
     struct mcp_call *call = ctx;
     call->cell = NULL;
     if (why) {
@@ -268,6 +297,7 @@ static void was_reset(void *ctx, const struct err *why)
     struct buf out;
     struct jsonw w;
     call_answer_begin(call, &out, &w);
+    put_text_block(&w, text, sizeof text - 1);
     call_answer_end(call, &out, &w, false);
 }
 
@@ -286,22 +316,44 @@ static int reset_tool(struct mcp_call *call, const struct json *arguments, struc
 static const struct tool {
     const char *name, *json;
     int (*start)(struct mcp_call *call, const struct json *arguments, struct err *e);
+    bool by_option; /* mcp_config.search_tool */
 } tools[] = {
-    {"execute_ipython_cell", execute_json, execute_cell_tool},
-    {"install_package", install_json, install_package_tool},
-    {"register_mcp_server", register_json, register_server},
-    {"reset", reset_json, reset_tool},
+    {"execute_ipython_cell", execute_json, execute_cell_tool, false},
+    {"install_package", install_json, install_package_tool, false},
+    {"register_mcp_server", register_json, register_server, false},
+    {"reset", reset_json, reset_tool, false},
+    {"search_tools", search_tools_json, search_tools_tool, true},
 };
 
 enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
-static const struct tool *find_tool(const char *name)
+static bool is_offered(const struct mcp_config *config, const struct tool *tool)
+{
+    return !tool->by_option || config->search_tool;
+}
+
+static const struct tool *find_tool(const struct mcp_config *config, const char *name)
 {
     for (size_t i = 0; i < TOOL_COUNT; i++) {
-        if (strcmp(tools[i].name, name) == 0)
+        if (is_offered(config, &tools[i]) && strcmp(tools[i].name, name) == 0)
             return &tools[i];
     }
     return NULL;
+}
+
+/* The registered servers where the text has SERVERS_HERE. Their names are identifiers, so this is
+ * JSON as it stands. */
+static void put_register_tool(struct jsonw *w, const struct mcp *mcp)
+{
+    const char *at = strstr(register_json, SERVERS_HERE);
+    drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
+    drop_buf struct buf servers = BUF_INIT(MCP_ANSWER_MAX);
+    put_registered_servers(&servers, mcp);
+    (void)buf_add(&text, register_json, (size_t)(at - register_json));
+    if (servers.len)
+        (void)buf_addf(&text, "\\n\\nRegistered now: %s.", buf_text(&servers));
+    (void)buf_adds(&text, at + 1);
+    jsonw_raw(w, buf_text(&text));
 }
 
 static void put_tool(struct jsonw *w, const char *json, bool with_session)
@@ -322,27 +374,33 @@ void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
 {
     const struct mcp_extension *extension = mcp->config->extension;
     jsonw_array(w);
-    for (size_t i = 0; i < TOOL_COUNT; i++)
-        put_tool(w, tools[i].json, mcp->config->shared);
+    for (size_t i = 0; i < TOOL_COUNT; i++) {
+        if (!is_offered(mcp->config, &tools[i]))
+            continue;
+        if (tools[i].json == register_json)
+            put_register_tool(w, mcp);
+        else
+            put_tool(w, tools[i].json, mcp->config->shared);
+    }
     if (extension)
         extension->put_tools(w, era);
     jsonw_end(w);
 }
 
-bool tool_takes_session(const char *name)
+bool tool_takes_session(const struct mcp_config *config, const char *name)
 {
-    const struct tool *tool = find_tool(name);
+    const struct tool *tool = find_tool(config, name);
     return tool && strstr(tool->json, SESSION_HERE);
 }
 
-bool tool_exists(const char *name)
+bool tool_exists(const struct mcp_config *config, const char *name)
 {
-    return find_tool(name) != NULL;
+    return find_tool(config, name) != NULL;
 }
 
 void tool_call(struct mcp_call *call, const char *name, const struct json *arguments)
 {
     struct err e = ERR_NONE;
-    if (find_tool(name)->start(call, arguments, &e) < 0)
+    if (find_tool(call->mcp->config, name)->start(call, arguments, &e) < 0)
         call_fail(call, name, e.msg);
 }

@@ -11,8 +11,10 @@
 /* The value of "tools" in a tools/list result: a JSON array. */
 void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
 
-bool tool_exists(const char *name);
-bool tool_takes_session(const char *name); /* the argument "session", where there are several */
+/* config: some tools are offered by option. */
+bool tool_exists(const struct mcp_config *config, const char *name);
+/* The argument "session", where there are several. */
+bool tool_takes_session(const struct mcp_config *config, const char *name);
 
 /* Starts the call; its answer comes later, or at once when the arguments are wrong. */
 void tool_call(struct mcp_call *call, const char *name, const struct json *arguments);

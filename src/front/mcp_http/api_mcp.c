@@ -118,11 +118,12 @@ static struct mcp_peer *peer_for(struct api_mcp *all, const struct rpc_message *
 {
     const char *tool = json_get_text(m->params, "name");
     const char *version = json_get_text(json_get(m->params, "_meta"), MCP_VERSION_KEY);
-    bool calls = strcmp(m->method, "tools/call") == 0 && tool && tool_exists(tool);
+    bool calls = strcmp(m->method, "tools/call") == 0 && tool && tool_exists(all->config.mcp, tool);
     if (!calls || !version || strcmp(version, MCP_MODERN_VERSION) != 0)
         return nameless(all);
-    const struct json *named =
-        tool_takes_session(tool) ? json_get(json_get(m->params, "arguments"), "session") : NULL;
+    const struct json *named = tool_takes_session(all->config.mcp, tool)
+                                   ? json_get(json_get(m->params, "arguments"), "session")
+                                   : NULL;
     const char *name = named ? json_text(named) : "default";
     if (!name || !is_session_name(name)) {
         (void)err_set(e, -EINVAL,

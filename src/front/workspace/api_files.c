@@ -281,29 +281,12 @@ static void on_page_gone(void *ctx)
     free_page(ctx);
 }
 
-static bool page_size(struct http_request *r, size_t *ret)
-{
-    const char *text = http_query(r, "limit");
-    size_t n = 0;
-    *ret = LISTING_PAGE_MAX;
-    if (!text)
-        return true;
-    for (const char *at = text; *at >= '0' && *at <= '9' && n <= LISTING_PAGE_MAX; at++)
-        n = n * 10 + (size_t)(*at - '0');
-    if (n == 0 || n > LISTING_PAGE_MAX || strspn(text, "0123456789") != strlen(text)) {
-        http_problem(r, 400, NULL, 0, "limit must be a number from 1 to %d", LISTING_PAGE_MAX);
-        return false;
-    }
-    *ret = n;
-    return true;
-}
-
 static void list_folder(struct api_files *f, struct http_request *r, int *folder, const char *path)
 {
     static const struct http_events events = {.gone = on_page_gone};
     struct listing *listing;
-    size_t limit;
-    if (!page_size(r, &limit))
+    size_t limit = LISTING_PAGE_MAX;
+    if (!api_limit(r, LISTING_PAGE_MAX, &limit))
         return;
     int code = listing_open(fd_take(folder), http_query(r, "after"), limit, &listing);
     if (code < 0) {

@@ -4,6 +4,7 @@
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "tools/catalog/catalog.h"
 #include "tools/client/package.h"
 
 struct generation {
@@ -102,14 +103,7 @@ static int begin_generation(struct generation *g, struct err *e)
     if (!g->held)
         return err_set(e, -ENOENT, "the MCP server %s was removed meanwhile", g->server);
     g->n = server.n_tools;
-    g->tools = xcalloc(g->n + 1, sizeof *g->tools);
-    for (size_t i = 0; i < g->n; i++) {
-        const struct tools_tool *tool = &server.tools[i];
-        g->tools[i] = (struct apigen_tool){.name = tool->name,
-                                           .description = tool->description,
-                                           .input = tool->input,
-                                           .output = tool->output};
-    }
+    g->tools = catalog_apigen_tools(&server);
     g->work = apigen_begin(g->server, g->tools, g->n);
     return package_open(g->all->dir, g->server, &g->package, e);
 }

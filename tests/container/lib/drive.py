@@ -391,14 +391,14 @@ class Box:
         return answer
 
     def registers(self, name: str, *words: str, **params: Any) -> list[str]:
-        """Register an MCP server, by default tool_server.py; the names of its modules."""
+        """Register an MCP server, by default tool_server.py; the names of its first 20 modules."""
         params = params or {"command": "python3", "args": ["/tools/tool_server.py", *words]}
         answer = self.tool("register_mcp_server", server_name=name, server_params=params)
         if answer.error:
             fail(f"it was not registered: {answer}")
-        said = ("The server ", "The package ")
-        self.launch = "\n".join(text for text in answer.texts if text.startswith(said))
-        return [text for text in answer.texts if not text.startswith(said)]
+        matches(answer.texts[0], rf"^Registered {name}: \d+ tool")
+        self.launch = "\n".join(answer.texts[1:])
+        return re.findall(r"^(\w+)\(.*\) -> ", answer.texts[0], re.MULTILINE)
 
     # --- the container
 

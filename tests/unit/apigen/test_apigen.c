@@ -116,9 +116,11 @@ static void a_tool_without_schemas_takes_anything(void)
     for (size_t i = 1; i <= 2; i++) {
         TEST_CHECK(has(&made, i, "class Params(BaseModel):\n"));
         TEST_CHECK(has(&made, i, "extra=\"allow\""));
-        TEST_CHECK(has(&made, i, "def run(params: Params | None = None, **arguments: Any) -> str:\n"));
+        TEST_CHECK(
+            has(&made, i, "def run(params: Params | None = None, **arguments: Any) -> str:\n"));
     }
-    TEST_CHECK(has(&made, 3, "def run(params: Params | None = None, **arguments: Any) -> Result:\n"));
+    TEST_CHECK(
+        has(&made, 3, "def run(params: Params | None = None, **arguments: Any) -> Result:\n"));
     done(&made);
 }
 
@@ -239,7 +241,9 @@ static void a_schema_too_deep_ends_in_any(void)
     (void)buf_adds(&json, "}}}]");
     struct made made = make_of(&json);
     TEST_CHECK(has(&made, 1, "list[Any]"));
-    TEST_CHECK(has(&made, 1, "# The schema is larger than what is typed here: the rest is Any, and classes take"));
+    TEST_CHECK(
+        has(&made, 1,
+            "# The schema is larger than what is typed here: the rest is Any, and classes take"));
     done(&made);
 }
 
@@ -318,8 +322,9 @@ static void arguments_come_before_results(void)
     struct buf json = BUF_INIT(TEXT_MAX);
     (void)buf_addc(&json, '[');
     for (int i = 0; i < 40; i++) {
-        (void)buf_addf(&json, "%s{\"name\":\"t%d\",\"inputSchema\":{\"properties\":{\"a\":"
-                              "{\"type\":\"string\"}}},\"outputSchema\":{\"properties\":{",
+        (void)buf_addf(&json,
+                       "%s{\"name\":\"t%d\",\"inputSchema\":{\"properties\":{\"a\":"
+                       "{\"type\":\"string\"}}},\"outputSchema\":{\"properties\":{",
                        i ? "," : "", i);
         append(&json, 6000, "\"a@\":{\"type\":\"string\"}");
         (void)buf_adds(&json, "}}}");

@@ -62,7 +62,9 @@ def test_what_is_not_given_is_not_sent() -> None:
 def test_none_is_sent_where_the_schema_has_it_and_else_left_out() -> None:
     assert sent(Params(repo=None)) == {"repo": None}
     assert sent(repo=1, level=None, anything=None) == {"repo": 1, "level": None, "anything": None}
-    assert sent(repo=1, tags=None, sort=None, **{"from": None}) == {"repo": 1}
+    assert arguments_of("t", Params, {"repo": 1, "tags": None, "sort": None, "from": None}, {}) == {
+        "repo": 1
+    }
     files = [{"path": "a", "text": None, "size": None}]
     assert sent(repo=1, files=files) == {"repo": 1, "files": [{"path": "a", "text": None}]}
 
@@ -89,7 +91,12 @@ def test_calls_as_they_are_guessed() -> None:
 @pytest.mark.parametrize(
     ("params", "given", "error", "says"),
     [
-        (None, {"repository": 1}, TypeError, "t takes no argument repository. Its arguments: .*repo:"),
+        (
+            None,
+            {"repository": 1},
+            TypeError,
+            "t takes no argument repository. Its arguments: .*repo:",
+        ),
         (Params(repo=1), {"level": 2}, TypeError, "either Params or keywords"),
         ("repo", {}, TypeError, "Params, a dict or keywords are needed, not str. Its arguments"),
         (None, {"repo": "x"}, ValueError, "repo"),
@@ -130,3 +137,16 @@ def test_a_result_that_does_not_fit_is_returned_as_it_came() -> None:
     with pytest.warns(UserWarning, match="does not fit the tool's own schema .n: Field required"):
         result: Any = Answering({"m": 1}).call_sync("t", Open, Result)
     assert result == {"m": 1}
+
+
+def test_an_error_has_the_signature_and_is_short() -> None:
+    with pytest.raises(
+        TypeError, match=r"takes no argument x\. Its arguments: \(repo: int \| None"
+    ):
+        sent(repo=1, x=2)
+    with pytest.raises(ValueError, match=r"t: repo: Field required\. Its arguments: \(repo: int"):
+        sent(level=1)
+    with pytest.raises(ValueError, match=r"t: repo: Input should .* not 'x{70,}.*\. Its") as caught:
+        sent(repo="x" * 1000, level=None)
+    assert len(str(caught.value)) < 1000
+    assert "nullable" not in str(caught.value)

@@ -11,13 +11,13 @@ from types import ModuleType
 
 import pytest
 
-ROOT = '''from pkgutil import extend_path
+ROOT = """from pkgutil import extend_path
 
 from ipybox_tools import lazy_root
 
 __path__ = extend_path(__path__, __name__)
 __getattr__, __dir__ = lazy_root(__name__)
-'''
+"""
 PACKAGE = '''"""
 {n} tools of an MCP server.
 
@@ -48,7 +48,9 @@ def mcptools(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         )
         for line in lines:
             name = line.partition("(")[0]
-            (root / server / f"{name}.py").write_text("def run(**arguments):\n    return arguments\n")
+            (root / server / f"{name}.py").write_text(
+                "def run(**arguments):\n    return arguments\n"
+            )
     (root / "__init__.py").write_text(ROOT)
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module("mcptools")
@@ -59,7 +61,7 @@ def mcptools(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def test_search_has_the_best_first_and_imports_nothing(mcptools: ModuleType) -> None:
     found = mcptools.search("creating issues")
     assert found[0] == f"github.{TOOLS['github'][0]}"
-    assert [line.partition("(")[0] for line in mcptools.search("write file")][0] == "files.write_file"
+    assert mcptools.search("write file")[0].startswith("files.write_file(")
     assert mcptools.search("read comment", limit=1)[0].startswith("github.issueReadComments(")
     assert str(found) == repr(found) == "\n".join(found)
     assert repr(mcptools.search("zzz")) == "nothing found"
@@ -84,9 +86,9 @@ def test_dir_lists_what_is_there(mcptools: ModuleType) -> None:
 
 
 def test_what_is_not_there_names_what_is(mcptools: ModuleType) -> None:
-    with pytest.raises(AttributeError, match="no server 'gitlab'. Registered: files, github"):
+    with pytest.raises(AttributeError, match=r"no server 'gitlab'. Registered: files, github"):
         _ = mcptools.gitlab
-    with pytest.raises(AttributeError, match="no tool 'issue_create'. The nearest: create_issue"):
+    with pytest.raises(AttributeError, match=r"no tool 'issue_create'. The nearest: create_issue"):
         _ = mcptools.github.issue_create
 
 
@@ -94,3 +96,38 @@ def test_help_has_a_line_a_tool(mcptools: ModuleType) -> None:
     text = pydoc.plain(pydoc.render_doc(mcptools.github))
     for line in TOOLS["github"]:
         assert line in text
+
+
+MODULE = '''# A tool of an MCP server.
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+
+class Params:
+    model_config = {}
+    repo: str
+    since: Annotated[str | None, "nullable"] = None
+    """From when on%s"""
+
+
+def run(params: Params | None = None, **arguments: Any) -> str:
+    """Shows the commits%s"""
+    return ""
+'''
+
+
+def test_help_of_a_tool_has_its_arguments_and_is_short(mcptools: ModuleType) -> None:
+    folder = pathlib.Path(mcptools.__path__[0]) / "github"
+    (folder / "log.py").write_text(MODULE % ("", ""))
+    (folder / "long_log.py").write_text(MODULE % (" x" * 3000, " y" * 3000))
+    text = pydoc.plain(pydoc.render_doc(mcptools.github.log))
+    assert "log.run(NAME=VALUE, …) calls it, await log.arun(…) too. Shows the commits" in text
+    assert "    repo: str\n" in text
+    assert "    since: str | None = None\n" in text
+    assert "model_config" not in text
+    assert "# returns str" in text
+    for name in ("log", "long_log"):
+        text = pydoc.plain(pydoc.render_doc(getattr(mcptools.github, name)))
+        assert len(text) <= 1500
+    assert f"# The whole: {folder}/long_log.py" in text

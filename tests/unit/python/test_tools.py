@@ -201,8 +201,14 @@ def test_what_json_cannot_say(server: ToolServer, value: object) -> None:
 
 
 def test_text_of_any_kind(server: ToolServer) -> None:
-    for text in ("line\nfeed\u2028", "\0", "é漢😀", "half \ud83d"):
+    for text in ("line\nfeed\u2028", "\0", "é漢😀"):
         assert call("echo", {"a": text}) == {"a": text}
+
+
+def test_half_a_surrogate_pair_is_refused_before_it_is_sent(server: ToolServer) -> None:
+    with pytest.raises(ValueError, match=r"half of a surrogate pair .* '\\ud83d'"):
+        call("echo", {"a": "half \ud83d"})
+    assert server.requests == []
 
 
 def test_long_arguments_and_results(server: ToolServer) -> None:

@@ -365,6 +365,37 @@ static void a_tool_tells_its_progress_to_the_session_that_called_it(void)
     fake_toolplane_progress(&p); /* nobody is there any more */
 }
 
+static void tools_are_found_by_words(void)
+{
+    fake_toolplane_clear();
+    open_with_tokens(true);
+    call_with("GET /v1/tools?search=add", EXECUTOR, "");
+    check_has("{\"tools\":[{\"server\":\"demo\",\"name\":\"add\",\"module\":\"add\","
+              "\"line\":\"add(**more) -> str: adds\"}]}");
+    call_with("GET /v1/tools?search=add&server=git", EXECUTOR, "");
+    check_has("{\"tools\":[]}");
+    call_with("GET /v1/tools?search=add&limit=0", EXECUTOR, "");
+    check_head("HTTP/1.1 400 ");
+    check_has("limit must be a number from 1 to 100");
+    call_with("GET /v1/tools", APPROVER, "");
+    check_head("HTTP/1.1 403 ");
+    close_api();
+}
+
+static void one_tool_is_shown_whole(void)
+{
+    fake_toolplane_clear();
+    open_with_tokens(true);
+    call_with("GET /v1/mcp-servers/demo/tools/add", EXECUTOR, "");
+    check_has("{\"name\":\"add\",\"description\":\"adds\",\"digest\":\"0abc\"}");
+    call_with("GET /v1/mcp-servers/demo/tools/sub", EXECUTOR, "");
+    check_head("HTTP/1.1 404 ");
+    check_has("the MCP server demo has no tool sub");
+    call_with("GET /v1/mcp-servers/other/tools/add", EXECUTOR, "");
+    check_head("HTTP/1.1 404 ");
+    close_api();
+}
+
 TEST_LIST = {
     {"a_session_can_be_stricter_than_the_policy", a_session_can_be_stricter_than_the_policy},
     {"a_package_is_installed_whole_or_as_a_stream", a_package_is_installed_whole_or_as_a_stream},
@@ -384,5 +415,7 @@ TEST_LIST = {
     {"a_client_that_leaves_ends_its_registration", a_client_that_leaves_ends_its_registration},
     {"a_tool_tells_its_progress_to_the_session_that_called_it",
      a_tool_tells_its_progress_to_the_session_that_called_it},
+    {"tools_are_found_by_words", tools_are_found_by_words},
+    {"one_tool_is_shown_whole", one_tool_is_shown_whole},
     {NULL, NULL},
 };

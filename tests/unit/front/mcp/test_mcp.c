@@ -52,20 +52,24 @@ static void say(const char *text)
     mcp_message(mcp, copy, strlen(copy));
 }
 
+#define INITIALIZE                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}"
+
 static void open_mcp(void)
 {
     struct err e = ERR_NONE;
     TEST_ASSERT(loop_new(&loop, &e) == 0);
     loop_set_clock(loop, fake_clock);
-    config = (struct mcp_config){.loop = loop, .version = "1.2.3"};
+    config = (struct mcp_config){
+        .loop = loop, .version = "1.2.3", .toolplane = (struct toolplane *)&fake_toolplane};
     mcp = mcp_new(&config, &events, NULL);
 }
 
 static void open_initialized(void)
 {
     open_mcp();
-    say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-        "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}");
+    say(INITIALIZE);
     say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     TEST_CHECK(messages == 0);
 }
@@ -350,19 +354,19 @@ static void packages_are_answered_with_the_output_of_pip(void)
     close_mcp();
 }
 
-static void a_reset_is_answered_with_nothing_or_the_reason(void)
+static void a_reset_is_answered_with_a_line_or_the_reason(void)
 {
     open_initialized();
     call("1", "reset", "{}");
     fake_session_reset_done(NULL);
-    expect("\"id\":1,\"result\":{\"content\":[],\"isError\":false}}");
+    expect("\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"The kernel is new: ");
     call("2", "reset", "{}");
     fake_session_reset_done("no python");
     expect("Error executing tool reset: no python");
     close_mcp();
 }
 
-static void a_registration_is_answered_with_the_modules_or_the_reason(void)
+static void a_registration_is_answered_with_signatures_or_the_reason(void)
 {
     open_initialized();
     call("1", "register_mcp_server",
@@ -372,14 +376,14 @@ static void a_registration_is_answered_with_the_modules_or_the_reason(void)
     TEST_CHECK(strcmp(fake_toolplane.params, "{\"command\":\"x\"}") == 0);
     char *modules[] = {"echo", "add"};
     fake_toolplane_registered(modules, 2, NULL);
-    expect(
-        "\"content\":[{\"type\":\"text\",\"text\":\"echo\"},{\"type\":\"text\",\"text\":\"add\"}],"
-        "\"isError\":false");
-    fake_toolplane.launched = true; /* then the last text says how */
+    expect("\"content\":[],\"isError\":false"); /* it was removed meanwhile */
+    fake_toolplane.launched = true;             /* then the last text says how */
     call("4", "register_mcp_server",
          "{\"server_name\":\"demo\",\"server_params\":{\"command\":\"x\"}}");
     fake_toolplane_registered(modules, 1, NULL);
-    expect("\"content\":[{\"type\":\"text\",\"text\":\"echo\"},"
+    expect("{\"type\":\"text\",\"text\":\"Registered demo: 1 tool. Code calls them as\\n"
+           "    from mcptools.demo import TOOL\\n    result = TOOL.run(name=value)\\n\\n"
+           "add(**more) -> str: adds\\n\"},"
            "{\"type\":\"text\",\"text\":\"how it is started\"}],\"isError\":false");
     call("2", "register_mcp_server",
          "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
@@ -513,15 +517,60 @@ static void a_wrong_envelope_is_refused_by_name(void)
     close_mcp();
 }
 
-static void a_listener_is_acknowledged_and_stays_silent(void)
+#define CHANGED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{"
+
+static void a_client_hears_that_servers_have_changed(void)
+{
+    fake_toolplane_clear();
+    fake_toolplane.removals = 1; /* there is none */
+    open_mcp();
+    fake_toolplane_changed();
+    TEST_CHECK(messages == 0); /* before its handshake */
+    say(INITIALIZE);
+    expect("register_mcp_server adds one; none is registered yet.\"");
+    expect("\"tools\":{\"listChanged\":true}");
+    fake_toolplane.removals = 0;
+    fake_toolplane_changed();
+    expect(CHANGED "}}");
+    say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    expect("how the server is started.\\n\\nRegistered now: demo (1 tool).\"");
+    say(INITIALIZE);
+    expect("`mcptools.servers()` lists the servers. Registered: demo (1 tool).\"");
+    close_mcp();
+}
+
+static void tools_are_searched_where_that_is_offered(void)
+{
+    fake_toolplane_clear();
+    open_initialized();
+    call("1", "search_tools", "{\"query\":\"add\"}");
+    expect("Unknown tool: search_tools");
+    config.search_tool = true;
+    say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    expect("\"name\":\"search_tools\"");
+    call("3", "search_tools", "{\"query\":\"add\"}");
+    expect("\"text\":\"demo.add(**more) -> str: adds\\n\"}],\"isError\":false");
+    call("4", "search_tools", "{\"query\":\"demo.add\"}");
+    expect("\"text\":\"demo.add(**more) -> str: adds\\n\\nadds\\n\\n\"}]");
+    call("5", "search_tools", "{\"query\":\"nothing\"}");
+    expect("No registered tool has one of these words.");
+    call("6", "search_tools", "{}");
+    expect("query: a string is needed");
+    close_mcp();
+}
+
+static void a_listener_is_acknowledged_and_hears_what_it_asked_for(void)
 {
     open_mcp();
     say("{\"jsonrpc\":\"2.0\",\"id\":\"L\",\"method\":\"subscriptions/listen\",\"params\":{"
         "\"notifications\":{\"toolsListChanged\":true}," META "}}");
     expect(
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
-        "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"},\"notifications\":{}}}");
+        "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"},"
+        "\"notifications\":{\"toolsListChanged\":true}}}");
     TEST_CHECK(messages == 1);
+    fake_toolplane_changed();
+    expect(CHANGED "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"L\"}}}");
     TEST_CHECK(mcp_is_idle(mcp)); /* it is no reason to stay */
     say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
         "\"L\"}}");
@@ -568,14 +617,16 @@ TEST_LIST = {
     T(output_is_told_as_progress_to_the_one_who_asked),
     T(a_flood_is_not_told_as_progress),
     T(packages_are_answered_with_the_output_of_pip),
-    T(a_reset_is_answered_with_nothing_or_the_reason),
-    T(a_registration_is_answered_with_the_modules_or_the_reason),
+    T(a_reset_is_answered_with_a_line_or_the_reason),
+    T(a_registration_is_answered_with_signatures_or_the_reason),
     T(only_the_default_session_stops_the_servers_that_all_share),
     T(what_the_protocol_forbids_gets_its_code),
     T(batches_belong_to_the_revisions_that_had_them),
     T(the_modern_era_needs_no_handshake),
     T(a_wrong_envelope_is_refused_by_name),
-    T(a_listener_is_acknowledged_and_stays_silent),
+    T(a_listener_is_acknowledged_and_hears_what_it_asked_for),
+    T(tools_are_searched_where_that_is_offered),
+    T(a_client_hears_that_servers_have_changed),
     T(a_message_that_is_too_long_is_answered_under_its_id),
     T(a_peer_that_goes_leaves_nothing_behind),
     {NULL, NULL},

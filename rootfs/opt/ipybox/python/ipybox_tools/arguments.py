@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 HINT_MAX = 600  # characters of a signature in an error
+FAULTS_MAX = 5  # that an error names
+GIVEN_MAX = 80  # characters of a wrong value
+NULLABLE = re.compile(r"Annotated\[((?:[^\[\]]|\[[^\[\]]*\])*), 'nullable'\]")
 SHOWN_MAX = 200  # characters of a result in a warning
 
 
@@ -62,15 +66,28 @@ def _both(tool: str, kind: type[BaseModel], params: Any, given: Mapping[str, Any
 def _validated(tool: str, kind: type[BaseModel], params: Mapping[str, Any]) -> BaseModel:
     names = set(kind.model_fields) | {f.alias for f in kind.model_fields.values() if f.alias}
     strange = [str(name) for name in params if name not in names]
-    if strange and kind.model_config.get("extra") != "allow" and not hasattr(kind, "root"):
-        if "root" not in kind.model_fields:
-            raise TypeError(f"{tool} takes no argument {', '.join(strange)}. {hint(kind)}")
-    return kind.model_validate(dict(params))
+    is_closed = kind.model_config.get("extra") != "allow" and "root" not in kind.model_fields
+    if strange and is_closed:
+        raise TypeError(f"{tool} takes no argument {', '.join(strange)}. {hint(kind)}")
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate(dict(params))
+    except ValidationError as error:
+        wrong = "; ".join(_wrong(one) for one in error.errors(include_url=False)[:FAULTS_MAX])
+        raise ValueError(f"{tool}: {wrong}. {hint(kind)}") from None
+
+
+def _wrong(fault: Any) -> str:
+    place = ".".join(map(str, fault["loc"])) or "the arguments"
+    given = "" if fault["type"] == "missing" else f", not {repr(fault['input'])[:GIVEN_MAX]}"
+    return f"{place}: {fault['msg']}{given}"
 
 
 def hint(kind: type[BaseModel]) -> str:
     """How `kind` is called, in one line."""
-    text = f"Its arguments: {inspect.signature(kind)}"
+    text = str(inspect.signature(kind)).removesuffix(" -> None").replace("(*, ", "(")
+    text = "Its arguments: " + NULLABLE.sub(r"\1", text)
     return text if len(text) <= HINT_MAX else text[: HINT_MAX - 1] + "…"
 
 

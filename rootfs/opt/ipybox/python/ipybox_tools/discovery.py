@@ -4,14 +4,15 @@
     mcptools.servers()                 the servers and how many tools each has
     mcptools.github                    its docstring has a line a tool; help(), dir() and tab work
 
-A line is ``github.create_issue(owner: str, repo: str, …) -> Result: Creates an issue.`` It comes from
-the docstring of the server's package, so that nothing is imported to be searched.
+A line is ``github.create_issue(owner: str, repo: str, …) -> Result: Creates an issue.`` It comes
+from the docstring of the server's package, so that nothing is imported to be searched.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import math
 import os
 import re
@@ -23,9 +24,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 INIT_MAX = 8 << 20  # bytes of an __init__.py; a larger one is not looked into
+NULLABLE = re.compile(r'Annotated\[([^,\n]*), "nullable"\]')
+HELP_MAX = 1100  # characters; pydoc adds some 150 and the indentation
+DESCRIPTION_MAX = 400
 WORD = re.compile(r"[a-z]+|[0-9]+")
 HUMP = re.compile(r"([a-z0-9])([A-Z])")
-ENDINGS = ("ies", "ing", "ed", "es", "s")
+ENDINGS = ("ies", "ing", "ed", "es", "s", "e")  # the first that fits is dropped
 NAME_WEIGHT = 4.0  # a word of the tool's name, beside one of its sentence
 SERVER_WEIGHT = 2.0
 ARGUMENT_WEIGHT = 0.5
@@ -46,7 +50,12 @@ class _Tool(NamedTuple):
 
 
 class _ToolModule(ModuleType):
-    """The module of a tool: calling it is calling its run()."""
+    # The module of a tool: calling it is calling its run(). help() shows its arguments alone.
+    __all__: tuple[str, ...] = ()
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return _tool_help(self)
 
     def __call__(self, *args: Any, **arguments: Any) -> Any:
         return self.run(*args, **arguments)
@@ -93,7 +102,7 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return as_tool(importlib.import_module(f"{package}.{name}"))
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *_modules(package)} - {"lazy_package"})
+        return sorted({"CLIENT", "ToolOutput", *_modules(package)})
 
     return get, listed
 
@@ -103,6 +112,33 @@ def as_tool(module: ModuleType) -> ModuleType:
     if type(module) is ModuleType and hasattr(module, "run"):
         module.__class__ = _ToolModule
     return module
+
+
+def _tool_help(module: ModuleType) -> str:
+    """How a tool is called, what it does, and the classes of its arguments and its result."""
+    name = module.__name__.rpartition(".")[2]
+    doc = inspect.getdoc(module.run) or ""
+    if len(doc) > DESCRIPTION_MAX:
+        doc = doc[: DESCRIPTION_MAX - 1] + "…"
+    text = f"{name}.run(NAME=VALUE, …) calls it, await {name}.arun(…) too. {doc}\n\n"
+    text += _classes(module)
+    if len(text) > HELP_MAX:
+        text = text[: HELP_MAX - 40] + f"…\n# The whole: {module.__file__}"
+    return text
+
+
+def _classes(module: ModuleType) -> str:
+    """What stands between the imports of a generated module and run(), and what run() returns."""
+    try:
+        with open(module.__file__ or "", encoding="utf-8") as source:
+            text = source.read(INIT_MAX)
+    except (OSError, ValueError):
+        return ""
+    head, run, rest = text.partition("\n\n\ndef run(")
+    classes = head[head.find("\n\n\nclass ") :].strip() if "\n\n\nclass " in head else ""
+    lines = [line for line in classes.splitlines() if line and "model_config = " not in line]
+    result = rest.partition(") -> ")[2].partition(":")[0] if run else "Any"
+    return NULLABLE.sub(r"\1", "\n".join([*lines, f"# returns {result}"]))
 
 
 def search_in(package: str, name: str, limit: int = 3) -> list[str]:
@@ -132,7 +168,7 @@ def lazy_root(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
         )
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *offered, *names()} - {"lazy_root"})
+        return sorted({*offered, *names()})
 
     return get, listed
 
@@ -150,12 +186,12 @@ def _packages(path: str) -> list[str]:
         names = sorted(os.listdir(path))
     except OSError:
         return []
-    return [n for n in names if n.isidentifier() and os.path.isfile(os.path.join(path, n, "__init__.py"))]
+    return [n for n in names if n.isidentifier() and os.path.isfile(f"{path}/{n}/__init__.py")]
 
 
 def _init_of(path: str, name: str) -> tuple[str, int, int]:
     """Where its __init__.py is, and what changes when it does."""
-    file = os.path.join(path, name, "__init__.py")
+    file = f"{path}/{name}/__init__.py"
     try:
         status = os.stat(file)
     except OSError:

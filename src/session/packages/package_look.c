@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/packages/package_look.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { VERSION_MAX = 16, FOLDERS = 4 };
+
+struct python_place {
+    char version[VERSION_MAX]; /* "3.13", or "" */
+    char folders[FOLDERS][PATH_MAX];
+};
+
+/* "/usr/bin/python3.13" is what python3 leads to; in a virtual environment its folder counts. */
+static void read_version(const char *python, struct python_place *ret)
+{
+    char real[PATH_MAX];
+    const char *name = realpath(python, real) ? strrchr(real, '/') : NULL;
+    int minor = 0;
+    if (name && sscanf(name, "/python3.%3d", &minor) == 1)
+        (void)snprintf(ret->version, sizeof ret->version, "3.%d", minor);
+}
+
+static const char *value_of(const char *const *envp, const char *name)
+{
+    size_t n = strlen(name);
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
+            return *envp + n + 1;
+    return NULL;
+}
+
+static void find_folders(const struct packages_config *config, struct python_place *at)
+{
+    const char *slash = strrchr(config->python, '/');
+    int bin = slash ? (int)(slash - config->python) : 0;
+    const char *base = value_of(config->envp, "PYTHONUSERBASE");
+    const char *home = value_of(config->envp, "HOME");
+    (void)snprintf(at->folders[0], PATH_MAX, "%.*s/../lib/python%s/site-packages", bin,
+                   config->python, at->version);
+    (void)snprintf(at->folders[1], PATH_MAX, "/usr/local/lib/python%s/dist-packages", at->version);
+    (void)snprintf(at->folders[2], PATH_MAX, "/usr/lib/python3/dist-packages");
+    (void)snprintf(at->folders[3], PATH_MAX, "%s%s/lib/python%s/site-packages",
+                   base   ? base
+                   : home ? home
+                          : "",
+                   base ? "" : "/.local", at->version);
+}
+
+static bool is_installed(const struct python_place *at, const char *package)
+{
+    char path[PATH_MAX + 32];
+    struct stat st;
+    for (int i = 0; i < FOLDERS; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", at->folders[i], package);
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return true;
+    }
+    return false;
+}
+
+void packages_put_about(struct buf *out, const struct packages_config *config)
+{
+    static const char *const wanted[] = {"numpy", "pandas",  "polars",   "matplotlib",
+                                         "scipy", "sklearn", "requests", "PIL"};
+    struct python_place at = {.version = ""};
+    size_t n[2] = {0};
+    if (config->python)
+        read_version(config->python, &at);
+    if (!*at.version)
+        return;
+    find_folders(config, &at);
+    (void)buf_addf(out, "Python %s. ", at.version);
+    for (int installed = 1; installed >= 0; installed--) {
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+            if (is_installed(&at, wanted[i]) == (bool)installed)
+                (void)buf_addf(out, "%s%s",
+                               n[installed]++ ? ", "
+                               : installed    ? "Installed: "
+                                              : "Not installed: ",
+                               wanted[i]);
+        (void)buf_adds(out, n[installed] ? ". " : "");
+    }
+    (void)buf_adds(out, "install_package adds packages.");
+}
