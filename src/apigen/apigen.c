@@ -103,7 +103,7 @@ static void reserve_names(struct model_making *m, bool result)
 
 /* Places of schemas that may still be looked at. Results have their own, so that large results
  * cost no tool its arguments. */
-struct budget {
+struct schema_budget {
     size_t inputs, outputs;
 };
 
@@ -120,7 +120,7 @@ static struct model *make_within(struct model_making *m, const struct json *sche
 
 /* Sticky in the buffers when it is too large. */
 static void put_module(struct buf *out, struct buf *summary, const struct apigen_tool *tool,
-                       const char *module, struct budget *budget)
+                       const char *module, struct schema_budget *budget)
 {
     struct model_making m = {0};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
@@ -152,8 +152,9 @@ static struct json *any_object(void)
 }
 
 /* A tool whose module would be too large gets one without types. */
-static int make_module(const struct apigen_tool *tool, const char *module, struct budget *budget,
-                       struct buf *summaries, char **ret, struct err *e)
+static int make_module(const struct apigen_tool *tool, const char *module,
+                       struct schema_budget *budget, struct buf *summaries, char **ret,
+                       struct err *e)
 {
     drop_json struct json *any = any_object();
     struct apigen_tool plain = *tool;
@@ -218,7 +219,7 @@ struct apigen_work {
     char **modules;
     size_t n, made; /* made: files */
     size_t bytes;   /* of all */
-    struct budget budget;
+    struct schema_budget budget;
     struct buf summaries; /* a line per tool */
 };
 

@@ -27,7 +27,7 @@ static void notify_registered(const struct toolplane_job *job, bool well)
                                           .outcome = well ? "ok" : "error"});
 }
 
-static void notify_listeners(const struct toolplane *plane)
+static void notify_of_change(const struct toolplane *plane)
 {
     struct toolplane_listener *next = NULL;
     for (struct toolplane_listener *l = plane->listeners; l; l = next) {
@@ -62,7 +62,7 @@ static void on_generated(void *ctx, char *const *modules, size_t n, const struct
     copy.done(copy.ctx, modules, n, why);
     copy.plane->report = NULL;
     if (!why)
-        notify_listeners(copy.plane);
+        notify_of_change(copy.plane);
 }
 
 static void remember(const struct toolplane *plane, const struct tools_server *server)
@@ -190,6 +190,6 @@ bool toolplane_remove(struct toolplane *plane, const char *name)
     tools_remove(plane->config.tools, copy);
     (void)audit_add(plane->config.audit,
                     &(struct audit_event){.kind = AUDIT_SERVER_REMOVED, .server = copy});
-    notify_listeners(plane);
+    notify_of_change(plane);
     return true;
 }

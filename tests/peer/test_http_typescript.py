@@ -37,4 +37,4 @@ test_progress = same.test_progress_carries_the_output_while_the_cell_runs
 test_given_up = same.test_calls_that_were_given_up_are_interrupted
 test_parallel = same.test_calls_at_the_same_time_are_all_answered
 test_listen = same.test_listen_is_acknowledged_in_the_modern_era
-test_reset = same.test_reset_returns_nothing_and_clears_the_state
+test_reset = same.test_reset_returns_a_line_and_clears_the_state

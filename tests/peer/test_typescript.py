@@ -116,7 +116,7 @@ def test_listen_is_acknowledged_in_the_modern_era(seen: dict[str, Any]) -> None:
     if seen["era"] == "legacy":
         assert listen["code"] == "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION"
         return
-    assert listen["honored"] == {}
+    assert listen["honored"] == {"toolsListChanged": True}
     assert text(listen["meanwhile"]) == "'meanwhile'"
     assert listen["closed"] == "local"
     assert text(listen["afterwards"]) == "'afterwards'"

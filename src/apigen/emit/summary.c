@@ -70,7 +70,7 @@ static void put_brief(struct buf *out, const struct model_type *t, int depth)
         (void)buf_adds(out, " | None");
 }
 
-static void put_argument(struct buf *out, const struct model_field *f)
+static void put_brief_argument(struct buf *out, const struct model_field *f)
 {
     (void)buf_addf(out, "%s: ", f->name);
     put_brief(out, f->type, 0);
@@ -104,7 +104,7 @@ static void put_arguments(struct buf *out, const struct model *params)
                 (void)buf_adds(out, "…");
                 return;
             }
-            put_argument(out, f);
+            put_brief_argument(out, f);
         }
     }
     if (params->open || (params->extra && !json_is_false(params->extra)))

@@ -19,12 +19,15 @@ static void read_version(const char *python, struct python_place *ret)
 {
     char real[PATH_MAX];
     const char *name = realpath(python, real) ? strrchr(real, '/') : NULL;
-    int minor = 0;
-    if (name && sscanf(name, "/python3.%3d", &minor) == 1)
-        (void)snprintf(ret->version, sizeof ret->version, "3.%d", minor);
+    static const char start[] = "/python";
+    const char *version =
+        name && strncmp(name, start, sizeof start - 1) == 0 ? name + sizeof start - 1 : "";
+    size_t n = strspn(version, "0123456789.");
+    if (n < sizeof ret->version && version[n] == '\0')
+        (void)snprintf(ret->version, sizeof ret->version, "%s", version);
 }
 
-static const char *value_of(const char *const *envp, const char *name)
+static const char *environment_value(const char *const *envp, const char *name)
 {
     size_t n = strlen(name);
     for (; envp && *envp; envp++)
@@ -37,8 +40,8 @@ static void find_folders(const struct packages_config *config, struct python_pla
 {
     const char *slash = strrchr(config->python, '/');
     int bin = slash ? (int)(slash - config->python) : 0;
-    const char *base = value_of(config->envp, "PYTHONUSERBASE");
-    const char *home = value_of(config->envp, "HOME");
+    const char *base = environment_value(config->envp, "PYTHONUSERBASE");
+    const char *home = environment_value(config->envp, "HOME");
     (void)snprintf(at->folders[0], PATH_MAX, "%.*s/../lib/python%s/site-packages", bin,
                    config->python, at->version);
     (void)snprintf(at->folders[1], PATH_MAX, "/usr/local/lib/python%s/dist-packages", at->version);

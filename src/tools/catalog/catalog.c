@@ -14,12 +14,12 @@ enum { WORD_MAX = 32, LINE_MAX = 4096, SENTENCE_MAX = 400 };
 static const float name_weight = 4, server_weight = 2, text_weight = 1, argument_weight = 0.5F;
 static const float plainness = 0.02F; /* of two tools that fit, the one with the shorter name */
 
-struct word {
+struct search_word {
     char text[WORD_MAX];
 };
 
 struct query {
-    struct word words[CATALOG_WORDS_MAX];
+    struct search_word words[CATALOG_WORDS_MAX];
     size_t n;
 };
 
@@ -46,7 +46,7 @@ static void drop_ending(char *word, size_t n)
 }
 
 /* Runs of letters and of digits; "createIssue" is two. False: there is no more before `end`. */
-static bool next_word(const char **at, const char *end, struct word *ret)
+static bool next_search_word(const char **at, const char *end, struct search_word *ret)
 {
     const char *s = *at;
     size_t n = 0;
@@ -71,9 +71,9 @@ static bool next_word(const char **at, const char *end, struct word *ret)
 static struct query read_query(const char *text)
 {
     struct query q = {.n = 0};
-    struct word word;
+    struct search_word word;
     const char *end = text + strlen(text);
-    while (q.n < CATALOG_WORDS_MAX && next_word(&text, end, &word)) {
+    while (q.n < CATALOG_WORDS_MAX && next_search_word(&text, end, &word)) {
         size_t i = 0;
         while (i < q.n && strcmp(q.words[i].text, word.text) != 0)
             i++;
@@ -87,9 +87,9 @@ static struct query read_query(const char *text)
 static size_t weigh_text(const struct query *q, const char *text, size_t n, float weight,
                          float *weights)
 {
-    struct word word;
+    struct search_word word;
     size_t words = 0;
-    for (const char *end = text + n; next_word(&text, end, &word); words++) {
+    for (const char *end = text + n; next_search_word(&text, end, &word); words++) {
         for (size_t i = 0; i < q->n; i++)
             if (weights[i] < weight && strcmp(q->words[i].text, word.text) == 0)
                 weights[i] = weight;

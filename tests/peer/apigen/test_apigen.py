@@ -130,7 +130,7 @@ def run(*command: str, folder: Path) -> str:
 
 def test_every_file_compiles(package: Path) -> None:
     files = list(package.rglob("*.py"))
-    assert len(files) == len(NAMES) + len(servers())
+    assert len(files) == len(NAMES) + len(servers()) + 1  # that of mcptools itself
     for path in files:
         ast.parse(path.read_text(), path.name)
 

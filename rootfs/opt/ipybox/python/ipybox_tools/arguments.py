@@ -12,7 +12,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -136,12 +136,11 @@ def result_as(tool: str, kind: type[R], value: Any) -> R:
     """`value` as a `kind`. What does not fit the tool's own schema is returned as it came, with a
     warning: the call was made, and its result is worth more than its form."""
     if kind is str:
-        return value  # type: ignore[no-any-return]
+        return cast("R", value)
     from pydantic import ValidationError
 
-    validate = kind.model_validate  # type: ignore[attr-defined]
     try:
-        return validate(_structured(value))  # type: ignore[no-any-return]
+        return cast("R", cast("type[BaseModel]", kind).model_validate(_structured(value)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the result"
@@ -150,7 +149,7 @@ def result_as(tool: str, kind: type[R], value: Any) -> R:
             f"it is returned as it came: {repr(value)[:SHOWN_MAX]}",
             stacklevel=4,
         )
-        return value  # type: ignore[no-any-return]
+        return cast("R", value)
 
 
 def _structured(value: Any) -> Any:
