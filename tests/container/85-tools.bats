@@ -198,7 +198,7 @@ PY
         equal(inside(*look), before)
         equal("The package" in box.launch, False)
         registers("demo", "changed")
-        matches(box.launch, "The package demo: rewritten: echo; what users added is kept in: echo")
+        matches(box.launch, "The package demo: rewritten: echo, __init__; what users added is kept in: echo")
         prints("from mcptools.demo import echo; echo.run_parsed(echo.Params(text='a'))", "['a']")
         prints("from mcptools.demo import own; own.x", 1)
         matches(inside("cat", "/app/workspace/mcptools/demo/echo.py"), "keep a copy")
