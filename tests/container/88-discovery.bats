@@ -1,0 +1,58 @@
+# How an agent finds the tools of MCP servers, and calls them as it guesses.
+load lib/helpers
+
+tools=(-v "$here/tool_server.py:/tools/tool_server.py:ro")
+
+@test "what was registered is answered with signatures, named to the client, and found by words" {
+    drive "${tools[@]}" <<'PY'
+        registers("demo")
+        receive("the change", lambda m: m.get("method") == "notifications/tools/list_changed")
+        listed = {t["name"]: t["description"] for t in ask("tools/list")["result"]["tools"]}
+        matches(listed["register_mcp_server"], r"Registered now: demo \(13 tools\)\.$")
+        prints("import mcptools; mcptools.search('echoes text', 1)", "demo.echo(text: str) -> str: Echo a text.")
+        prints("mcptools.servers()", "demo: 13 tools")
+        prints("'add' in dir(mcptools.demo), 'demo' in dir(mcptools)", "(True, True)")
+        matches(runs("help(mcptools.demo)").text, r"add\(a: int, b: int = 1\) -> Result: Add\.")
+        text = runs("help(mcptools.demo.add)").text
+        matches(text, r"a: int")
+        below(len(text), 1500)
+        fails("mcptools.demo.addition", "no tool 'addition'")
+        fails("mcptools.other", "no server 'other'. Registered: demo")
+PY
+}
+
+@test "a tool is called as a model guesses it, and what is wrong says what is right" {
+    drive "${tools[@]}" <<'PY'
+        registers("demo")
+        prints("from mcptools.demo import add, echo\nadd.run(a=2).total", 3)
+        prints("add.run({'a': 2, 'b': 5}).total", 7)
+        prints("add(a=2).total", 3)
+        prints("(await add.arun(a=2)).total", 3)
+        prints("add.run(add.Params(a=2)).total", 3)
+        fails("add.run(x=2)", r"add takes no argument x\. Its arguments: \(a: int, b: int \| None = 1\)")
+        fails("add.run(a='two')", r"add: a: Input should be a valid integer.*not 'two'\. Its arguments: ")
+        fails("add.run(2)", "Params, a dict or keywords are needed, not int")
+        fails("echo.run(text='half \\ud83d')", "half of a surrogate pair")
+PY
+}
+
+@test "what is not given is not sent, and null is where the schema has it" {
+    drive "${tools[@]}" <<'PY'
+        registers("demo")
+        sent = "from mcptools.demo import arguments\nprint(arguments.run(%s))"
+        matches(runs(sent % "").text, r'"arguments":\{\}')
+        matches(runs(sent % "big=12345678901234567890123, other=None").text,
+                r'"arguments":\{"big":12345678901234567890123,"other":null\}')
+PY
+}
+
+@test "with --search-tool an agent finds tools without running code" {
+    drive "${tools[@]}" -- --search-tool <<'PY'
+        greet()
+        equal("search_tools" in [t["name"] for t in ask("tools/list")["result"]["tools"]], True)
+        registers("demo")
+        equal(tool("search_tools", query="echo a text").text.splitlines()[0], "demo.echo(text: str) -> str: Echo a text.")
+        matches(tool("search_tools", query="demo.add").text, r'(?s)^demo\.add\(.*arguments: \{.*"a".*\nresult: \{.*"total"')
+        equal(tool("search_tools", query="kubernetes").text, "No registered tool has one of these words.")
+PY
+}
