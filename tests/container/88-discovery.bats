@@ -36,13 +36,11 @@ PY
 PY
 }
 
-@test "what is not given is not sent, and null is where the schema has it" {
+@test "what is not given is not sent, nor is None where the schema has no null" {
     drive "${tools[@]}" <<'PY'
         registers("demo")
-        sent = "from mcptools.demo import arguments\nprint(arguments.run(%s))"
-        matches(runs(sent % "").text, r'"arguments":\{\}')
-        matches(runs(sent % "big=12345678901234567890123, other=None").text,
-                r'"arguments":\{"big":12345678901234567890123,"other":null\}')
+        matches(runs("from mcptools.demo import arguments\nprint(arguments.run())").text, r'"arguments":\{\}')
+        prints("from mcptools.demo import add\nadd.run(a=2, b=None).total", 3)
 PY
 }
 
