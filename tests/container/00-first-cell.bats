@@ -62,11 +62,12 @@ PY
 PY
 }
 
-@test "reset takes the variables away, leaves the files, and says nothing" {
+@test "reset takes the variables away, leaves the files, and says so" {
     drive <<'PY'
         prints("x = 1; open('kept', 'w').write('as it was')", 9)
         result = tool("reset")
-        equal((result.error, result.blocks), (False, []))
+        equal(result.error, False)
+        matches(result.text, "^The kernel is new")
         answer = fails("x", "NameError: name 'x' is not defined")
         equal(answer.rest, "")
         prints("open('kept').read()", "'as it was'")

@@ -56,7 +56,9 @@ class ToolBox:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        answer: dict[str, Any] = {}
+        while "id" not in answer:  # a notification may come before it
+            answer = json.loads(self.process.stdout.readline())
         return answer
 
     def tool(self, tool: str, /, **arguments: Any) -> str:
