@@ -135,6 +135,6 @@ async def test_sessions_are_named(client: Client) -> None:
 async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
     with anyio.fail_after(60):
         async with client.listen(tools_list_changed=True) as subscription:
-            assert not subscription.honored.tools_list_changed
+            assert subscription.honored.tools_list_changed
             assert await cell(client, "print('while listening')") == "while listening"
     assert await cell(client, "print('after it')") == "after it"

@@ -427,10 +427,11 @@ async def test_a_package_that_does_not_exist_is_an_error(session: ClientSession)
     assert "No matching distribution found for no-such-package-at-all" in texts(result)[0]
 
 
-async def test_reset_clears_the_state_and_returns_nothing(session: ClientSession) -> None:
+async def test_reset_clears_the_state_and_says_what_is_left(session: ClientSession) -> None:
     await cell(session, "x = 42")
     result = await session.call_tool("reset", {})
-    assert result.content == []
+    [said] = texts(result)
+    assert said.startswith("The kernel is new") and "files" in said
     assert not result.isError
     first, *_ = await failure(session, "print(x)")
     assert "NameError: name 'x' is not defined" in first
