@@ -52,7 +52,9 @@ def register(it: ToolBox, name: str, params: dict[str, Any]) -> list[str]:
     assert not text.startswith("Error"), text
     assert text.startswith(f"Registered {name}: ")
     assert (f"\nThe server {name} runs " in text) == ("command" in params)
-    return it.cell(f"import mcptools.{name} as s; print(*(n for n in dir(s) if n.islower()))").split()
+    return it.cell(
+        f"import mcptools.{name} as s; print(*(n for n in dir(s) if n.islower()))"
+    ).split()
 
 
 def call(it: ToolBox, server: str, tool: str, result: str = "r", **arguments: Any) -> str:
