@@ -63,14 +63,17 @@ build()
 # IPYBOX_WHEEL_MACHINES: other machines than both, separated by spaces.
 wheels()
 {
-    local machine args=()
+    local machine args=() arch
     need_base
     if [ -n "$IPYBOX_CA" ]; then args+=(--secret "id=ca,src=$IPYBOX_CA"); fi
     "$top/third_party/fetch" --local
     mkdir -p "$top/dist"
     rm -f "$top"/dist/*.whl
     for machine in ${IPYBOX_WHEEL_MACHINES:-x86_64 aarch64}; do
-        DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" --build-arg "MUSL_ARCH=$machine" \
+        # Not named where it is this one: then libraries and binary of the image serve, which are in the cache.
+        arch=()
+        if [ "$machine" != "$(uname -m)" ]; then arch=(--build-arg "MUSL_ARCH=$machine"); fi
+        DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" "${arch[@]}" \
             "${args[@]}" --target dist --output "type=local,dest=$top/dist" "$top"
     done
     python3 "$top/docs/llms" "$top/dist"
