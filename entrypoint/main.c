@@ -219,6 +219,7 @@ int main(int argc, char **argv)
     case ROLE_POLICY:
     case ROLE_APPROVE:
     case ROLE_LOGS:
+    case ROLE_EXPORT:
         return serve_with_options(role, argc, argv);
     case ROLE_MAN:
         return show_page(options_man);

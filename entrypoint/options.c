@@ -175,7 +175,9 @@ static const struct options_row rows[] = {
     {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
      "Directory to put the package in."},
     {"session", NULL, OPTION_TEXT, AT(session), "ID", "default",
-     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS, 0, "Session to use."},
+     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS | OPTION_OF_EXPORT, 0, "Session to use."},
+    {"format", NULL, OPTION_TEXT, AT(format), "FORMAT", NULL, OPTION_OF_EXPORT, 0,
+     "ipynb or py. Default: by the FILE's name, else ipynb."},
     {"reset", NULL, OPTION_FLAG, AT(reset), NULL, NULL, OPTION_OF_POLICY, 0,
      "With a FILE: start a new kernel with these settings, in turn with the cells."},
     {"timeout", NULL, OPTION_SECONDS, AT(cell_timeout), "SECONDS", NULL, OPTION_OF_EXEC, 1,
@@ -233,6 +235,9 @@ static const struct options_command commands[] = {
      "yes or no: decide. Answer a server's question with its ID and FIELD=VALUE…, or with no "
      "or cancel. An ID alone asks on the terminal. Needs root where the server is not root."},
     {"logs", ROLE_LOGS, false, "Print the events of a session, as far back as they are kept."},
+    {"export", ROLE_EXPORT, false,
+     "Write a session's cells with their outputs as a Jupyter notebook, or as a Python script, to "
+     "a new FILE or to standard output."},
     {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
     {"help", ROLE_HELP, false, "Print this help; with --markdown, as tables for documents."},
     {"version", ROLE_VERSION, false, "Print the version."},
@@ -276,13 +281,10 @@ const struct options_variable *options_variables(size_t *ret_count)
 unsigned options_own(enum role role)
 {
     static const unsigned own[] = {
-        [ROLE_APIGEN] = OPTION_APIGEN,
-        [ROLE_EXEC] = OPTION_OF_EXEC,
-        [ROLE_SESSIONS] = OPTION_OF_SESSIONS,
-        [ROLE_APPROVE] = OPTION_OF_APPROVE,
-        [ROLE_LOGS] = OPTION_OF_LOGS,
-        [ROLE_POLICY] = OPTION_OF_POLICY,
-        [ROLE_VERSION] = 0,
+        [ROLE_APIGEN] = OPTION_APIGEN,        [ROLE_EXEC] = OPTION_OF_EXEC,
+        [ROLE_SESSIONS] = OPTION_OF_SESSIONS, [ROLE_APPROVE] = OPTION_OF_APPROVE,
+        [ROLE_LOGS] = OPTION_OF_LOGS,         [ROLE_EXPORT] = OPTION_OF_EXPORT,
+        [ROLE_POLICY] = OPTION_OF_POLICY,     [ROLE_VERSION] = 0,
     };
     return own[role];
 }
@@ -601,9 +603,8 @@ static const struct options_row *find_row(enum role role, const char *name, size
 /* A word that is no option, for a command that takes some. */
 static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
 {
-    int most = role == ROLE_EXEC || role == ROLE_POLICY ? 1
-               : role == ROLE_APPROVE                   ? OPTIONS_WORDS_MAX
-                                                        : 0;
+    const bool takes_one = role == ROLE_EXEC || role == ROLE_POLICY || role == ROLE_EXPORT;
+    int most = takes_one ? 1 : role == ROLE_APPROVE ? OPTIONS_WORDS_MAX : 0;
     if (ret->n_words >= most)
         return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
     ret->words[ret->n_words++] = word;

@@ -77,12 +77,13 @@ struct options {
     const char *ca; /* NULL: none */
     /* of apigen alone; NULL: not given */
     const char *server_name, *server_params, *root_dir, *tools_file;
-    /* of exec, sessions, policy, approve and logs alone */
+    /* of exec, sessions, policy, approve, logs and export alone */
     const char *session;
     int cell_timeout; /* seconds; 0: the session's */
     bool follow, json, reset;
     int remember; /* seconds; 0: not */
     int remember_calls;
+    const char *format;                   /* ipynb or py; NULL: not given */
     const char *answer;                   /* JSON, "-": standard input; NULL: not given */
     const char *words[OPTIONS_WORDS_MAX]; /* what is no option */
     int n_words;
@@ -103,6 +104,7 @@ enum role {
     ROLE_POLICY,
     ROLE_APPROVE,
     ROLE_LOGS,
+    ROLE_EXPORT,
     ROLE_MAN,
     ROLE_HELP,
     ROLE_VERSION,
@@ -116,7 +118,7 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 bool options_is_command(const char *word);
 
 /* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment;
- * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE or ROLE_LOGS.
+ * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE, ROLE_LOGS or ROLE_EXPORT.
  * -EINVAL: unknown or bad. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
@@ -161,8 +163,9 @@ enum options_flag {
     OPTION_OF_APPROVE = 64,
     OPTION_OF_LOGS = 128,
     OPTION_OF_POLICY = 256,
-    OPTION_OF_CLI =
-        OPTION_OF_EXEC | OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS | OPTION_OF_POLICY,
+    OPTION_OF_EXPORT = 512,
+    OPTION_OF_CLI = OPTION_OF_EXEC | OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS |
+                    OPTION_OF_POLICY | OPTION_OF_EXPORT,
     OPTION_OF_COMMANDS = OPTION_APIGEN | OPTION_OF_CLI,
 };
 

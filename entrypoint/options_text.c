@@ -151,7 +151,7 @@ static void help_of_commands(struct buf *out)
 {
     (void)buf_adds(out, "\nOptions of apigen, beside those above:\n");
     help_rows(out, OPTION_APIGEN);
-    (void)buf_adds(out, "\nOptions of exec, sessions, approve and logs:\n");
+    (void)buf_adds(out, "\nOptions of exec, sessions, policy, approve, logs and export:\n");
     help_rows(out, OPTION_OF_CLI);
 }
 

@@ -102,5 +102,7 @@ int cli_main(enum role role, const struct options *options)
         return cli_policy(options);
     if (role == ROLE_APPROVE)
         return cli_approve(options);
+    if (role == ROLE_EXPORT)
+        return cli_export(options);
     return role == ROLE_LOGS ? cli_logs(options) : list_sessions(options);
 }

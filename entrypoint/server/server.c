@@ -27,9 +27,11 @@ enum {
     KILL_WAIT_MS = 1000, /* for the last process trees, at the very end */
     INIT_MARGIN_MS =
         2000, /* of the grace that PID 1 gives the server, kept for what follows cells */
-    EVENT_MEMORY = 1 << 20, /* bytes of a session's event log */
-    EVENT_DATA = 8 << 20,   /* of one event: a picture, say */
-    EVENT_SPILL = 32 << 20, /* of its file */
+    EVENT_MEMORY = 1 << 20,   /* bytes of a session's event log */
+    EVENT_DATA = 8 << 20,     /* of one event: a picture, say */
+    EVENT_SPILL = 32 << 20,   /* of its file */
+    HISTORY_MEMORY = 1 << 20, /* of its notebook */
+    HISTORY_SPILL = 32 << 20,
 };
 
 /* --- stopping ------------------------------------------------------------------------------- */
@@ -261,6 +263,8 @@ static int open_session(struct server *s, struct err *e)
         .event_data = EVENT_DATA,
         .event_dir = s->runtime_dir, /* the workspace's space is the user's */
         .event_spill = EVENT_SPILL,
+        .history_memory = HISTORY_MEMORY,
+        .history_spill = HISTORY_SPILL,
         .event_for_readers = !o->http, /* who may come then comes by the Unix socket */
         .log = log_session,
     };

@@ -7,7 +7,7 @@ load lib/helpers
             result = greet(version)["result"]
             equal(result["protocolVersion"], version)
             equal(result["serverInfo"]["name"], "ipybox")
-            equal(result["capabilities"], {"tools": {"listChanged": True}})
+            equal(result["capabilities"], {"tools": {"listChanged": True}, "resources": {}})
         for version in "1999-01-01", "2026-07-28", "":
             equal(greet(version)["result"]["protocolVersion"], "2025-11-25")
 PY

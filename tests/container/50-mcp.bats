@@ -257,7 +257,7 @@ PY
     drive <<'PY'
         found = ask_modern("server/discover")["result"]
         equal(found["supportedVersions"], ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])
-        equal((found["resultType"], found["capabilities"]), ("complete", {"tools": {"listChanged": True}}))
+        equal((found["resultType"], found["capabilities"]), ("complete", {"tools": {"listChanged": True}, "resources": {}}))
         equal(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ipybox")
         listed = ask_modern("tools/list")["result"]
         equal((listed["resultType"], listed["cacheScope"]), ("complete", "public"))

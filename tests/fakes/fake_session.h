@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/fakes/fake_session.h - stands in for session/queue/session.c and
- * session/packages/packages.c at link time: a test plays the session under a front door. */
+ * tests/fakes/fake_session.h - stands in for session/queue/session.c, session/packages/packages.c
+ * and session/kernels/sessions.c at link time: a test plays the session under a front door. */
 #ifndef FAKES_FAKE_SESSION_H
 #define FAKES_FAKE_SESSION_H
 
+#include "session/kernels/sessions.h"
 #include "session/packages/packages.h"
 #include "session/queue/session.h"
 
@@ -14,6 +15,8 @@ struct fake_session {
     char code[4096], package[256];
     struct cell_request request;
     struct request_context origin;
+    struct history *history; /* of every session */
+    char other[65];          /* a session that sessions_find() knows */
 };
 
 extern struct fake_session fake;

@@ -567,7 +567,7 @@ static bool on_request(const struct mcp_request *r)
 
 static void put_capabilities(struct jsonw *w)
 {
-    static const char *const names[] = {"prompts", "resources", "completions", "logging"};
+    static const char *const names[] = {"prompts", "completions", "logging"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         jsonw_set_object(w, names[i]);
         jsonw_end(w);

@@ -439,13 +439,24 @@ function download(name, size) {
       if (parts.length >= PARTS_MAX) parts = [new Blob(parts)];
       progress(`Downloading ${name}`, got, size);
     }
-    const link = make("a");
-    link.href = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), KEEP_MS);
+    save(parts, name);
     say(`${name} is downloaded.`);
   });
+}
+
+function save(parts, name) {
+  const link = make("a");
+  link.href = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEEP_MS);
+}
+
+async function save_notebook() {
+  const name = `${session}.ipynb`;
+  const answer = await ask("GET", `${here()}/notebook`);
+  save([await answer.blob()], name);
+  say(`${name} is downloaded.`);
 }
 
 async function is_there(address) {
@@ -541,6 +552,7 @@ on("sign-out", "click", () => {
 on("run", "submit", run);
 on("interrupt", "click", () => attempt(interrupt));
 on("reset", "click", () => attempt(() => ask("POST", `${here()}/reset`)));
+on("notebook", "click", () => attempt(save_notebook));
 on("end", "click", () => attempt(async () => { await ask("DELETE", here()); await show_sessions(); }));
 on("up", "click", () => enter(folder.split("/").slice(0, -1).join("/")));
 on("new-session", "submit", () => attempt(async () => {

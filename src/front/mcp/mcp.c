@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_call.h"
+#include "front/mcp/mcp_resources.h"
 #include "front/mcp/mcp_tools.h"
 
 enum { SMALL_ANSWER_MAX = 1 << 20, LIST_FRESH_MS = 60000 };
@@ -111,6 +112,8 @@ static void put_capabilities(struct jsonw *w, const struct mcp *mcp)
     jsonw_set_object(w, "capabilities");
     jsonw_set_object(w, "tools");
     jsonw_set_bool(w, "listChanged", true);
+    jsonw_end(w);
+    jsonw_set_object(w, "resources");
     jsonw_end(w);
     if (mcp->config->extension)
         mcp->config->extension->put_capabilities(w);
@@ -239,6 +242,9 @@ static const struct method {
     {"server/discover", IN_MODERN, discover},
     {"tools/list", IN_HANDSHAKE | IN_MODERN, list_tools},
     {"tools/call", IN_HANDSHAKE | IN_MODERN, call_tool},
+    {"resources/list", IN_HANDSHAKE | IN_MODERN, list_resources},
+    {"resources/templates/list", IN_HANDSHAKE | IN_MODERN, list_resource_templates},
+    {"resources/read", IN_HANDSHAKE | IN_MODERN, read_resource},
     {"subscriptions/listen", IN_MODERN, listen_to_changes},
 };
 

@@ -28,6 +28,7 @@
 struct mcp_config { /* borrowed */
     struct loop *loop;
     struct session *session;
+    const struct sessions *sessions; /* whose notebooks are read where `shared`; NULL: none's */
     struct packages_config packages;
     struct toolplane *toolplane;
     const char *version;         /* of this program */

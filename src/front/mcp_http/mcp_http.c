@@ -103,6 +103,7 @@ struct mcp_http *mcp_http_open(const struct mcp_http_config *config)
 {
     struct mcp_http *m = NEW(struct mcp_http);
     m->config = *config;
+    m->config.mcp.sessions = config->sessions;
     m->watcher = (struct sessions_watcher){
         .ended = on_mcp_session_ended, .make_room = make_room_for_mcp_session, .ctx = m};
     sessions_watch(config->sessions, &m->watcher);

@@ -68,6 +68,10 @@ void execution_put(struct buf *out, const struct api_session *api_session,
 /* "queued", "running", or how it has ended. */
 const char *execution_status(const struct execution *x);
 
+/* --- api_notebook.c --------------------------------------------------------------------------- */
+
+void notebook_get(void *ctx, struct http_request *r);
+
 /* --- api_events.c ----------------------------------------------------------------------------- */
 
 void events_get(void *ctx, struct http_request *r);

@@ -276,6 +276,7 @@ static const struct http_route routes[] = {
     {"DELETE", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_delete},
     {"POST", "/v1/sessions/{id}/reset", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_post_reset},
     {"GET", "/v1/sessions/{id}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE, events_get},
+    {"GET", "/v1/sessions/{id}/notebook", HTTP_NO_BODY, 0, NULL, API_EXECUTE, notebook_get},
     {"POST", "/v1/sessions/{id}/executions", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
      executions_post},
     {"GET", "/v1/sessions/{id}/executions", HTTP_NO_BODY, 0, NULL, API_EXECUTE, executions_list},

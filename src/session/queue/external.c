@@ -22,6 +22,9 @@ static void notify_begin(struct external_cells *cell, const struct external_plac
     struct audit_event event = {
         .kind = AUDIT_CELL, .code = code, .code_len = code ? strlen(code) : 0};
     cell->told = true;
+    if (code)
+        history_begin(place->history, HISTORY_GATEWAY,
+                      (struct slice){(char *)code, event.code_len});
     notify_external_cell(place, &event);
 }
 
@@ -35,6 +38,8 @@ static void notify_external_end(struct external_cells *cell, const struct extern
     if (!cell->told)
         notify_begin(cell, place, NULL);
     notify_external_cell(place, &event);
+    history_end(place->history, HISTORY_GATEWAY, event.outcome,
+                status == CELL_LOST ? "KernelDied" : NULL, "the kernel died");
     metrics_external_cell(place->metrics, (int)status, event.ms);
     *cell = (struct external_cells){0};
 }
@@ -74,8 +79,9 @@ void external_message(struct external_cells *cell, const struct external_place *
             begin_external(cell, place, m);
         if (!cell->told)
             notify_begin(cell, place, json_get_text(m->content, "code"));
-    } else if (m->type == JUPYTER_ERROR && is_of(cell, m)) {
-        cell->failed = true;
+    } else if (is_of(cell, m)) {
+        cell->failed = cell->failed || m->type == JUPYTER_ERROR;
+        history_message(place->history, HISTORY_GATEWAY, m);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * session/queue/external.h - cells that another client runs in a kernel, past the server: what the
- * kernel says of them goes to the audit log and to the metrics (private to session/).
+ * kernel says of them goes to the audit log, to the metrics and to the history (private to
+ * session/).
  * Told:    when the kernel has begun, so nothing is held up by it; a silent cell at its end,
  *          without its code, which is not published.
  * Trust:   the kernel publishes it: code that wants to can leave it out, or make it up. */
@@ -11,6 +12,7 @@
 #include "audit/audit.h"
 #include "loop/loop.h"
 #include "session/events/metrics.h"
+#include "session/history/history.h"
 #include "wire/jupyter_msg.h"
 
 #define EXTERNAL_ID_MAX 128 /* bytes of a request's id; a longer one is cut */
@@ -25,6 +27,7 @@ struct external_place { /* borrowed for the call */
     struct loop *loop;
     struct audit *audit; /* NULL: there is none, as of the next */
     struct metrics *metrics;
+    struct history *history;
     const char *session, *kernel; /* whose it is: one of both, the other is NULL */
 };
 

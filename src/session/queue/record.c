@@ -26,6 +26,14 @@ struct eventlog *record_open(const struct session_config *config)
                                                    .spill_for_readers = config->event_for_readers});
 }
 
+struct history *record_open_history(const struct session_config *config)
+{
+    return history_open(&(struct history_config){.loop = config->kernel.loop,
+                                                 .memory_max = config->history_memory,
+                                                 .spill_dir = config->event_dir,
+                                                 .spill_max = config->history_spill});
+}
+
 void record_result(struct cell_result *result)
 {
     const char **const texts[] = {&result->ename, &result->evalue, &result->traceback,
@@ -118,6 +126,15 @@ void record_end(struct eventlog *log, const struct cell_result *result)
     eventlog_add(log,
                  &(struct logged){
                      .kind = LOGGED_END, .cell = result->number, .data = text.data, .n = text.len});
+}
+
+/* What the kernel could not say itself, because it was gone. */
+void record_history_end(struct history *history, const struct cell_result *result)
+{
+    const char *error = !result->kernel_replaced         ? NULL
+                        : result->status == CELL_TIMEOUT ? "TimeoutError"
+                                                         : "KernelDied";
+    history_end(history, HISTORY_SESSION, cell_status_names[result->status], error, result->reason);
 }
 
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)

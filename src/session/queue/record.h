@@ -12,12 +12,16 @@
 /* As the config says; NULL: none. */
 struct eventlog *record_open(const struct session_config *config);
 
+/* Likewise, of its notebook. */
+struct history *record_open_history(const struct session_config *config);
+
 /* What was left out of it becomes "". */
 void record_result(struct cell_result *result);
 
 void record_kernel(struct eventlog *log, const char *state, const char *reason);
 void record_begin(struct eventlog *log, uint64_t cell);
 void record_end(struct eventlog *log, const struct cell_result *result);
+void record_history_end(struct history *history, const struct cell_result *result);
 
 /* What a kernel said. `late`: after the end of that cell. */
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);

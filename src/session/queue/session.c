@@ -58,6 +58,7 @@ static void notify_finished(struct session *s, struct cell *cell, struct cell_re
     record_result(result);
     if (cell->number > 0) {
         record_end(s->events, result);
+        record_history_end(s->history, result);
         record_audit_end(s->config, cell->number, cell->origin.request_id, result->status,
                          loop_now(s->loop) - cell->begun_ms);
     }
@@ -119,6 +120,7 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
     if (printed && s->config->metrics)
         s->config->metrics->output_bytes += strlen(printed);
     record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
+    history_message(s->history, HISTORY_SESSION, m);
     if (!cell) {
         background_message(&s->late, m);
         return;
@@ -260,6 +262,7 @@ static void start_reset(struct session *s)
     if (s->queue->before_reset)
         s->queue->before_reset(s->queue->ctx);
     record_kernel(s->events, "replaced", "reset");
+    history_kernel(s->history, "the session was reset");
     metrics_restart(s->config->metrics, RESTART_RESET);
     s->running = true;
     s->notice[0] = '\0';
@@ -289,6 +292,7 @@ static void start_cell(struct session *s)
     cell->number = ++s->cells;
     cell->begun_ms = loop_now(s->loop);
     record_begin(s->events, cell->number);
+    history_begin(s->history, HISTORY_SESSION, code);
     if (cell->events->begun)
         cell->events->begun(cell->ctx, cell->number);
     s->begun = false;
@@ -366,6 +370,7 @@ static void note_new_kernel(struct session *s, const char *why)
     (void)snprintf(s->notice, sizeof s->notice,
                    "This cell ran in a new kernel: %s. Variables and imports made before are gone.",
                    why);
+    history_kernel(s->history, why);
 }
 
 /* exit() answers, and the process ends a moment later: the next cell must not run into that. */
@@ -514,7 +519,9 @@ int session_open(const struct session_config *config, struct session **ret, stru
     *s = (struct session){.config = config, .loop = config->kernel.loop};
     background_init(&s->late, config->workspace);
     s->events = record_open(config);
-    s->place = (struct external_place){s->loop, config->audit, config->metrics, config->id, NULL};
+    s->history = record_open_history(config);
+    s->place = (struct external_place){s->loop,    config->audit, config->metrics,
+                                       s->history, config->id,    NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
     if (!config->lazy)
         start_kernel(s);
@@ -724,6 +731,7 @@ struct session *session_free(struct session *s)
     failure_done(&s->failure);
     background_done(&s->late);
     s->events = eventlog_close(s->events);
+    s->history = history_close(s->history);
     xfree(s);
     return NULL;
 }

@@ -23,6 +23,7 @@
 #include "output/output.h"
 #include "session/events/eventlog.h"
 #include "session/events/metrics.h"
+#include "session/history/history.h"
 #include "session/queue/request_context.h"
 
 #define SESSION_QUEUE_MAX 1000
@@ -40,8 +41,10 @@ struct session_config {
     size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
     uint64_t event_spill;
-    bool event_apart;        /* the numbers of events are no other session's */
-    bool event_for_readers;  /* it spills only when somebody has read it */
+    bool event_apart;       /* the numbers of events are no other session's */
+    bool event_for_readers; /* it spills only when somebody has read it */
+    size_t history_memory;  /* as event_memory, of the notebook (history.h); spills to event_dir */
+    uint64_t history_spill;
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
     bool lazy;               /* its first kernel is started by its first cell */
@@ -144,6 +147,9 @@ void session_renew(struct session *session);
 
 /* What happened in it, late output among it; NULL: none is kept. Borrowed. */
 struct eventlog *session_events(const struct session *session);
+
+/* Its cells with what came of them, for a notebook; NULL: none is kept. Borrowed. */
+struct history *session_history(const struct session *session);
 
 /* --- for other clients of its kernel (kernels.h) -------------------------------------------- */
 

@@ -60,6 +60,7 @@ struct session {
     struct external_cells external;
     struct external_place place;
     struct eventlog *events; /* NULL: none is kept */
+    struct history *history; /* likewise */
     uint64_t cells;          /* that have begun */
     loop_fn watch;           /* another kernel is ready */
     void *watch_ctx;

@@ -18,6 +18,11 @@ struct eventlog *session_events(const struct session *session)
     return session->events;
 }
 
+struct history *session_history(const struct session *session)
+{
+    return session->history;
+}
+
 const struct kernel *session_kernel(const struct session *s, bool *ret_ready)
 {
     *ret_ready = s->kernel && s->state != STARTING;

@@ -45,6 +45,7 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
                                              .metrics = &metrics,
                                              .audit = audit_of_sessions,
                                              .event_memory = 1 << 20,
+                                             .history_memory = 1 << 20,
                                              .log = ignore_log};
     struct sessions_config config = {.base = &session_config, .max = 3};
     TEST_ASSERT(sessions_open(&config, &sessions, &e) == 0);

@@ -604,6 +604,77 @@ static void a_peer_that_goes_leaves_nothing_behind(void)
 
 #define T(name) {#name, name}
 
+/* --- resources -------------------------------------------------------------------------------- */
+
+#define READ(id, uri, more)                                                                        \
+    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"resources/read\",\"params\":{\"uri\":\"" uri \
+    "\"" more "}}"
+
+static void open_history(void)
+{
+    char code[] = "6*7";
+    config.session = (struct session *)&fake;
+    fake.history = history_open(&(struct history_config){.loop = loop, .memory_max = 65536});
+    history_begin(fake.history, HISTORY_SESSION, (struct slice){code, 3});
+    history_end(fake.history, HISTORY_SESSION, "ok", NULL, "");
+}
+
+static void close_history(void)
+{
+    fake.history = history_close(fake.history);
+    close_mcp();
+}
+
+static void a_session_is_read_as_a_notebook_and_as_a_script(void)
+{
+    open_initialized();
+    open_history();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
+    expect("\"uri\":\"ipybox://sessions/default/notebook.ipynb\"");
+    expect("\"mimeType\":\"application/x-ipynb+json\"");
+    say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/templates/list\"}");
+    expect("\"resourceTemplates\":[]");
+    say(READ(3, "ipybox://sessions/default/notebook.ipynb", ""));
+    expect("\\\"source\\\":\\\"6*7\\\"");
+    expect_not("ttlMs");
+    say(READ(4, "ipybox://sessions/default/notebook.py", ""));
+    expect("\"mimeType\":\"text/x-python\"");
+    expect("\\n6*7\\n");
+    close_history();
+}
+
+static void a_resource_that_is_not_there_is_refused_as_each_era_does(void)
+{
+    open_initialized();
+    open_history();
+    say(READ(1, "ipybox://sessions/other/notebook.ipynb", ""));
+    expect("\"code\":-32002");
+    expect("\"data\":{\"uri\":\"ipybox://sessions/other/notebook.ipynb\"}");
+    say(READ(2, "ipybox://sessions/default/notebook.pdf", "," META));
+    expect("\"code\":-32602");
+    say("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{}}");
+    expect("a resource's name is needed");
+    close_history();
+}
+
+static void where_calls_name_their_session_any_can_be_read(void)
+{
+    open_mcp();
+    open_history();
+    config.shared = true;
+    config.sessions = (const struct sessions *)&fake;
+    (void)snprintf(fake.other, sizeof fake.other, "other");
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/templates/list\",\"params\":{" META
+        "}}");
+    expect("\"uriTemplate\":\"ipybox://sessions/{session}/notebook.ipynb\"");
+    say(READ(2, "ipybox://sessions/other/notebook.ipynb", "," META));
+    expect("\\\"session\\\":\\\"other\\\"");
+    expect("\"ttlMs\":0,\"cacheScope\":\"private\"");
+    say(READ(3, "ipybox://sessions/none/notebook.ipynb", "," META));
+    expect("Resource not found");
+    close_history();
+}
+
 TEST_LIST = {
     T(the_version_is_echoed_when_it_is_served_and_else_the_newest),
     T(before_initialize_only_ping_is_answered),
@@ -629,5 +700,11 @@ TEST_LIST = {
     T(a_client_hears_that_servers_have_changed),
     T(a_message_that_is_too_long_is_answered_under_its_id),
     T(a_peer_that_goes_leaves_nothing_behind),
+    {"a_session_is_read_as_a_notebook_and_as_a_script",
+     a_session_is_read_as_a_notebook_and_as_a_script},
+    {"a_resource_that_is_not_there_is_refused_as_each_era_does",
+     a_resource_that_is_not_there_is_refused_as_each_era_does},
+    {"where_calls_name_their_session_any_can_be_read",
+     where_calls_name_their_session_any_can_be_read},
     {NULL, NULL},
 };

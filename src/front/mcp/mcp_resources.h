@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/mcp/mcp_resources.h - what a client can read beside calling tools: a session's notebook
+ * (private to front/).
+ * Names:   ipybox://sessions/ID/notebook.ipynb and …/notebook.py. Where sessions are named by each
+ *          call, any that is there; else the peer's own.
+ * Limits:  as of session/history/notebook.h. */
+#ifndef FRONT_MCP_MCP_RESOURCES_H
+#define FRONT_MCP_MCP_RESOURCES_H
+
+#include "front/mcp/mcp_call.h"
+
+void list_resources(const struct mcp_request *r);
+void list_resource_templates(const struct mcp_request *r);
+void read_resource(const struct mcp_request *r);
+
+#endif
