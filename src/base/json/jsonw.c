@@ -126,10 +126,15 @@ void jsonw_text(struct jsonw *w, const char *text)
         jsonw_null(w);
 }
 
-void jsonw_raw(struct jsonw *w, const char *json)
+void jsonw_raw_n(struct jsonw *w, const char *json, size_t n)
 {
     separate(w);
-    (void)buf_adds(w->out, json);
+    (void)buf_add(w->out, json, n);
+}
+
+void jsonw_raw(struct jsonw *w, const char *json)
+{
+    jsonw_raw_n(w, json, strlen(json));
 }
 
 void jsonw_int(struct jsonw *w, int64_t value)

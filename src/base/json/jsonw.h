@@ -41,6 +41,7 @@ void jsonw_double(struct jsonw *w, double value); /* shortest that reads back; N
 void jsonw_bool(struct jsonw *w, bool value);
 void jsonw_null(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, const char *json); /* text that already is a JSON value */
+void jsonw_raw_n(struct jsonw *w, const char *json, size_t n);
 
 /* name + value in one call */
 void jsonw_set_text(struct jsonw *w, const char *name, const char *text);

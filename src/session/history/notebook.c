@@ -43,8 +43,7 @@ static void walk_history(struct history *h, const struct entry_form *d)
 static void put_notebook_entry(void *ctx, const char *json, size_t n)
 {
     struct jsonw *w = ctx;
-    (void)n;
-    jsonw_raw(w, json);
+    jsonw_raw_n(w, json, n);
 }
 
 static void put_notebook_gone(void *ctx, uint64_t at, uint64_t missed)
