@@ -104,7 +104,7 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     if (s->foreground)
         take_foreground();
     if (plan->identity && become_identity(plan->identity, init, &e) < 0)
-        fail_main_child(INIT_STATUS_NOT_RUNNABLE, "cannot take the identity", e.msg);
+        fail_main_child(INIT_STATUS_NOT_RUNNABLE, "cannot change to the user of the cells", e.msg);
     /* After the change of identity, which clears it. PID 1's end is everybody's end anyway. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
         fail_main_child(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
@@ -272,6 +272,6 @@ int init_main(const struct init_plan *plan)
         (void)tcsetpgrp(STDIN_FILENO, getpgrp());
     int r = proctree_end(s.stops > 1 ? 0 : plan->leftover_grace_ms);
     if (r < 0)
-        log_warning(ROOM, "cannot see what is left below: %s", strerror(-r));
+        log_warning(ROOM, "cannot list the remaining processes: %s", strerror(-r));
     return exit_status(s.status);
 }

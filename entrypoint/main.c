@@ -88,8 +88,8 @@ static int check_native_root(const struct options *o, struct err *e)
     if (geteuid() != 0 || !installation_is_native() || !real || o->allow_root)
         return 0;
     return err_set(e, -EPERM,
-                   "cells would be root: start ipybox as an ordinary user, or with --allow-root "
-                   "(IPYBOX_ALLOW_ROOT=1) where that is meant");
+                   "cells would be root: start ipybox as an ordinary user, or with "
+                   "--allow-root (IPYBOX_ALLOW_ROOT=1) if that is intended");
 }
 
 /* The server, apigen, or a command that talks to the running server. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/options.h - what the program can be told: one table of options, one of commands, one
- * of variables. From them come the parser, --help, the man page and the table of the documents, so
- * none of these can differ from another. A new option is one row in options.c and one field here.
+ * entrypoint/options.h - the tables of options, commands and variables. The parser, --help, the man
+ * page and docs/options.md are made from them, so none of these can differ from another. A new
+ * option is one row in options.c and one field here.
  * Order:   a flag wins over the environment, the environment over the default. An empty variable
  *          counts as unset.
  * Memory:  texts are borrowed from argv, the environment and the table; keep these as they are.

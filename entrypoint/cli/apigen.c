@@ -79,7 +79,7 @@ static int from_file(const struct options *o, struct err *e)
         return r;
     const struct json *list = find_list(file);
     if (!list)
-        return err_set(e, -EINVAL, "%s: the result of tools/list is needed", o->tools_file);
+        return err_set(e, -EINVAL, "%s: must contain the result of tools/list", o->tools_file);
     size_t n = json_count(list);
     struct apigen_tool *tools = xcalloc(n + 1, sizeof *tools);
     r = read_tools(list, tools, e);

@@ -214,7 +214,7 @@ static int send_decision(const struct options *o, const struct decision_words *w
     drop_buf struct buf body = BUF_INIT(BODY_MAX);
     struct jsonw w = JSONW(&body);
     if (wish->verdict == CANCEL || wish->n_fields > 0 || o->answer)
-        return err_set(e, -EINVAL, "this is a call, no question: yes or no is needed");
+        return err_set(e, -EINVAL, "this is a tool call, not a question: answer yes or no");
     if (wish->verdict == ASK) {
         int r = cli_fill_choose(STDIN_FILENO, STDOUT_FILENO, "may it be made", words, &word, e);
         if (r < 0)
@@ -256,7 +256,8 @@ static int answer_approval(const struct options *o, const struct decision_words 
     struct jsonw w = JSONW(&body);
     const char *action = NULL;
     if (o->remember > 0 || o->remember_calls > 0)
-        return err_set(e, -EINVAL, "this is a question: its answer is not remembered");
+        return err_set(e, -EINVAL,
+                       "this is a question: --remember and --remember-calls are for tool calls");
     int r = make_answer(o, wish, form, &action, &content, e);
     if (r < 0)
         return r;

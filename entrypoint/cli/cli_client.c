@@ -119,8 +119,8 @@ static int check_listener(int fd, const char *otherwise, struct err *e)
         return err_set(e, -errno, "SO_PEERCRED: %s", strerror(errno));
     if (peer.uid != 0)
         return err_set(e, -EPERM,
-                       "code in kernels has the uid of what answers here (%u), so neither side can "
-                       "know the other: %s",
+                       "code in kernels has the same uid (%u) as the process that answers, "
+                       "so neither side can recognise the other: %s",
                        peer.uid, otherwise);
     if (geteuid() != 0)
         return err_set(e, -EPERM, "only root may do this: docker exec --user 0 …");
@@ -228,7 +228,7 @@ int cli_ask(const struct cli_request *q, struct cli_answer *ret, struct err *e)
     if (r == 0 && (a.status < 200 || a.status > 299))
         r = fail_request(&a, e);
     if (r == -EPERM && a.status == 403 && q->trusted)
-        r = err_set(e, -EPERM, "the server is root, as code in kernels is: %s", q->trusted);
+        r = err_set(e, -EPERM, "the server and code in kernels are both root: %s", q->trusted);
     if (r < 0)
         cli_answer_done(&a);
     else

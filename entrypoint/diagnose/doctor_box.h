@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * entrypoint/diagnose/doctor_box.h - the part of `ipybox doctor` that looks at the container it
- * runs in: what would let a cell's files become a part of commands that come in by `docker exec`,
- * and what lies about that no cell should have. It looks at modes and owners and changes nothing.
+ * runs in: whether files of a cell could take part in commands of `docker exec`, and whether cells
+ * may read files with keys or tokens. It looks at modes and owners and changes nothing.
  * Root:    of a user namespace or not, counts as the owner that cells are not. */
 #ifndef ENTRYPOINT_DIAGNOSE_DOCTOR_BOX_H
 #define ENTRYPOINT_DIAGNOSE_DOCTOR_BOX_H

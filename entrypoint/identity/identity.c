@@ -203,7 +203,9 @@ static int decide_as_root(const struct identity_facts *f, struct identity *ret, 
     if (given_user(f->pgid))
         ret->gid = asked_gid;
     if (ret->uid == 0 && ret->source == IDENTITY_DEFAULT)
-        return err_set(e, -EPERM, "IPYBOX_DEFAULT_UID=0: nothing runs as root here");
+        return err_set(
+            e, -EPERM,
+            "IPYBOX_DEFAULT_UID=0: cells do not run as root; give the number of another user");
     keep_groups(f, ret);
     ret->change = ret->uid != 0 || ret->gid != f->egid || ret->group_count != f->group_count;
     if (ret->uid != 0 && !can_change(f->capabilities))

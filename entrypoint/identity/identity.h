@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/identity/identity.h - who everything in the container runs as: found out once, at
- * start.
+ * entrypoint/identity/identity.h - the user and groups that everything in the container runs as:
+ * decided once, at start.
  * Rules:   not started as root: as started, whatever the number (--user).
  *          started as root: PUID/PGID, or the owner of the workspace; a workspace of root's own
  *          where root is no user of the host's root (rootless Docker, Podman): that root, without
  *          capabilities; else the default user, who must then be able to write the workspace.
  * Service: a server that is started as root has a uid of its own beside that one (base/service.h)
- *          where there is one to be had; what came of it is told, never assumed.
+ *          where one is available; the log says so.
  * Never:   changes the owner or mode of anything that is the user's.
  * Process: single-threaded, before anything else was started. What touches the file system is done
  *          by a short-lived child that already is the target identity: root follows no link that

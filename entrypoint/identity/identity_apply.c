@@ -114,7 +114,7 @@ static int prove(const struct identity *id, struct err *e)
     const uid_t own = service_or_user(id), wanted[3] = {own, id->uid, own};
     for (int i = 0; i < 3; i++)
         if (uid[i] != wanted[i] || gid[i] != id->gid)
-            return err_set(e, -EPERM, "did not become uid %u gid %u", id->uid, id->gid);
+            return err_set(e, -EPERM, "could not change to uid %u gid %u", id->uid, id->gid);
     if (id->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0))
         return err_set(e, -EPERM, "uid 0 can be had back");
     if (get_capabilities(&have) < 0 || have.effective || have.permitted || have.inheritable)
@@ -148,7 +148,7 @@ int identity_hand_over(const struct identity *identity, pid_t init, struct err *
     for (size_t i = 0; i < identity->group_count; i++)
         (void)buf_addf(&text, " %u", identity->groups[i]);
     if (text.failed || setenv(IDENTITY_VARIABLE, buf_text(&text), 1) < 0)
-        return err_set(e, -ENOMEM, "no room for the identity");
+        return err_set(e, -ENOMEM, "no memory for the identity");
     int r = keep_capabilities(TO_CHANGE);
     if (r < 0)
         return err_set(e, r, "capset: %s", strerror(-r));
@@ -176,7 +176,7 @@ static int read_handed_over(const char *text, struct identity *ret, pid_t *ret_i
     struct identity id = {.change = true};
     if (!next_number(&text, &init) || !next_number(&text, &id.service) ||
         !next_number(&text, &id.uid) || !next_number(&text, &id.gid) || !id.service || !id.uid)
-        return err_set(e, -EINVAL, IDENTITY_VARIABLE ": nothing that process 1 has written");
+        return err_set(e, -EINVAL, IDENTITY_VARIABLE ": process 1 has not written this");
     while (id.group_count < IDENTITY_GROUPS_MAX && next_number(&text, &group))
         id.groups[id.group_count++] = group;
     *ret = id;
@@ -195,10 +195,10 @@ int identity_take_over(struct err *e)
     if (r == 0)
         r = identity_apply_in_child(&id, e);
     if (r < 0)
-        return err_wrap(e, "cannot take the identity");
+        return err_wrap(e, "cannot change to the user of the cells");
     /* After the change of ids, which clears it. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
-        return err_set(e, -ESRCH, "cannot take the identity: process 1 is gone");
+        return err_set(e, -ESRCH, "cannot change to the user of the cells: process 1 is gone");
     (void)unsetenv(IDENTITY_VARIABLE);
     return 0;
 }

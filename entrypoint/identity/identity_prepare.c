@@ -83,7 +83,7 @@ static void make_service_dir(const struct prepared_folder *ground, struct findin
 {
     (void)ground;
     if (!service_possible())
-        (void)err_set(&ret->failure, -ENOSYS, "setfsuid(2) is not there, as in gVisor");
+        (void)err_set(&ret->failure, -ENOSYS, "setfsuid(2) is missing, as in gVisor");
     else if (identity_runtime_dir(true, ret->runtime_dir, &ret->failure) < 0)
         ret->runtime_dir[0] = '\0'; /* the failure says the rest */
 }
@@ -366,7 +366,7 @@ static int prepare_folder(struct identity *id, const struct identity_facts *fact
     if (id->service && prepare_service(id, facts, ret, &why) == 0)
         return 0;
     if (id->service)
-        log_warning(ROOM, "no uid for the server alone: as uid %u: %s", id->service, why.msg);
+        log_warning(ROOM, "the server has no uid of its own: as uid %u: %s", id->service, why.msg);
     id->service = 0;
     return prepare_user(id, facts, ret, e);
 }

@@ -62,7 +62,8 @@ int native_runtime_dir(char *ret, struct err *e)
     native_runtime_base(base);
     int r = identity_private_dir(base, e);
     if (r < 0)
-        return err_wrap(e, "no directory for sockets: IPYBOX_RUNTIME_DIR names another one");
+        return err_wrap(e,
+                        "no usable directory for sockets (IPYBOX_RUNTIME_DIR names another one)");
     sweep_ended(base);
     int n = snprintf(ret, IDENTITY_PATH_MAX, "%s/%d", base, (int)getpid());
     if (n < 0 || n >= IDENTITY_PATH_MAX)

@@ -41,7 +41,7 @@ static int enter_user_base(int *dir, const char *name, uid_t owner, struct err *
         return err_set(e, -errno, "%s cannot be made there: %s", name, strerror(errno));
     int fd = openat(*dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return err_set(e, -errno, "%s is there, and no directory", name);
+        return err_set(e, -errno, "%s exists there and is not a directory", name);
     if (fd < 0 || fstat(fd, &st) < 0) {
         int r = err_set(e, -errno, "%s there cannot be opened: %s", name, strerror(errno));
         return fd >= 0 ? (void)close(fd), r : r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/identity/wipe.h - takes the environment out of where the system shows it.
+ * entrypoint/identity/wipe.h - removes the environment of this process from /proc/PID/environ.
  * Why:     /proc/PID/environ is the memory in which a program found its environment when it was
  *          started, whatever it did with that later. With the container's environment come tokens.
  * Calls:   once, before anybody keeps a pointer that getenv() has returned. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/sandbox/secret_files.h - files that hold secrets of the server's: kept from what it
- * starts.
+ * entrypoint/sandbox/secret_files.h - files with the server's secrets: hidden from what it starts.
  * Which:   those of the NAME_FILE variables, and of the options that name files with secrets or
  *          with rules. One that the user of cells can neither read nor replace needs nothing.
  * Else:    it is hidden from kernels, MCP servers and pip, with the links that lead to it; of a
- *          volume of Kubernetes, where a link "..data" leads to this hour's files, the whole.
- *          What cannot be hidden ends the start: a secret that code reads is none.
+ *          volume of Kubernetes, where a link "..data" leads to this hour's files, the whole. What
+ *          cannot be hidden ends the start.
  * Told by: process 1, which reads them, in the variable SECRET_FILES_VARIABLE. */
 #ifndef ENTRYPOINT_SANDBOX_SECRET_FILES_H
 #define ENTRYPOINT_SANDBOX_SECRET_FILES_H

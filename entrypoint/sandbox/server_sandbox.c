@@ -36,7 +36,7 @@ static void log_level_found(const struct options *o, const struct sandbox_probe 
     if (o->sandbox)
         log_write(probe->level == SANDBOX_FULL ? LOG_INFO : LOG_WARNING, "sandbox", "%s", detail);
     else if (probe->filter_errno)
-        log_warning("sandbox", "code in kernels is not kept from the server: %s", detail);
+        log_warning("sandbox", "kernels are not isolated from the server: %s", detail);
     else
         log_info("sandbox", "%s; kernels run without a sandbox", detail);
 }
@@ -185,10 +185,10 @@ static void notify_open_places(struct server_sandbox *s)
     if (!place)
         return;
     const size_t n = strlen(s->detail);
-    (void)snprintf(s->detail + n, sizeof s->detail - n, "; code is not kept from %s", place);
+    (void)snprintf(s->detail + n, sizeof s->detail - n, "; %s is not protected from code", place);
     log_warning("sandbox",
-                "code in kernels is not kept from %s: that takes Landlock, and the level full "
-                "where it can make files beside it",
+                "%s is not protected from code in kernels: that takes Landlock, and "
+                "the level full if code can make files beside it",
                 place);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entrypoint/sandbox/server_sandbox.h - what the server puts kernels, MCP servers and pip behind:
- * the sandbox of --sandbox, and the walls that there are without it.
+ * entrypoint/sandbox/server_sandbox.h - the confinement of kernels, MCP servers and pip: the
+ * sandbox of --sandbox, and the walls without it.
  * Found out: once, at the start. Less than --sandbox-min, or settings that cannot be used, end it.
  * Order:   server_sandbox_open(); places are added; server_sandbox_ready(); children are started.
  * Owns:    the specs and what they name. */

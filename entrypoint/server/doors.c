@@ -95,7 +95,7 @@ static void on_gateway_idle(void *ctx)
     struct server *s = ctx;
     if (!s->gateway)
         return;
-    log_info("gateway", "nobody uses it: stopped until the next connection");
+    log_info("gateway", "unused: the kernel gateway stops until the next connection");
     s->gateway = gateway_stop(s->gateway);
 }
 
@@ -113,7 +113,7 @@ static void on_gateway_wanted(void *ctx)
     struct err e = ERR_NONE;
     if (s->gateway || gateway_start(&s->gateway_config, &s->gateway, &e) == 0)
         return;
-    log_warning("gateway", "it cannot be started: %s", e.msg);
+    log_warning("gateway", "the kernel gateway cannot be started: %s", e.msg);
     relay_gateway_ended(s->relay);
 }
 

@@ -57,7 +57,8 @@ static void use_home(const char *workspace, struct server_memory *memory)
     else if (home && *home == '/')
         memory->base = xasprintf("%s/.local/state", home);
     if (!memory->base || !make_state_home(memory->base)) {
-        log_info("tools", "registrations end with the server: there is no place for them");
+        log_info("tools", "registrations of MCP servers are not stored: no folder for them is "
+                          "writable (--state-dir names one)");
         xfree(memory->base);
         memory->base = NULL;
         return;

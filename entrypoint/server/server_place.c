@@ -30,8 +30,7 @@ static int make(const char *path, char **ret, struct err *e)
     if (!realpath(path, real) || lstat(real, &st) < 0)
         return err_set(e, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || !may_access(real, W_OK | X_OK))
-        return err_set(e, -EACCES,
-                       "%s: a directory is needed that belongs to uid %u and can be written", path,
+        return err_set(e, -EACCES, "%s: must be a writable directory that belongs to uid %u", path,
                        (unsigned)geteuid());
     if ((st.st_mode & 077) && chmod(real, 0700) < 0)
         return err_set(e, -errno, "%s: its mode cannot be made 0700: %s", path, strerror(errno));
@@ -71,12 +70,13 @@ static int find_dir(const struct options *o, const char *workspace, const char *
     if (!fallback || make(path, &place->dir, NULL) < 0)
         place->dir = NULL;
     if (installation_is_native())
-        log_info("tools", "%s, so what MCP servers keep is gone when ipybox ends", why.msg);
+        log_info("tools", "%s, so the caches and settings of MCP servers are lost when ipybox ends",
+                 why.msg);
     else
         log_info("tools",
-                 "%s, so what MCP servers keep is gone when the container ends, and those with a "
-                 "secret cannot use packages of install_package; a volume at " SERVER_PLACE_ABOVE
-                 " helps",
+                 "%s, so the caches and settings of MCP servers are lost when the "
+                 "container ends, and servers with a secret cannot use packages of "
+                 "install_package; a volume at " SERVER_PLACE_ABOVE " helps",
                  why.msg);
     return 0;
 }
@@ -141,8 +141,9 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
         place->place.writable || ((cheap || geteuid() == 0) && is_held(sandbox, place->keep));
     if (!place->place.kept)
         log_info("tools",
-                 "cells are not kept from %s: it takes Landlock, and that only root writes the "
-                 "folders above it. MCP servers with a secret get no packages and no npx there",
+                 "%s is not protected from cells: that takes Landlock, and folders "
+                 "above it that only root can write. MCP servers with a secret get no "
+                 "packages and no npx there",
                  place->keep);
     return 0;
 }

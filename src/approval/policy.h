@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * approval/policy.h - what is decided without a human: rules, budgets, pinned tools and remembered
- * grants (private to session/).
+ * approval/policy.h - decisions without a human: rules, budgets, pinned tools and remembered grants
+ * (private to session/).
  * Order:  the first rule that matches decides. "deny" and a used budget come before every grant; a
  *         grant stands in for an "ask".
  * Globs:  * any characters, ? one character; nothing else is special, case counts.

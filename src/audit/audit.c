@@ -381,7 +381,8 @@ int audit_check(struct audit *a, struct err *e)
     look_at_file(a);
     if (a->damaged)
         return err_set(e, -EIO,
-                       "the audit log is not as it was written, and nothing more is begun");
+                       "the audit log was changed from outside, so ipybox starts no cell, "
+                       "call, install or file change: find the cause and restart");
     flush_audit(a);
     if (a->failed && !is_room_missing(a))
         return err_set(e, -EIO, "the audit log cannot be written: %s", strerror(a->failed));

@@ -70,7 +70,7 @@ static int read_record(const char *line, size_t n, struct audit_record *ret, str
         return err_set(e, -EBADMSG, "it is no record");
     sha256_hex(line, n - SEALED, hash);
     if (!hmac_equal(hash, line + n - SEALED + SEAL_LEN))
-        return err_set(e, -EBADMSG, "its hash is not that of its content");
+        return err_set(e, -EBADMSG, "its hash does not match its content");
     drop_json struct json *object = json_parse_copy(line, n, JSON_STRICT, NULL);
     if (!json_is_object(object))
         return err_set(e, -EBADMSG, "it is not JSON");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * audit/audit_flood.h - what code in cells can bring into the audit log by itself, bounded for
- * each session (private to session/; docs/audit.md).
+ * audit/audit_flood.h - limits the audit records that code in cells can cause, for each session
+ * (private to session/; docs/audit.md).
  * Bounded: calls of tools and their approvals, cells that a kernel tells of, logins that were
  *          refused. What clients do with a right token has a record each, however much it is.
- * Limits:  AUDIT_FLOOD_RECORDS and AUDIT_FLOOD_BYTES at once, then a few each second. What is over
- *          is counted by kind, server, tool and outcome; after AUDIT_FLOOD_GROUPS of these by kind
- *          and outcome alone. Nothing is lost from the numbers.
+ * Limits:  AUDIT_FLOOD_RECORDS and AUDIT_FLOOD_BYTES at once, then a few each second. Further
+ *          records are counted by kind, server, tool and outcome; after AUDIT_FLOOD_GROUPS of these
+ *          by kind and outcome alone. Nothing is lost from the numbers.
  * Memory:  AUDIT_FLOOD_SOURCES sources; more of them share one. */
 #ifndef AUDIT_AUDIT_FLOOD_H
 #define AUDIT_AUDIT_FLOOD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * base/bucket.h - how much of something may be had: `burst` at once, `per_s` more each second.
+ * base/bucket.h - a token bucket: `burst` at once, `per_s` more each second.
  * Owner:   embedded in its owner, all zero at first: full. Nothing is allocated. */
 #ifndef BASE_BUCKET_H
 #define BASE_BUCKET_H

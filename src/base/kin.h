@@ -3,7 +3,7 @@
  * base/kin.h - who is at the other end of a Unix socket, by its place in the tree of processes.
  * Finds:   the process that connected, or that called listen(2), and its parents in /proc. Every
  *          process that code in a kernel starts, and every orphan of it, is below the server, which
- *          is a subreaper as its shims are: from there no way leads out while the server lives.
+ *          is a subreaper as its shims are: no process leaves that tree while the server lives.
  * Numbers: one that was given to another process meanwhile is known by its start, which is then
  *          later than its child's; of who connected the system holds the process itself
  *          (SO_PEERPIDFD, since Linux 6.5).

@@ -155,7 +155,7 @@ static int judge_member(const struct untar *u, const char *path, struct err *e)
 {
     if (!u->may || u->may(u->may_ctx, path))
         return 0;
-    return err_set(e, -EACCES, "%.200s: this may not be written by who sends it", path);
+    return err_set(e, -EACCES, "%.200s: the sender may not write this", path);
 }
 
 static int make_hardlink(struct untar *u, int dir, const char *name, const char *target)

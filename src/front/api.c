@@ -119,9 +119,10 @@ static void refuse_local(struct http_request *r)
         return;
     }
     http_problem(r, 403, NULL, 0,
-                 geteuid() == 0 ? "not over this socket: the server is root, as code in kernels is"
-                                : "over this socket only root may do that: code in kernels has the "
-                                  "server's uid");
+                 geteuid() == 0
+                     ? "not over this socket: the server and code in kernels are both root"
+                     : "over this socket only root may do that: code in kernels has the "
+                       "server's uid");
 }
 
 static bool admit_api_request(void *ctx, struct http_request *r, const struct http_route *route)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * jupyter/gateway.h - the process of the bundled Jupyter Kernel Gateway: ipybox_gateway/.
- * Owns:    one process tree. Who wants another when it has ended starts another.
+ * Owns:    one process tree. After its end the caller starts another one.
  * Sockets: none of it has a name. It is started with one end of a pair of SOCK_SEQPACKET: there it
  *          says "r" when it serves, gets each of its clients as "h" with a descriptor, and sends
  *          "s" with a descriptor for each connection on which it has its kernels run

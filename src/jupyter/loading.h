@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jupyter/loading.h - what of the user's a kernel was loading when it ended or got stuck.
+ * jupyter/loading.h - the user's file that a kernel was loading when it ended or got stuck.
  * Form:    notes among what it writes to standard error while it starts, each a line of its own
  *          behind LOADING_NOTE: a path, or nothing when all is loaded (ipybox_kernel/launch.py).
  * Trust:   a kernel writes them, and code of the user may: they are words for people. */

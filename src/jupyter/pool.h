@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jupyter/pool.h - kernels that are kept ready for whoever needs one next.
+ * jupyter/pool.h - spare kernels for sessions that need one next.
  * Owns:    up to `size` kernels that nobody has used; one that dies is replaced, later each time.
  * Warm:    a ready spare has run an empty cell: the first one in a fresh fork costs 5 ms more.
  *          Spares from before packages were installed are replaced when one is asked for.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jupyter/tokens.h - what each kernel has to show when its code wants something of the server.
+ * jupyter/tokens.h - the tokens by which the server recognises the code of each kernel.
  * Token:   made for one kernel at its start, in its environment as IPYBOX_TOOL_TOKEN, and worth
  *          nothing from the moment on at which the server gives the kernel up: by a reset, its
  *          death, the end of its session or of the server. `revoked` is told, so that what was

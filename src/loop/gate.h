@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * loop/gate.h - how much of what others say gets into the log: programs, kernels and code in them
- * would fill it otherwise.
- * Owner:   embedded in its owner; gate_done() says what is still unsaid.
+ * loop/gate.h - limits the log lines that programs, kernels and code in them cause: they would fill
+ * the log.
+ * Owner:   embedded in its owner; gate_done() reports what was left out.
  * Limits:  GATE_LINES and GATE_BYTES at once, then a few each second. What was left out is told in
  *          numbers: after GATE_TELL_MS, again as long as it goes on.
  * Calls:   loop thread only. */

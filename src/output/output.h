@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * output/output.h - what one cell printed and displayed, in memory that its size cannot grow.
+ * output/output.h - what one cell printed and displayed, in bounded memory.
  * Text:    stream text and text/plain in the order of arrival, as a terminal would show it at the
  *          end (screen.h), displays in their last state, white space stripped at both ends;
  *          the first `max_chars` characters stay in memory, and once there are more the whole text

@@ -108,7 +108,7 @@ static int verify(struct jupyter_key *key, const struct slice *signature, const 
     uint64_t mark;
     memcpy(&mark, digest, sizeof mark);
     if (seen_before(key, mark))
-        return err_set(e, -EALREADY, "the message came before");
+        return err_set(e, -EALREADY, "the message was received before");
     key->seen[key->seen_count++ % JUPYTER_HISTORY] = mark;
     return 0;
 }

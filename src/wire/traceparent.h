@@ -2,7 +2,7 @@
  *
  * wire/traceparent.h - where in a distributed trace a piece of work belongs: the fields traceparent
  * and tracestate.
- * Trust:   both come from peers. What is not exactly in form is as if it had not come.
+ * Trust:   both come from peers. A malformed field is treated as absent.
  * Versions: 00 is written. Of a later one the fields of 00 are read, as the specification has it.
  * Limits:  a tracestate over TRACESTATE_MAX bytes, or of more than 32 members, is left out; the
  *          traceparent beside it stays.

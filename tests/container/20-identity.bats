@@ -167,7 +167,7 @@ PY
     drive -v "$workspace:/app/workspace" -e IPYBOX_RUNTIME_DIR=/app/workspace/run <<'PY'
         prints("1", 1)
         equal(server().uids, [1234] * 4)
-        wait_for_log("WARNING identity: no uid for the server alone: as uid 731: IPYBOX_RUNTIME_DIR: /app/workspace/run: Permission")
+        wait_for_log("WARNING identity: the server has no uid of its own: as uid 731: IPYBOX_RUNTIME_DIR: /app/workspace/run: Permission")
         equal(inside("stat", "-c", "%u %a", "/app/workspace/run"), "1234 700\n")
 PY
 }

@@ -244,7 +244,7 @@ PY
     talk -e IPYBOX_GATEWAY_IDLE=1 "${with_gateway[@]}" <<'PY'
 prints("1", 1)
 matches(there("print(ask('GET', '/api'))"), "200")
-wait_for_log("nobody uses it: stopped until the next connection")
+wait_for_log("unused: the kernel gateway stops until the next connection")
 wait_for("its end", lambda: not gateways())
 matches(there("print(ask('GET', '/api'))"), "200")
 PY

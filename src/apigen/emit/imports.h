@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * apigen/emit/imports.h - the names that a module takes from elsewhere, and that nothing hides
- * them. */
+ * apigen/emit/imports.h - the names that a module imports, kept free of other definitions. */
 #ifndef APIGEN_EMIT_IMPORTS_H
 #define APIGEN_EMIT_IMPORTS_H
 

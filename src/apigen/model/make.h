@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * apigen/model/make.h - what the parts that make types of a schema have of each other. */
+ * apigen/model/make.h - the interfaces between the parts that make types of a schema. */
 #ifndef APIGEN_MODEL_MAKE_H
 #define APIGEN_MODEL_MAKE_H
 

@@ -211,7 +211,8 @@ static int settle_question(struct api_approvals *all, const char *id,
     if (given->action)
         return answer_question(all, id, given, e);
     drop_json struct json *form = find_form(all->api, id);
-    return form ? err_set(e, -EINVAL, "action: this is a question, which has an answer")
+    return form ? err_set(e, -EINVAL,
+                          "action: this is a question: accept, decline or cancel is needed")
                 : approver_decide(all->approver, id, &given->decision, e);
 }
 

@@ -2,9 +2,9 @@
  *
  * front/api/api_approvals.h - tool calls and servers' questions that wait for a human, over HTTP
  * (private to front/).
- * Seat:    the API takes them as long as somebody with the role looks: always when it is the only
- *          door and has a token for it, else while a stream is open and for 60 s from a listing
- *          on. Then others are asked again. Of questions it is asked behind a client with forms.
+ * Seat:    the API is an approver while somebody with the role looks: always when it is the only
+ *          door and has a token for the role, else while a stream is open and for 60 s after a
+ *          listing. Clients with forms are asked questions before it.
  * Streams: hold the ids of what they have told, nothing else: at most APPROVALS_PENDING_MAX, and
  *          those whose end the client has not taken yet. */
 #ifndef FRONT_API_API_APPROVALS_H

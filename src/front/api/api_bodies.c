@@ -176,8 +176,7 @@ static int read_body_decision(const struct json *body, struct approval_decision 
     ret->remember_calls = (uint32_t)calls;
     ret->accept = strcmp(word, "accept") == 0;
     if (!ret->accept && (ret->remember_ms > 0 || calls > 0))
-        return err_set(e, -EINVAL,
-                       "remember_ms, remember_calls: only what is accepted is remembered");
+        return err_set(e, -EINVAL, "remember_ms, remember_calls: only with the decision accept");
     return 0;
 }
 
@@ -192,9 +191,9 @@ static int read_answer(const struct json *body, struct body_decision *ret, struc
         return err_set(e, -EINVAL, "action: accept, decline or cancel is needed");
     if (given_member(body, "decision") || given_member(body, "remember_ms") ||
         given_member(body, "remember_calls"))
-        return err_set(e, -EINVAL, "action: it comes with content and nothing else");
+        return err_set(e, -EINVAL, "action: only content may stand beside it");
     if (ret->content && (!json_is_object(ret->content) || strcmp(ret->action, "accept") != 0))
-        return err_set(e, -EINVAL, "content: an object, with the action accept alone");
+        return err_set(e, -EINVAL, "content: must be an object, and only with the action accept");
     return 0;
 }
 
@@ -204,7 +203,7 @@ int body_decision(const struct json *body, struct body_decision *ret, struct err
     if (given_member(body, "action"))
         return read_answer(body, ret, e);
     if (given_member(body, "content"))
-        return err_set(e, -EINVAL, "content: it comes with an action");
+        return err_set(e, -EINVAL, "content: an action is needed beside it");
     return read_body_decision(body, &ret->decision, e);
 }
 

@@ -82,10 +82,10 @@ struct http_config { /* copied; what it points to is borrowed */
      * 127.0.0.1, [::1] and `host` are right, too, and all others are refused; bound to another
      * address every Host is right while this list is empty. Ends with NULL; may be NULL. */
     const char *const *hosts;
-    /* Origin headers that are right; "*": all; as above. Where not every Host is right, so is the
-     * one of the Host that is asked. */
+    /* Allowed Origin headers; "*": all; as above. If hosts are restricted, same-origin requests are
+     * also allowed. */
     const char *const *origins;
-    /* Nothing is done without a token: pages of this server's own may ask, whatever its name. */
+    /* Every action needs a token, so same-origin requests are allowed for any Host. */
     bool guarded;
     /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);

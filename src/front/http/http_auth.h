@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/http/http_auth.h - the token that a request brings, and patience with those who guess.
+ * front/http/http_auth.h - the token of a request, and delays for addresses that guess.
  * Token:   `Authorization: Bearer TOKEN`, or Basic with the token as the password of any user: for
  *          clients that take no more than a URL, `http://x:TOKEN@host`. Of a WebSocket's handshake
  *          without that header also a subprotocol that is offered, HTTP_TOKEN_PROTOCOL and the

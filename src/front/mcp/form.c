@@ -114,7 +114,7 @@ static int string_fits(const struct form_field *f, struct err *e)
         return err_set(e, -EINVAL, "content.%.80s: it has %g characters; %g to %g are allowed",
                        f->name, n, least > 0 ? least : 0, most >= 0 ? most : 1e9);
     if (!is_choice(text, json_get(f->schema, "enum"), json_get(f->schema, "oneOf")))
-        return err_set(e, -EINVAL, "content.%.80s: it is none of the choices", f->name);
+        return err_set(e, -EINVAL, "content.%.80s: not one of the choices", f->name);
     const char *format = json_get_text(f->schema, "format");
     if (!has_format(text, format))
         return err_set(e, -EINVAL, "content.%.80s: this is no %.20s", f->name, format);
@@ -131,9 +131,10 @@ static int number_fits(const struct form_field *f, struct err *e)
     if (!json_is_number(f->value))
         return err_set(e, -EINVAL, "content.%.80s: a number is needed", f->name);
     if (json_is_number(least) && n < json_number(least))
-        return err_set(e, -EINVAL, "content.%.80s: %g is the least", f->name, json_number(least));
+        return err_set(e, -EINVAL, "content.%.80s: must be at least %g", f->name,
+                       json_number(least));
     if (json_is_number(most) && n > json_number(most))
-        return err_set(e, -EINVAL, "content.%.80s: %g is the most", f->name, json_number(most));
+        return err_set(e, -EINVAL, "content.%.80s: must be at most %g", f->name, json_number(most));
     return 0;
 }
 
@@ -160,11 +161,12 @@ static int array_fits(const struct form_field *f, struct err *e)
     if (!json_is_array(f->value))
         return err_set(e, -EINVAL, "content.%.80s: an array is needed", f->name);
     if (n < bound(f->schema, "minItems") || (most >= 0 && n > most))
-        return err_set(e, -EINVAL, "content.%.80s: %g are too few or too many", f->name, n);
+        return err_set(e, -EINVAL, "content.%.80s: %g entries are too few or too many", f->name, n);
     for (const struct json *one = json_first(f->value); one; one = json_next(one)) {
         if (!json_text(one) ||
             !is_choice(json_text(one), json_get(items, "enum"), json_get(items, "anyOf")))
-            return err_set(e, -EINVAL, "content.%.80s: one is none of the choices", f->name);
+            return err_set(e, -EINVAL, "content.%.80s: an entry is not one of the choices",
+                           f->name);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/mcp/mcp_about.h - what a client is told beside the answers (private to front/): the
+ * front/mcp/mcp_about.h - what a client learns beside the answers (private to front/): the
  * instructions, which name the MCP servers that code may call, and that these have changed.
  * Change:  the description of register_mcp_server names the registered servers, too. A client of
  *          the handshake hears notifications/tools/list_changed; one of the modern era does on each

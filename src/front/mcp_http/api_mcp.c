@@ -61,8 +61,7 @@ bool api_mcp_make_room(struct api_mcp *all)
     if (!oldest || now - oldest->used_ms < API_MCP_FRESH_MS)
         return false;
     log_info("mcp",
-             "session %s, which ran nothing and was not used for %lld s, makes room for "
-             "another",
+             "session %s ends to make room for another: it ran nothing and was not used for %lld s",
              oldest->held.id, (long long)(now - oldest->used_ms) / 1000);
     mcp_peer_free(oldest, 404, "the session is over");
     return true;

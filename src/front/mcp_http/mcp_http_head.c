@@ -76,7 +76,7 @@ static int check_mcp_header(const struct http_request *r, const char *name, cons
         return err_set(e, -EBADMSG, "Header mismatch: %s cannot be decoded", name);
     if (!expected || value.len != strlen(expected) ||
         memcmp(buf_text(&value), expected, value.len) != 0)
-        return err_set(e, -EBADMSG, "Header mismatch: %s is not what the body says", name);
+        return err_set(e, -EBADMSG, "Header mismatch: %s differs from the body", name);
     return 0;
 }
 

@@ -267,7 +267,7 @@ int guard_change(struct guard *guard, const struct sandbox_spec *spec, struct er
     if (!guard->broker || !guard->policy || policy_is_walls(guard->policy))
         return err_set(
             e, -EBUSY,
-            "without a broker (the level full) it takes a new kernel: reset the session");
+            "without a broker (the level full) this change takes a new kernel: reset the session");
     int r = guard_policy_of(spec, &next, e);
     if (r == 0)
         r = policy_includes(next, guard->policy, e);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/confine/places.h - hidden and kept places behind the walls alone: what holds them.
- * Cheap:   where code cannot make names beside such a place, or above it, the rules of Landlock are
- *          enough: nothing waits for anybody.
- * Dear:    else what is new there has no rule, so whoever makes or opens it needs a broker to ask:
- *          the level full, and calls cost what they cost with settings.
+ * sandbox/confine/places.h - how hidden and kept places are enforced behind the walls alone.
+ * Cheap:   where code cannot make names beside such a place, or above it, Landlock rules are
+ *          enough: no call waits.
+ * Dear:    else new files there have no rule, so the broker judges opens and changes: this takes
+ *          the level full, and calls cost as much as with settings.
  * Neither: without Landlock (ABI 2), and at the level landlock where it takes a broker. Then such a
- *          place is not held, and it is the server's to say so.
+ *          place is not protected, and the server reports it.
  * Moves:   a directory above such a place may be moved by who may write it; Landlock goes by what
  *          the directory is, so that gives nobody anything. */
 #ifndef SANDBOX_CONFINE_PLACES_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/confine/spec.h - what one child is to be put behind: said by the server, read by its
- * shim.
+ * sandbox/confine/spec.h - the confinement of one child: written by the server, read by its shim.
  * Form:    one JSON object in a sealed memfd, {"settings": TEXT, "cwd", "home", "private": [...],
  *          "sockets": [...], "ports": [...], "level": "full", "limits": {...}} or {"walls": true,
  *          "private", "level", "limits"}; both with "places", "hidden" and "kept": [...].

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/limits/open_resources.h - whether what runs below this process holds anything that others
- * could miss.
+ * sandbox/limits/open_resources.h - whether processes below this one still hold resources (files,
+ * ports) that the next kernel may need.
  * Sees:    processes beside `main`; of main the files that it has open by a name (locks, text that
  *          is not written yet) and its sockets (ports) but for Unix sockets, which kernels have
  *          many of.

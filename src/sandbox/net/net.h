@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/net/net.h - what a sandboxed program must be told about its network, before it starts.
+ * sandbox/net/net.h - the environment that tells a sandboxed program about its network.
  * Plain:   every connection is judged where it is made, by the name that it was resolved from; a
  *          program needs RES_OPTIONS and no more. docs/sandbox-network.md has the whole way.
  * Proxies: as srt does it, for programs that expect proxy variables: ours (net_proxies_listen(),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/paths/terminals.h - what is a terminal, and where terminals lie: the mounts of devpts, a
- * bind mount of a single one (/dev/console of `docker run -t`) among them.
+ * sandbox/paths/terminals.h - which devices are terminals, and which paths lead to them: mounts of
+ * devpts, and bind mounts of single ones (/dev/console of `docker run -t`).
  * Owns:    a set of paths, as the mounts are when it is filled. Any thread may ask.
  * Source:  proc_pid_mountinfo(5), Documentation/admin-guide/devices.txt of Linux.
  * Not here: who may open one (broker_terminals.c). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox/seccomp/filter.h - the seccomp programs: what is refused to all code, and what asks the
- * broker.
+ * sandbox/seccomp/filter.h - the seccomp programs: which calls are refused, and which are notified
+ * to the broker.
  * Source:  seccomp(2), linux/seccomp.h; the tables are per architecture (x86_64, aarch64). */
 #ifndef SANDBOX_SECCOMP_FILTER_H
 #define SANDBOX_SECCOMP_FILTER_H

@@ -308,7 +308,8 @@ static void change_settings(const struct shim *s, int fd)
     struct sandbox_spec *spec = NULL;
     int r = s->guard
                 ? sandbox_spec_read(fd, &spec, &e)
-                : err_set(&e, -EBUSY, "without a broker it takes a new kernel: reset the session");
+                : err_set(&e, -EBUSY,
+                          "without a broker this change takes a new kernel: reset the session");
     if (r == 0)
         r = guard_change(s->guard, spec, &e);
     (void)sandbox_spec_free(spec);

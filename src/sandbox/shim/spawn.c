@@ -303,7 +303,7 @@ struct shim_launch {     /* what a process is started with */
     int error; /* of the step that failed */
 };
 
-/* Under the number, and open behind the exec. */
+/* Gives fd the number `number`, at which it survives exec. */
 static bool put_spawn_word(int fd, int number)
 {
     return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;

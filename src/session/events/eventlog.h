@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/events/eventlog.h - everything that happens in a session, numbered, and kept for those
- * who come back for it.
+ * session/events/eventlog.h - the numbered events of a session, kept for clients that reconnect.
  * Numbers: one more for each event of a session. The first is 1, or with `apart` it follows a
  *          random multiple of EVENTLOG_LIFE: so the numbers of a session from before a restart, or
  *          of one that had its name, are none of this one's, and who brings such a one is told.

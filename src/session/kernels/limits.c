@@ -50,11 +50,12 @@ static int read_one(const struct limit_member *m, const struct json *item,
         return err_set(e, -EINVAL, "limits.%s: a whole number from 1 to %lld is needed", m->name,
                        (long long)most);
     if (servers > 0 && n > (double)servers)
-        return err_set(e, -EDOM, "limits.%s: %lld is the most here (%s)", m->name,
+        return err_set(e, -EDOM, "limits.%s: must be at most %lld (%s)", m->name,
                        (long long)servers, m->option);
     if (m->at == offsetof(struct sandbox_limits, tasks) && server->level < SANDBOX_FULL)
-        return err_set(e, -EDOM, "limits.tasks: that needs isolation of the level full, here is %s",
-                       sandbox_level_name(server->level));
+        return err_set(
+            e, -EDOM, "limits.tasks: needs the isolation level full, this machine has the level %s",
+            sandbox_level_name(server->level));
     set_limit(ret, m, (int64_t)n);
     return 0;
 }
@@ -73,7 +74,7 @@ int limits_read(const struct json *wanted, const struct sandbox_spec *server,
     if (!json_is_object(wanted))
         return err_set(e, -EINVAL, "limits: an object is needed");
     if (!server)
-        return err_set(e, -EDOM, "limits: this machine has nothing for them (ipybox doctor)");
+        return err_set(e, -EDOM, "limits: this machine cannot enforce them (see ipybox doctor)");
     *ret = server->limits;
     for (const struct json *item = json_first(wanted); item; item = json_next(item)) {
         const struct limit_member *m = find_limit(json_name(item));

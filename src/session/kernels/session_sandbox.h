@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/kernels/session_sandbox.h - what the kernels of one session are put behind: the server's
- * sandbox, until somebody gives the session settings of its own (private to session/).
+ * session/kernels/session_sandbox.h - the sandbox of one session's kernels: the server's, until
+ * somebody gives the session settings of its own (private to session/).
  * Owns:    those settings, from then on. A session with settings or limits of its own gets no spare
  *          kernels: they were made with the server's.
  * Changing: the running kernel's broker judges by the new settings first; only when it does, later
@@ -46,7 +46,7 @@ session_sandbox_limits(const struct session_sandbox *walls); /* NULL: none */
 /* The settings in force, NULL: none; *ret_own: they are the session's own. */
 const char *session_sandbox_settings(const struct session_sandbox *walls, bool *ret_own);
 
-/* What they mean here, in lines. */
+/* Appends a readable explanation of the effective settings. */
 MUST_CHECK int session_sandbox_explain(const struct session_sandbox *walls, struct buf *text,
                                        struct err *e);
 

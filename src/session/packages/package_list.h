@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/packages/package_list.h - which Python packages kernels find, as a process like theirs
- * sees it.
+ * session/packages/package_list.h - the Python packages that kernels find, listed by a process like
+ * theirs.
  * Trust:   what is told is data: code in cells can install anything, and the list is made by a
  *          Python that reads it. At most PACKAGE_LIST_BYTES_MAX of it are read.
  * Runs:    beside the cells, in a process tree of its own that ends with it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/packages/pip_settings.h - the settings of the sandbox that pip is put behind, where
- * kernels have one: packages are code, and run it when they are installed.
+ * session/packages/pip_settings.h - the settings of pip's sandbox, if kernels have one: packages
+ * run code when they are installed.
  * Files:   what kernels may not read it may not either, nor .env; it writes where packages go, its
  *          cache and temporary files, and nothing else of the workspace.
  * Network: the hosts that its environment names (indexes, links, proxies), pypi.org and

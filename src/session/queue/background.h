@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/queue/background.h - what threads, tasks and children of a cell say after it has ended,
- * kept for the answer to a later one (private to session/).
+ * session/queue/background.h - output of a cell's threads, tasks and children after its end, kept
+ * for the answer to a later cell (private to session/).
  * Text:    as of a cell, with progress bars and displays in their last state; a clear_output does
  *          nothing, because what it would clear may be another one's.
  * Files:   displays are saved as those of a cell are, and listed at the end of the text.

@@ -3,9 +3,9 @@
  * session/queue/external.h - cells that another client runs in a kernel, past the server: what the
  * kernel says of them goes to the audit log, to the metrics and to the history (private to
  * session/).
- * Told:    when the kernel has begun, so nothing is held up by it; a silent cell at its end,
- *          without its code, which is not published.
- * Trust:   the kernel publishes it: code that wants to can leave it out, or make it up. */
+ * Told:    when a cell has begun, so no cell waits for the log. A silent cell is logged when it
+ *          ends; its code is unknown.
+ * Trust:   the kernel publishes it: code in the kernel can suppress or forge it. */
 #ifndef SESSION_QUEUE_EXTERNAL_H
 #define SESSION_QUEUE_EXTERNAL_H
 

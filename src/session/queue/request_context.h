@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/queue/request_context.h - what a piece of work came with: it is carried to what the work
- * causes. Both are for those who look at records later; nothing is decided by them. */
+ * session/queue/request_context.h - the request id and trace of a piece of work, passed on to what
+ * the work causes. They serve logs and records; no decision depends on them. */
 #ifndef SESSION_QUEUE_REQUEST_CONTEXT_H
 #define SESSION_QUEUE_REQUEST_CONTEXT_H
 

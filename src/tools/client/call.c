@@ -216,7 +216,7 @@ static int add_request(struct tools_call *call, const struct json *request, stru
     bool elicits = method && strcmp(method, "elicitation/create") == 0;
     bool roots = method && strcmp(method, "roots/list") == 0 && call->config->root;
     if (!elicits && !roots)
-        return err_set(e, -ENOTSUP, "the server asks for %.60s, which is not offered",
+        return err_set(e, -ENOTSUP, "the server asks for %.60s, which ipybox does not offer",
                        method ? method : "something without a name");
     struct input *input = NEW(struct input);
     input->name = xstrdup(json_name(request));
@@ -298,7 +298,7 @@ static void on_answer(void *ctx, struct peer_answer *a)
     } else if (modern && type && strcmp(type, "input_required") == 0) {
         begin_round(call, a);
     } else if (modern && type && strcmp(type, "complete") != 0) {
-        fail_with(call, -ENOTSUP, "a result of a kind that is not understood");
+        fail_with(call, -ENOTSUP, "a result of an unknown type");
     } else if (!json_is_object(a->result)) {
         fail_with(call, -EPROTO, "the result is no object");
     } else {

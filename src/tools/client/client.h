@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tools/client/client.h - one connection to one MCP server: found out how to speak, tools listed,
- * then whatever the server says while calls are made (private to tools/; the calls are call.h).
+ * tools/client/client.h - one connection to one MCP server: finds its era, lists its tools, then
+ * carries calls and notifications (private to tools/; the calls are call.h).
  * Owner:   its server in tools.c. client_close() gives it up, no event comes after it; `ended` is
  *          the last event, the client is gone with it.
  * Changes: a server that says that its tools changed is asked again, at most every

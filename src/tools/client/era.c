@@ -201,7 +201,7 @@ static void accept_handshake(struct era_finder *finder, const struct json *resul
     const char *version = json_get_text(result, "protocolVersion");
     struct err why = ERR_NONE;
     if (!is_handshake_version(version)) {
-        (void)err_set(&why, -EPROTO, "initialize: version \"%.40s\" is not spoken here",
+        (void)err_set(&why, -EPROTO, "initialize: version \"%.40s\" is not supported",
                       version ? version : "");
         fail_era(finder, &why);
         return;

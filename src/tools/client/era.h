@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tools/client/era.h - finds out how a server wants to be spoken to: the requests of 2026-07-28, or
- * the handshake of 2024-11-05 to 2025-11-25, or that over HTTP+SSE (private to tools/).
+ * tools/client/era.h - finds the era of a server: the requests of 2026-07-28, or the handshake of
+ * 2024-11-05 to 2025-11-25, or that over HTTP+SSE (private to tools/).
  * Ladder:  server/discover; its answer decides. Any other error and silence: initialize, on the
  *          same connection; a program that ended is started again for that. HTTP that does not
  *          know initialize either (400, 404, 405): the event stream of 2024-11-05. 401, 403, 5xx

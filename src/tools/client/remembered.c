@@ -110,8 +110,8 @@ int remembered_write(const struct remembered *all, const char *name, const struc
     (void)remembered_remove(all, name);
     if (!all->own && !all->closed && holds_plain_secret(params))
         return err_set(e, -EPERM,
-                       "%s is not remembered, because code could read the secret in its "
-                       "parameters: write ${VARIABLE} for it",
+                       "the registration of %s is not stored, because code could read the "
+                       "secret in its parameters: write ${VARIABLE} for it",
                        name);
     jsonw_object(&w);
     jsonw_set_text(&w, "server", name);

@@ -4,10 +4,10 @@
  * the parameters as they were registered, ${VAR} unreplaced.
  * Trust:   code in cells may have made what is there. A file is believed that is a plain one with
  *          one name, of our own, closed to others, and says which server it is of. With a uid of
- *          the server's own (base/service.h) the files are that uid's, which code has not: it can
- *          remove them, or bring back one that was once written, but make and change none.
- *          Elsewhere code may have written them, unless it is kept from the directory: then who has
- *          a say is asked first (`ret_ask`), and values that are a secret are not written.
+ *          the server's own (base/service.h) the files are that uid's, which code lacks: it can
+ *          remove files, or bring back old ones, but neither make nor change any. Elsewhere code
+ *          may have written them, unless the directory is hidden from it: then an approver is asked
+ *          first (`ret_ask`), and secret values are not written.
  * Links:   none is followed below `base`.
  * Calls:   each blocks for a moment. A failure costs the memory alone. */
 #ifndef TOOLS_CLIENT_REMEMBERED_H

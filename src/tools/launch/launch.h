@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tools/launch/launch.h - how a stdio MCP server is started: which program, where, with what around
- * it (private to tools/).
+ * tools/launch/launch.h - how a stdio MCP server is started: which program, in which directory,
+ * with which environment (private to tools/).
  * Secrets: a server holds one when its parameters have a member of "env" or of "headers", or a
  *          ${VAR} anywhere. Nothing that a cell can write is then loaded or run by us: not the
  *          packages of cells, and no program or script in a folder of theirs.

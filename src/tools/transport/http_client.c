@@ -514,10 +514,10 @@ static int add_header(struct http_client_request *r, const struct http_client_he
     static const char token[] = "!#$%&'*+-.^_`|~0123456789"
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if (!*header->name || header->name[strspn(header->name, token)])
-        return err_set(e, -EINVAL, "the name of a header has impossible characters");
+        return err_set(e, -EINVAL, "the name of a header has invalid characters");
     for (const char *at = header->value; *at; at++) {
         if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7F)
-            return err_set(e, -EINVAL, "header %s: a control character is in its value",
+            return err_set(e, -EINVAL, "header %s: its value has a control character",
                            header->name);
     }
     drop_str char *line = *header->value ? xasprintf("%s: %s", header->name, header->value)

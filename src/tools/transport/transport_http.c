@@ -361,7 +361,7 @@ static void end_of_json(struct exchange *x)
     if (message && !deliver_http_message(x, text, n))
         return;
     struct err why = ERR_NONE;
-    (void)err_set(&why, -EPROTO, "%s answered with something that is no answer", x->t->peer.host);
+    (void)err_set(&why, -EPROTO, "%s sent an invalid answer", x->t->peer.host);
     refuse_http_message(x, x->status, &why);
 }
 
@@ -456,7 +456,7 @@ static int http_send(struct transport *transport, const struct transport_message
         return err_set(e, -EMSGSIZE, "the message is longer than the limit of %zu MiB",
                        TRANSPORT_MESSAGE_MAX >> 20);
     if (t->bytes + m->n > TRANSPORT_BACKLOG_MAX || t->count >= EXCHANGES_MAX)
-        return err_set(e, -EAGAIN, "%s has too many messages to answer already", t->peer.host);
+        return err_set(e, -EAGAIN, "%s has too many open messages already", t->peer.host);
     const char *method = special(m);
     bool initialize = method && !m->modern && m->id;
     if (initialize)

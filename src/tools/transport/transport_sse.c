@@ -321,7 +321,7 @@ static int sse_send(struct transport *transport, const struct transport_message 
         return err_set(e, -EMSGSIZE, "the message is longer than the limit of %zu MiB",
                        TRANSPORT_MESSAGE_MAX >> 20);
     if (t->bytes + m->n > TRANSPORT_BACKLOG_MAX || t->count >= POSTS_MAX)
-        return err_set(e, -EAGAIN, "%s does not take what it is sent", t->peer.host);
+        return err_set(e, -EAGAIN, "%s does not accept messages fast enough", t->peer.host);
     struct post *p = new_post(t);
     p->held = !t->endpoint || t->gate || t->open_gate.armed;
     p->last = m->method && strcmp(m->method, "notifications/initialized") == 0;

@@ -163,7 +163,7 @@ static void explain_end(struct stdio_transport *s, const struct child_exit *how,
         (void)err_set(ret, -EPIPE, "the server ended (exit status %d)%s%s", how->code, said,
                       buf_text(&words));
     else if (why->code == -ENOENT && strchr(s->program, '/'))
-        (void)err_set(ret, -ENOENT, "%s: no such program, or its interpreter is not there",
+        (void)err_set(ret, -ENOENT, "%s: no such program, or its interpreter is missing",
                       s->program);
     else if (why->code == -ENOENT)
         (void)err_set(ret, -ENOENT, "%s: no such program in PATH", s->program);
@@ -314,14 +314,14 @@ static int stdio_send(struct transport *t, const struct transport_message *m, st
                        TRANSPORT_MESSAGE_MAX >> 20);
     size_t waiting = s->out.len - s->out_at;
     if (waiting + m->n + 1 > TRANSPORT_BACKLOG_MAX)
-        return err_set(e, -EAGAIN, "the server does not read what it is sent");
+        return err_set(e, -EAGAIN, "the server does not read its standard input");
     if (s->out_at > waiting) { /* moves less than was written since it moved last */
         buf_cut_front(&s->out, s->out_at);
         s->out_at = 0;
     }
     if (buf_reserve(&s->out, m->n + 1) < 0) {
         s->out.failed = 0;
-        return err_set(e, -EAGAIN, "no memory for what the server is sent");
+        return err_set(e, -EAGAIN, "no memory for messages to the server");
     }
     (void)buf_add(&s->out, m->text, m->n);
     (void)buf_addc(&s->out, '\n');

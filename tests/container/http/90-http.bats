@@ -165,7 +165,7 @@ PY
 wait_for("the server", ready)
 wide = call("POST", "/v1/sessions", {"limits": {"memory": 2 << 30}})
 equal(wide.status, 422)
-has(wide["detail"], "limits.memory: 1073741824 is the most here")
+has(wide["detail"], "limits.memory: must be at most 1073741824")
 tight = call("POST", "/v1/sessions", {"id": "tight", "limits": {
     "memory": 300 << 20, "disk": 64 << 20, "tasks": 40, "open_files": 200, "file_size": 1 << 20}})
 equal((tight.status, tight["limits"]["memory"], tight["limits"]["tasks"]), (201, 300 << 20, 40))

@@ -66,7 +66,7 @@ last [0-9a-f]{64}"
     assert_match "$output" "torn: 0"
     assert_match "$output" $'\n0$'
     assert_match "$errors" "line 4: its number does not follow"
-    assert_match "$errors" "line 4: its hash is not that of its content"
+    assert_match "$errors" "line 4: its hash does not match its content"
 }
 
 @test "code in a cell cannot touch an audit log that is the server's own, and can one that is the cells'" {

@@ -78,7 +78,7 @@ print([line for line in metrics.splitlines() if "loop_" in line and line[0] != "
 PY
     box kill -s TERM "$id"
     box logs "$id"
-    assert_match "$errors" "which ran nothing and was not used for"
+    assert_match "$errors" "it ran nothing and was not used for"
     end_box
 }
 

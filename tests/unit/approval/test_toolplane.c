@@ -528,8 +528,9 @@ static void what_cannot_be_told_is_not_called(void)
     turn();
     TEST_CHECK(truncate(audit_file, 1) == 0);
     decide(true);
-    expect(TOOLPLANE_ERROR, "Approval request for demo.echo failed: the audit log is not as it was "
-                            "written, and nothing more is begun");
+    expect(TOOLPLANE_ERROR, "Approval request for demo.echo failed: the audit log was changed from "
+                            "outside, so ipybox starts no cell, call, install or file change: "
+                            "find the cause and restart");
     TEST_CHECK(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, &e) == -EIO);
     TEST_CHECK(fake_tools.calls == 0);
     stop();

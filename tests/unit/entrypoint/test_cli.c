@@ -276,7 +276,7 @@ static void nothing_is_approved_where_root_does_not_listen(void)
 {
     const char *const answers[] = {OK "{\"approvals\":[]}", NULL};
     TEST_CHECK(run(ROLE_APPROVE, WORDS(NULL), answers) == 1);
-    check_in(errors, "code in kernels has the uid of what answers here");
+    check_in(errors, "code in kernels has the same uid");
     check_in(errors, "IPYBOX_APPROVER_TOKEN");
     check_is(out, "");
     check_is(asked, ""); /* it has been told nothing */
@@ -288,7 +288,7 @@ static void nothing_is_approved_where_root_does_not_listen(void)
 static void no_sandbox_is_changed_where_root_does_not_listen(void)
 {
     TEST_CHECK(run(ROLE_POLICY, WORDS(NULL), WORDS(OK "{\"source\":\"server\"}")) == 1);
-    check_in(errors, "code in kernels has the uid of what answers here");
+    check_in(errors, "code in kernels has the same uid");
     check_in(errors, "with IPYBOX_TOKEN");
     check_is(out, "");
     check_is(asked, "");

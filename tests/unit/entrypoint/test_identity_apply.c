@@ -194,7 +194,8 @@ static int claim_a_wrong_identity(void *arg)
     (void)arg;
     struct err e = ERR_NONE;
     const struct identity id = {.uid = geteuid() + 1, .gid = getegid(), .change = false};
-    return identity_apply_in_child(&id, &e) == -EPERM && strstr(e.msg, "did not become") ? 0 : 1;
+    return identity_apply_in_child(&id, &e) == -EPERM && strstr(e.msg, "could not change to") ? 0
+                                                                                              : 1;
 }
 
 static void an_identity_that_did_not_come_true_is_an_error(void)

@@ -71,8 +71,7 @@ static void failures_are_told_apart(void)
          "Unknown tool: *** (code -32602)", "", false},
         {"!500 hush-hush", "HTTP status 500 ***", "", false},
         {"\"result\":7", "the result is no object", "", false},
-        {"\"result\":{\"resultType\":\"task\"}", "a result of a kind that is not understood", "",
-         false},
+        {"\"result\":{\"resultType\":\"task\"}", "a result of an unknown type", "", false},
         {"\"result\":{\"resultType\":\"input_required\"}",
          "the server needs input, but does not say which", "", false},
         {"\"result\":{},", "an answer that cannot be read", "", false},
@@ -337,7 +336,8 @@ static void what_is_not_offered_is_an_error(void)
                    0, 0});
     TEST_CHECK(register_it("s", PROGRAM));
     TEST_CHECK(call_it("add", "{}") != NULL && seen.done == 1);
-    expect_text(seen.why, "the server asks for sampling/createMessage, which is not offered");
+    expect_text(seen.why, "the server asks for sampling/createMessage, "
+                          "which ipybox does not offer");
     close_it();
 }
 

@@ -74,7 +74,8 @@ static void the_servers_own_uid_may_execute_and_no_more(void)
     check_head("HTTP/1.1 201 ");
     call_local("GET /v1/approvals", "", "");
     check_head("HTTP/1.1 403 ");
-    check_has(geteuid() == 0 ? "the server is root" : "only root may do that");
+    check_has(geteuid() == 0 ? "the server and code in kernels are both root"
+                             : "only root may do that");
     call_local("POST /v1/approvals/x", "", "{\"decision\":\"accept\"}");
     check_head("HTTP/1.1 403 ");
     call_local("POST /v1/mcp-servers", "", "{\"name\":\"x\",\"params\":{}}");

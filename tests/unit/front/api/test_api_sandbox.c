@@ -291,7 +291,7 @@ static void the_limits_of_a_session_are_the_servers_or_tighter(void)
     }
     call_with("POST /v1/sessions", ADMIN, "{\"limits\":{\"memory\":1073741825}}");
     check_head("HTTP/1.1 422 ");
-    check_has("limits.memory: 1073741824 is the most here (--kernel-memory)");
+    check_has("limits.memory: must be at most 1073741824 (--kernel-memory)");
     TEST_CHECK(fake.starts == 1);
     call_with("POST /v1/sessions", EXECUTE,
               "{\"id\":\"tight\",\"limits\":{\"memory\":1048576,\"cpu\":null,\"tasks\":50,"
@@ -315,7 +315,7 @@ static void limits_that_the_machine_cannot_hold_are_refused(void)
     open_sandboxed();
     call_with("POST /v1/sessions", EXECUTE, "{\"limits\":{\"tasks\":50}}");
     check_head("HTTP/1.1 422 ");
-    check_has("level full, here is landlock");
+    check_has("level full, this machine has the level landlock");
     close_all();
     servers = (struct sandbox_spec){0};
     open_sandboxed();
