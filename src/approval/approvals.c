@@ -14,6 +14,7 @@
 
 #include "approval/policy.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/random.h"
 
 enum { ID_BYTES = 16 };
@@ -590,10 +591,7 @@ struct approver *approver_leave(struct approver *p)
 {
     if (!p)
         return NULL;
-    struct approver **at = &p->approvals->approvers;
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
+    chain_remove(&p->approvals->approvers, p);
     for (struct approval *a = p->approvals->first; a; a = a->next) {
         if (a->unsettled == p)
             a->unsettled = NULL;
@@ -694,16 +692,10 @@ bool approvals_next(const struct approvals *all, size_t *at, struct approval_vie
 
 void approvals_listen(struct approvals *all, struct approvals_listener *listener)
 {
-    listener->prev = NULL;
-    listener->next = all->listeners;
-    if (listener->next)
-        listener->next->prev = listener;
-    all->listeners = listener;
+    list_push(&all->listeners, listener);
 }
 
 void approvals_unlisten(struct approvals *all, struct approvals_listener *listener)
 {
-    *(listener->prev ? &listener->prev->next : &all->listeners) = listener->next;
-    if (listener->next)
-        listener->next->prev = listener->prev;
+    list_remove(&all->listeners, listener);
 }

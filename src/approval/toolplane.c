@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/json/jsoncanon.h"
 #include "base/json/jsonw.h"
+#include "base/list.h"
 #include "base/text/utf8.h"
 #include "base/text/visible.h"
 
@@ -68,10 +69,7 @@ struct toolplane *toolplane_open(const struct toolplane_config *config)
 
 static void drop_recall(struct recall *recall)
 {
-    struct recall **at = &recall->plane->recalls;
-    while (*at != recall)
-        at = &(*at)->next;
-    *at = recall->next;
+    chain_remove(&recall->plane->recalls, recall);
     xfree(recall->name);
     xfree(recall);
 }
@@ -128,9 +126,7 @@ void toolplane_call_cancel(struct toolplane_call *call)
     if (call->events)
         notify_called(call, "cancelled");
     drop_work(call);
-    *(call->prev ? &call->prev->next : &call->plane->calls) = call->next;
-    if (call->next)
-        call->next->prev = call->prev;
+    list_remove(&call->plane->calls, call);
     (void)json_free(call->params);
     xfree(call->session);
     xfree(call->server);
@@ -419,7 +415,6 @@ static struct toolplane_call *new_call(struct toolplane *plane,
 {
     struct toolplane_call *call = NEW(struct toolplane_call);
     *call = (struct toolplane_call){.plane = plane,
-                                    .next = plane->calls,
                                     .session = xstrdup(request->session),
                                     .server = xstrdup(request->server),
                                     .tool = xstrdup(request->tool),
@@ -429,9 +424,7 @@ static struct toolplane_call *new_call(struct toolplane *plane,
                                     .events = events,
                                     .ctx = ctx};
     find_call_context(call, request);
-    if (plane->calls)
-        plane->calls->prev = call;
-    plane->calls = call;
+    list_push(&plane->calls, call);
     return call;
 }
 

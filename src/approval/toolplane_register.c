@@ -8,12 +8,11 @@
 
 #include "approval/toolplane_internal.h"
 #include "base/alloc.h"
+#include "base/list.h"
 
 static void free_tool_job(struct toolplane_job *job)
 {
-    *(job->prev ? &job->prev->next : &job->plane->jobs) = job->next;
-    if (job->next)
-        job->next->prev = job->prev;
+    list_remove(&job->plane->jobs, job);
     xfree(job->name);
     xfree(job);
 }
@@ -38,18 +37,12 @@ static void notify_of_change(const struct toolplane *plane)
 
 void toolplane_listen(struct toolplane *plane, struct toolplane_listener *listener)
 {
-    listener->prev = NULL;
-    listener->next = plane->listeners;
-    if (listener->next)
-        listener->next->prev = listener;
-    plane->listeners = listener;
+    list_push(&plane->listeners, listener);
 }
 
 void toolplane_unlisten(struct toolplane *plane, struct toolplane_listener *listener)
 {
-    *(listener->prev ? &listener->prev->next : &plane->listeners) = listener->next;
-    if (listener->next)
-        listener->next->prev = listener->prev;
+    list_remove(&plane->listeners, listener);
 }
 
 static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
@@ -104,7 +97,6 @@ int toolplane_start_job(struct toolplane *plane, const char *name, const struct 
     struct toolplane_job *job = NEW(struct toolplane_job);
     *job = how;
     job->plane = plane;
-    job->next = plane->jobs;
     (void)snprintf(job->request_id, sizeof job->request_id, "%s",
                    log_request() ? log_request() : "");
     int r =
@@ -114,9 +106,7 @@ int toolplane_start_job(struct toolplane *plane, const char *name, const struct 
         return r;
     }
     job->name = xstrdup(name);
-    if (plane->jobs)
-        plane->jobs->prev = job;
-    plane->jobs = job;
+    list_push(&plane->jobs, job);
     *ret = job;
     return 0;
 }

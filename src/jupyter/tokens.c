@@ -4,25 +4,20 @@
 #include <string.h>
 
 #include "base/hmac.h"
+#include "base/list.h"
 #include "base/random.h"
 
 void token_issue(struct tokens *tokens, struct token *token)
 {
     random_hex(token->text, TOKEN_SIZE / 2);
-    token->prev = NULL;
-    token->next = tokens->first;
-    if (tokens->first)
-        tokens->first->prev = token;
-    tokens->first = token;
+    list_push(&tokens->first, token);
 }
 
 void token_revoke(struct tokens *tokens, struct token *token)
 {
     if (!token->text[0])
         return;
-    *(token->prev ? &token->prev->next : &tokens->first) = token->next;
-    if (token->next)
-        token->next->prev = token->prev;
+    list_remove(&tokens->first, token);
     if (tokens->revoked)
         tokens->revoked(tokens->ctx, token->text);
     *token = (struct token){0};

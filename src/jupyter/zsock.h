@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/slice.h"
+#include "base/text/slice.h"
 #include "loop/loop.h"
 
 #define ZSOCK_FRAME_MAX ((int64_t)256 << 20)

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "loop/gate.h"
 #include "tools/client/client.h"
 #include "tools/launch/launch.h"
@@ -68,12 +69,7 @@ static void free_server(struct registered_server *server)
 
 static void leave_others(struct registered_server *server)
 {
-    struct registered_server **at = &server->tools->others;
-    while (*at && *at != server)
-        at = &(*at)->next;
-    if (*at)
-        *at = server->next;
-    server->next = NULL;
+    chain_remove(&server->tools->others, server);
 }
 
 static void enter_others(struct registered_server *server)

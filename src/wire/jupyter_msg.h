@@ -21,7 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json/json.h"
-#include "base/slice.h"
+#include "base/text/slice.h"
 
 #define JUPYTER_VERSION "5.4"
 #define JUPYTER_FRAMES_MAX 1024

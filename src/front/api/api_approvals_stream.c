@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_approvals.h"
 #include "front/api/api_json.h"
@@ -31,9 +32,7 @@ static void pump_approvals(void *ctx);
 static void free_approval_stream(struct approval_stream *l)
 {
     struct api_approvals *all = l->all;
-    *(l->prev ? &l->prev->next : &all->approval_streams) = l->next;
-    if (l->next)
-        l->next->prev = l->prev;
+    list_remove(&all->approval_streams, l);
     follow_drop(&l->follow);
     loop_defer_stop(all->api->loop, &l->again);
     while (l->told) {
@@ -194,10 +193,7 @@ void approval_streams_open(struct api_approvals *all, struct http_request *r)
         xfree(l);
         return;
     }
-    l->next = all->approval_streams;
-    if (l->next)
-        l->next->prev = l;
-    all->approval_streams = l;
+    list_push(&all->approval_streams, l);
     if (all->approval_stream_count++ == 0) {
         all->listener = (struct approvals_listener){
             .asked = on_asked, .settled = on_streamed_settled, .ctx = all};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
 #include "front/api/api_internal.h"
@@ -34,9 +35,7 @@ struct api_packages {
 
 static void free_package_job(struct job *job)
 {
-    *(job->prev ? &job->prev->next : &job->owner->jobs) = job->next;
-    if (job->next)
-        job->next->prev = job->prev;
+    list_remove(&job->owner->jobs, job);
     job->owner->count--;
     xfree(job);
 }
@@ -145,10 +144,7 @@ static void attend_package_job(struct job *job, struct http_request *r)
     static const struct http_events events = {.gone = on_packages_client_gone};
     struct api_packages *all = job->owner;
     job->r = r;
-    job->next = all->jobs;
-    if (job->next)
-        job->next->prev = job;
-    all->jobs = job;
+    list_push(&all->jobs, job);
     all->count++;
     http_watch(r, &events, job);
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hmac.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
@@ -99,9 +100,7 @@ static void notify_change(const struct policy_change *change, const char *outcom
 
 static void free_change(struct policy_change *change)
 {
-    *(change->prev ? &change->prev->next : &change->owner->changes) = change->next;
-    if (change->next)
-        change->next->prev = change->prev;
+    list_remove(&change->owner->changes, change);
     xfree(change->peer);
     xfree(change->settings);
     xfree(change);
@@ -129,17 +128,11 @@ static struct policy_change *new_change(struct api *api, struct http_request *r,
 {
     struct api_sandbox *all = api->sandbox;
     struct policy_change *change = NEW(struct policy_change);
-    *change = (struct policy_change){.next = all->changes,
-                                     .owner = all,
-                                     .r = r,
-                                     .peer = xstrdup(http_peer(r)),
-                                     .settings = settings,
-                                     .reset = reset};
+    *change = (struct policy_change){
+        .owner = all, .r = r, .peer = xstrdup(http_peer(r)), .settings = settings, .reset = reset};
     (void)snprintf(change->id, sizeof change->id, "%s", http_param(r, "id"));
     (void)snprintf(change->request_id, sizeof change->request_id, "%s", http_id(r));
-    if (change->next)
-        change->next->prev = change;
-    all->changes = change;
+    list_push(&all->changes, change);
     return change;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
 #include "front/api/api_internal.h"
@@ -28,9 +29,7 @@ struct api_servers {
 
 static void free_registration(struct api_registration *g)
 {
-    *(g->prev ? &g->prev->next : &g->owner->registrations) = g->next;
-    if (g->next)
-        g->next->prev = g->prev;
+    list_remove(&g->owner->registrations, g);
     xfree(g->name);
     xfree(g);
 }
@@ -100,10 +99,7 @@ static int start_registration(struct api *api, struct http_request *r, const str
     g->owner = api->servers;
     g->r = r;
     g->name = xstrdup(name);
-    g->next = api->servers->registrations;
-    if (g->next)
-        g->next->prev = g;
-    api->servers->registrations = g;
+    list_push(&api->servers->registrations, g);
     http_watch(r, &events, g);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "front/http/listener.h"
 
 enum {
@@ -83,12 +84,7 @@ static void close_side(struct side *side)
 static void end_connection(struct relay_connection *c)
 {
     struct relay *relay = c->relay;
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        relay->first = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
+    list_remove(&relay->first, c);
     loop_timer_stop(relay->loop, &c->deadline);
     close_side(&c->client);
     close_side(&c->gateway);
@@ -300,12 +296,10 @@ static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, so
     (void)from, (void)n;
     struct relay *relay = ctx;
     struct relay_connection *c = NEW(struct relay_connection);
-    *c = (struct relay_connection){.relay = relay, .next = relay->first, .waiting = true};
+    *c = (struct relay_connection){.relay = relay, .waiting = true};
     c->client = (struct side){.fd = fd, .out = BUF_INIT(2 * RELAY_BUFFER)};
     c->gateway = (struct side){.fd = -1, .out = BUF_INIT(2 * RELAY_BUFFER)};
-    if (c->next)
-        c->next->prev = c;
-    relay->first = c;
+    list_push(&relay->first, c);
     if (++relay->count == RELAY_MAX)
         listener_set(relay->listener, false);
     note_count(relay);

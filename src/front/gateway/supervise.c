@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
+#include "base/list.h"
 
 enum { OUT_MAX = 8 << 20, READ_BYTES = 16384 };
 
@@ -272,10 +273,7 @@ static void run_supervise_line(struct supervise_client *client, char *line, size
 
 static void end_client(struct supervise_client *client)
 {
-    struct supervise_client **at = &client->owner->first;
-    while (*at != client)
-        at = &(*at)->next;
-    *at = client->next;
+    chain_remove(&client->owner->first, client);
     client->owner->count--;
     (void)loop_io_del(client->io);
     (void)fd_close(client->fd);

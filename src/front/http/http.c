@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text/utf8.h"
@@ -421,12 +422,7 @@ size_t http_head_bytes(const struct http_request *r)
 static void free_conn(struct conn *c)
 {
     struct http *http = c->http;
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        http->conns = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
+    list_remove(&http->conns, c);
     loop_timer_stop(http->loop, &c->deadline);
     xfree(c);
     http->conn_count--;
@@ -629,13 +625,10 @@ static void *on_target(void *ctx, const char *raw, struct MHD_Connection *mhd)
     struct http_request *r = xcalloc(1, sizeof *r + n);
     r->http = http;
     r->mhd = mhd;
-    r->next = http->requests;
     r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     memcpy(r->raw, raw, n);
     r->events = &http_no_events;
-    if (r->next)
-        r->next->prev = r;
-    http->requests = r;
+    list_push(&http->requests, r);
     return r;
 }
 
@@ -664,12 +657,7 @@ static void on_request_over(void *ctx, struct MHD_Connection *mhd, void **reques
     if (r->ws)
         ws_abandon(r->ws); /* the 101 could not be sent */
     let_go_of_response(r);
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        http->requests = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
+    list_remove(&http->requests, r);
     http_expect_next(r->conn);
     (void)loop_io_del(r->watch);
     loop_timer_stop(http->loop, &r->timer);
@@ -703,16 +691,14 @@ static void on_http_accepted(void *ctx, int fd, const struct sockaddr *from, soc
 {
     struct http *http = ctx;
     struct conn *c = NEW(struct conn);
-    *c = (struct conn){.http = http, .fd = fd, .next = http->conns};
+    *c = (struct conn){.http = http, .fd = fd};
     if (!http_find_peer(c, from, n) ||
         (http_is_crowded(http, c->address) && !http_make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
         return;
     }
-    if (c->next)
-        c->next->prev = c;
-    http->conns = c;
+    list_push(&http->conns, c);
     if (++http->conn_count > http->limits.connections)
         (void)http_make_room(http, NULL);
     listener_set(http->listen, http->conn_count < http->limits.connections + SPARE);

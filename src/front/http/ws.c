@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/text/utf8.h"
 
 enum {
@@ -202,12 +203,7 @@ static void service(void *ctx)
 static void free_ws(struct ws *ws)
 {
     struct ws_hub *hub = ws->hub;
-    if (ws->prev)
-        ws->prev->next = ws->next;
-    else
-        hub->first = ws->next;
-    if (ws->next)
-        ws->next->prev = ws->prev;
+    list_remove(&hub->first, ws);
     hub->count--;
     loop_timer_stop(hub->loop, &ws->ping);
     while (ws->first) {
@@ -471,12 +467,9 @@ int ws_prepare(struct ws_hub *hub, const char *key, const struct ws_events *even
                       .heard = true,
                       .code = WS_LOST,
                       .backlog_max = hub->limits.backlog_max,
-                      .in = BUF_INIT(hub->limits.message_max),
-                      .next = hub->first};
+                      .in = BUF_INIT(hub->limits.message_max)};
     ws->end = &ws->first;
-    if (ws->next)
-        ws->next->prev = ws;
-    hub->first = ws;
+    list_push(&hub->first, ws);
     hub->count++;
     *ret = ws;
     return 0;

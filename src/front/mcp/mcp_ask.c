@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "front/mcp/ask_text.h"
 #include "front/mcp/mcp_call.h"
@@ -67,10 +68,7 @@ static void send_cancelled(struct asker *a, const struct question *q)
 
 static void drop_question(struct asker *a, struct question *q)
 {
-    struct question **at = &a->questions;
-    while (*at != q)
-        at = &(*at)->next;
-    *at = q->next;
+    chain_remove(&a->questions, q);
     if (q->live)
         send_cancelled(a, q);
     a->bytes -= strlen(q->params);
@@ -450,7 +448,7 @@ static bool put_params(const struct asker *a, struct buf *out, const struct appr
 static struct question *add_question(struct asker *a, const struct approval_view *view,
                                      struct mcp_call *call, char *params)
 {
-    struct question *q = NEW(struct question), **at = &a->questions;
+    struct question *q = NEW(struct question);
     q->call = call;
     q->is_form = view->form != NULL;
     q->params = params;
@@ -458,9 +456,7 @@ static struct question *add_question(struct asker *a, const struct approval_view
     q->expires_ms = view->expires_ms;
     (void)snprintf(q->id, sizeof q->id, "%s", view->id);
     (void)snprintf(q->key, sizeof q->key, "ipybox-%llu", (unsigned long long)++a->count);
-    while (*at)
-        at = &(*at)->next;
-    *at = q;
+    chain_append(&a->questions, q);
     return q;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/text/utf8.h"
 
 void mcp_send(struct mcp *mcp, const struct mcp_call *call, const struct buf *message)
@@ -50,22 +51,14 @@ struct mcp_call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp
     call->progress_token = progress_token(m->params);
     find_client_call(call, m->params);
     call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
-    call->next = mcp->calls;
-    if (call->next)
-        call->next->prev = call;
-    mcp->calls = call;
+    list_push(&mcp->calls, call);
     return call;
 }
 
 static void call_free(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
-    if (call->prev)
-        call->prev->next = call->next;
-    else
-        mcp->calls = call->next;
-    if (call->next)
-        call->next->prev = call->prev;
+    list_remove(&mcp->calls, call);
     loop_timer_stop(mcp->config->loop, &call->progress_timer);
     ask_call_ends(call);
     buf_done(&call->progress_text);

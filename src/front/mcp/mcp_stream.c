@@ -61,10 +61,7 @@ static struct mcp_stream *new_stream(struct mcp_streams *all, uint64_t number)
 {
     struct mcp_stream *s = NEW(struct mcp_stream);
     *s = (struct mcp_stream){.all = all, .number = number, .prev = all->last};
-    if (s->prev)
-        s->prev->next = s;
-    else
-        all->first = s;
+    *(s->prev ? &s->prev->next : &all->first) = s;
     all->last = s;
     all->streams++;
     return s;
@@ -86,14 +83,8 @@ static void free_mcp_stream(struct mcp_stream *s)
     struct mcp_streams *all = s->all;
     while (s->first)
         drop_event(s);
-    if (s->prev)
-        s->prev->next = s->next;
-    else
-        all->first = s->next;
-    if (s->next)
-        s->next->prev = s->prev;
-    else
-        all->last = s->prev;
+    *(s->prev ? &s->prev->next : &all->first) = s->next;
+    *(s->next ? &s->next->prev : &all->last) = s->prev;
     loop_timer_stop(all->config->loop, &s->alive);
     xfree(s);
     all->streams--;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "front/api/api_internal.h"
 #include "front/mcp_http/api_mcp.h"
@@ -43,22 +44,16 @@ static int session_for(void *ctx, const char *name, struct api_mcp_session *ret,
     return 0;
 }
 
-static void drop_mcp_session(struct mcp_http *m, const struct held *held)
+static void drop_mcp_session(struct mcp_http *m, struct held *held)
 {
-    for (struct held **at = &m->first; *at; at = &(*at)->next) {
-        if (*at != held)
-            continue;
-        struct held *found = *at;
-        *at = found->next;
-        xfree(found);
-        return;
-    }
+    chain_remove(&m->first, held);
+    xfree(held);
 }
 
 static void session_done(void *ctx, void *handle)
 {
     struct mcp_http *m = ctx;
-    const struct held *held = handle;
+    struct held *held = handle;
     struct err e = ERR_NONE;
     if (held->own && sessions_end(m->config.sessions, held->id, &e) < 0)
         log_debug("mcp", "session %s: %s", held->id, e.msg);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/random.h"
 
 enum { ERROR_MAX = 16 << 10 };
@@ -65,8 +66,7 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
                               .is_handshake = is_handshake,
                               .name = xstrdup(name),
                               .holds = held != NULL,
-                              .config = *all->config.mcp,
-                              .next = all->peers};
+                              .config = *all->config.mcp};
     if (held)
         peer->held = *held;
     peer->config.session = peer->held.session;
@@ -87,9 +87,7 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
         peer->streams.session_id = peer->id;
         all->sessions++;
     }
-    if (peer->next)
-        peer->next->prev = peer;
-    all->peers = peer;
+    list_push(&all->peers, peer);
     use_mcp_peer(peer);
     return peer;
 }
@@ -97,12 +95,7 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
 void mcp_peer_free(struct mcp_peer *peer, int status, const char *why)
 {
     struct api_mcp *all = peer->all;
-    if (peer->prev)
-        peer->prev->next = peer->next;
-    else
-        all->peers = peer->next;
-    if (peer->next)
-        peer->next->prev = peer->prev;
+    list_remove(&all->peers, peer);
     all->sessions -= peer->is_handshake;
     mcp_streams_done(&peer->streams, status, why);
     peer->mcp = mcp_free(peer->mcp);

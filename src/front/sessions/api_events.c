@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_json.h"
 #include "front/sessions/api_session.h"
@@ -15,9 +16,7 @@ static void pump_events(void *ctx);
 
 static void free_event_stream(struct event_stream *s)
 {
-    *(s->prev ? &s->prev->next : &s->api_session->streams) = s->next;
-    if (s->next)
-        s->next->prev = s->prev;
+    list_remove(&s->api_session->streams, s);
     reader_close(&s->reader);
     loop_defer_stop(s->api_session->api->loop, &s->again);
     follow_drop(&s->follow);
@@ -210,10 +209,7 @@ void stream_open(struct api_session *api_session, struct execution *x, struct ht
         xfree(s);
         return;
     }
-    s->next = api_session->streams;
-    if (s->next)
-        s->next->prev = s;
-    api_session->streams = s;
+    list_push(&api_session->streams, s);
     reader_open(&s->reader, api_session->session, x, after, on_event_stream_more, s);
     on_event_stream_more(s);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
 #include "front/api/api_json.h"
@@ -29,9 +30,7 @@ static void answer_execution(const struct api_session *api_session, struct http_
 static void free_waiter(struct execution_waiter *waiter)
 {
     execution_unwatch(&waiter->watcher);
-    *(waiter->prev ? &waiter->prev->next : &waiter->api_session->waiters) = waiter->next;
-    if (waiter->next)
-        waiter->next->prev = waiter->prev;
+    list_remove(&waiter->api_session->waiters, waiter);
     xfree(waiter);
 }
 
@@ -69,11 +68,8 @@ static void wait_for_execution(struct api_session *api_session, struct execution
 {
     static const struct http_events events = {.gone = on_execution_waiter_gone};
     struct execution_waiter *waiter = NEW(struct execution_waiter);
-    *waiter = (struct execution_waiter){
-        .next = api_session->waiters, .api_session = api_session, .r = r, .first = first};
-    if (waiter->next)
-        waiter->next->prev = waiter;
-    api_session->waiters = waiter;
+    *waiter = (struct execution_waiter){.api_session = api_session, .r = r, .first = first};
+    list_push(&api_session->waiters, waiter);
     execution_watch(x, &waiter->watcher, on_waited_execution_changed, waiter);
     http_watch(r, &events, waiter);
 }

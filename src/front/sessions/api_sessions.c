@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "front/api.h"
 #include "front/api/api_bodies.h"
 #include "front/api/api_json.h"
@@ -74,10 +75,7 @@ void api_record(const struct api *api, const char *session, enum logged_kind kin
 
 static void free_api_session(struct api_sessions *all, struct api_session *api_session)
 {
-    struct api_session **at = &all->api_sessions;
-    while (*at != api_session)
-        at = &(*at)->next;
-    *at = api_session->next;
+    chain_remove(&all->api_sessions, api_session);
     streams_end(api_session, FOLLOW_DONE, "the session has ended");
     waiters_free(api_session);
     xfree(api_session);
@@ -221,9 +219,7 @@ static void session_delete(void *ctx, struct http_request *r)
 
 static void free_reset(struct reset *reset)
 {
-    *(reset->prev ? &reset->prev->next : &reset->owner->resets) = reset->next;
-    if (reset->next)
-        reset->next->prev = reset->prev;
+    list_remove(&reset->owner->resets, reset);
     xfree(reset);
 }
 
@@ -262,10 +258,7 @@ static void session_post_reset(void *ctx, struct http_request *r)
         toolplane_reset(api->config->toolplane);
     reset->owner = api->sessions;
     reset->r = r;
-    reset->next = api->sessions->resets;
-    if (reset->next)
-        reset->next->prev = reset;
-    api->sessions->resets = reset;
+    list_push(&api->sessions->resets, reset);
     http_watch(r, &events, reset);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "front/http/http_auth.h"
@@ -111,12 +112,7 @@ static void put_tool_problem(void *ctx, int status, const char *detail, struct b
 
 static void free_tool_request(struct tool_request *c)
 {
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        c->server->calls = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
+    list_remove(&c->server->calls, c);
     xfree(c->token);
     xfree(c);
 }
@@ -200,13 +196,11 @@ static void begin_call(struct toolserver *s, struct http_request *r, bool approv
         return;
     }
     struct tool_request *c = NEW(struct tool_request);
-    *c = (struct tool_request){.server = s, .next = s->calls, .request = r, .approval = approval};
+    *c = (struct tool_request){.server = s, .request = r, .approval = approval};
     char token[HTTP_TOKEN_MAX + 1];
     if (!(roles & APPLICATION) && http_token(r, token))
         c->token = xstrdup(token);
-    if (c->next)
-        c->next->prev = c;
-    s->calls = c;
+    list_push(&s->calls, c);
     http_watch(r, &events, c);
     if (ask_plane(c, &request, &e) < 0) {
         answer_tool_request(r, approval, TOOLPLANE_ERROR, NULL, e.msg);
@@ -267,12 +261,7 @@ static void free_channel(struct channel *c)
 {
     struct toolserver *s = c->server;
     loop_timer_stop(s->config.loop, &c->limit);
-    for (struct channel **at = &s->waiting; *at; at = &(*at)->next) {
-        if (*at == c) {
-            *at = c->next;
-            break;
-        }
-    }
+    chain_remove(&s->waiting, c);
     xfree(c);
 }
 
@@ -384,10 +373,7 @@ static void on_approval_socket(void *ctx, struct http_request *r)
     struct toolserver *s = ctx;
     struct channel *c = NEW(struct channel);
     *c = (struct channel){.server = s, .request = r};
-    struct channel **at = &s->waiting;
-    while (*at)
-        at = &(*at)->next;
-    *at = c;
+    chain_append(&s->waiting, c);
     http_watch(r, &events, c);
     loop_timer_set(s->config.loop, &c->limit, TOOLSERVER_JOIN_MS, on_waited_enough, c);
     connect_next(s);

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/json/jsonspan.h"
+#include "base/list.h"
 #include "base/unixsock.h"
 #include "wire/jsonrpc.h"
 
@@ -89,10 +90,7 @@ static void holder_leave(struct toolsock *s, struct holder *h)
 {
     if (--h->peers > 0)
         return;
-    struct holder **at = &s->holders;
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
+    chain_remove(&s->holders, h);
     xfree(h->token);
     xfree(h->session);
     xfree(h);
@@ -229,12 +227,7 @@ static void answer_tool_line(struct tool_peer *peer, const char *id, bool approv
 static void end_ask(struct tool_line_ask *ask)
 {
     struct tool_peer *peer = ask->peer;
-    if (ask->prev)
-        ask->prev->next = ask->next;
-    else
-        peer->asks = ask->next;
-    if (ask->next)
-        ask->next->prev = ask->prev;
+    list_remove(&peer->asks, ask);
     peer->n_asks--;
     peer->holder->held -= ask->held;
     xfree(ask);
@@ -272,14 +265,10 @@ static int start_tool_request(struct tool_peer *peer, const struct rpc_message *
     if (r < 0)
         return r;
     struct tool_line_ask *ask = NEW(struct tool_line_ask);
-    *ask = (struct tool_line_ask){.next = peer->asks,
-                                  .peer = peer,
-                                  .approval = strcmp(m->method, "approve") == 0,
-                                  .held = strlen(arguments)};
+    *ask = (struct tool_line_ask){
+        .peer = peer, .approval = strcmp(m->method, "approve") == 0, .held = strlen(arguments)};
     memcpy(ask->id, m->id, sizeof ask->id);
-    if (ask->next)
-        ask->next->prev = ask;
-    peer->asks = ask;
+    list_push(&peer->asks, ask);
     peer->n_asks++;
     peer->holder->held += ask->held;
     struct toolplane *plane = peer->owner->config.toolplane;
@@ -469,12 +458,7 @@ static void end_peer(struct tool_peer *peer)
 {
     struct toolsock *s = peer->owner;
     cancel_all(peer);
-    if (peer->prev)
-        peer->prev->next = peer->next;
-    else
-        s->peers = peer->next;
-    if (peer->next)
-        peer->next->prev = peer->prev;
+    list_remove(&s->peers, peer);
     s->n_peers--;
     if (peer->holder) {
         peer->holder->held -= peer->counted;
@@ -550,14 +534,11 @@ static void take_in(struct toolsock *s, int fd)
         return;
     }
     struct tool_peer *peer = NEW(struct tool_peer);
-    *peer = (struct tool_peer){.next = s->peers,
-                               .owner = s,
+    *peer = (struct tool_peer){.owner = s,
                                .fd = fd,
                                .in = BUF_INIT(2 * TOOLSOCK_HELLO_MAX + 2),
                                .out = BUF_INIT(SIZE_MAX / 2)};
-    if (peer->next)
-        peer->next->prev = peer;
-    s->peers = peer;
+    list_push(&s->peers, peer);
     s->n_peers++;
     s->n_strangers++;
     loop_timer_set(s->config.loop, &peer->hello, TOOLSOCK_HELLO_MS, on_no_hello, peer);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "files/watch.h"
 #include "front/workspace/api_files_internal.h"
 
@@ -31,9 +32,7 @@ struct watcher {
 
 static void free_watcher(struct watcher *w)
 {
-    *(w->prev ? &w->prev->next : &w->f->watchers) = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
+    list_remove(&w->f->watchers, w);
     w->f->watches--;
     w->io = loop_io_del(w->io);
     loop_timer_stop(w->f->loop, &w->alive);
@@ -143,11 +142,8 @@ static int open_watcher(struct api_files *f, struct http_request *r, int *folder
     if (code < 0)
         return code;
     struct watcher *w = NEW(struct watcher);
-    *w = (struct watcher){
-        .next = f->watchers, .f = f, .r = r, .watch = watch, .out = BUF_INIT(OUT_MAX)};
-    if (w->next)
-        w->next->prev = w;
-    f->watchers = w;
+    *w = (struct watcher){.f = f, .r = r, .watch = watch, .out = BUF_INIT(OUT_MAX)};
+    list_push(&f->watchers, w);
     f->watches++;
     code = loop_io_add(f->loop, watch_fd(watch), LOOP_IN, on_watched_events, w, &w->io, NULL);
     if (code < 0)

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "sandbox/broker/broker_internal.h"
 
 enum { LOOK_EVERY_MS = 5, STACK = 512 * 1024 };
@@ -39,10 +40,7 @@ static void on_urgent(int sig)
 
 static void unlink_waiter(struct waiting_syscall *waiting, const struct broker_waiter *waiter)
 {
-    struct broker_waiter **at = &waiting->first;
-    while (*at != waiter)
-        at = &(*at)->next;
-    *at = waiter->next;
+    chain_remove(&waiting->first, waiter);
     waiting->count--;
     (void)pthread_cond_broadcast(&waiting->changed);
 }

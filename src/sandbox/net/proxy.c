@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "sandbox/net/flow.h"
 #include "sandbox/net/proxy_request.h"
 
@@ -65,12 +66,7 @@ static void hang_up_proxy(struct proxy_connection *connection)
     }
     if (connection->dial)
         connection->dial->connection = NULL;
-    if (connection->prev)
-        connection->prev->next = connection->next;
-    else
-        proxy->connections = connection->next;
-    if (connection->next)
-        connection->next->prev = connection->prev;
+    list_remove(&proxy->connections, connection);
     proxy->count--;
     loop_io_set(proxy->io, LOOP_IN);
     buf_done(&connection->head);
@@ -380,10 +376,7 @@ static void on_proxy_connection(void *ctx, unsigned events)
         return;
     }
     connection->ends[0].fd = fd_take(&fd);
-    connection->next = proxy->connections;
-    if (proxy->connections)
-        proxy->connections->prev = connection;
-    proxy->connections = connection;
+    list_push(&proxy->connections, connection);
     if (++proxy->count >= PROXY_CONNECTIONS_MAX)
         loop_io_set(proxy->io, 0);
     loop_timer_set(proxy->loop, &connection->timer, PROXY_REQUEST_MS, on_time, connection);

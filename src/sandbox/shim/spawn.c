@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/service.h"
 #include "base/unixsock.h"
 #include "sandbox/shim/shim.h"
@@ -118,12 +119,7 @@ int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
 
 static void unlink_child(struct child *child)
 {
-    if (child->prev)
-        child->prev->next = child->next;
-    else
-        child->spawner->children = child->next;
-    if (child->next)
-        child->next->prev = child->prev;
+    list_remove(&child->spawner->children, child);
 }
 
 static void free_child(struct child *child)
@@ -434,14 +430,11 @@ static struct child *new_child(struct spawner *spawner, int control)
 {
     struct child *child = NEW(struct child);
     *child = (struct child){.spawner = spawner,
-                            .next = spawner->children,
                             .control = control,
                             .input = {.fd = -1},
                             .output = {.fd = -1},
                             .errors = {.fd = -1}};
-    if (child->next)
-        child->next->prev = child;
-    spawner->children = child;
+    list_push(&spawner->children, child);
     return child;
 }
 

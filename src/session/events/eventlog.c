@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "base/service.h"
 
@@ -367,18 +368,14 @@ int eventlog_next(struct eventlog *log, uint64_t after, struct logged *ret, uint
 void eventlog_watch(struct eventlog *log, struct eventlog_watcher *w, loop_fn fn, void *ctx)
 {
     log->spilling = true;
-    *w = (struct eventlog_watcher){.next = log->watchers, .fn = fn, .ctx = ctx, .watching = true};
-    if (w->next)
-        w->next->prev = w;
-    log->watchers = w;
+    *w = (struct eventlog_watcher){.fn = fn, .ctx = ctx, .watching = true};
+    list_push(&log->watchers, w);
 }
 
 void eventlog_unwatch(struct eventlog *log, struct eventlog_watcher *w)
 {
     if (!w->watching)
         return;
-    *(w->prev ? &w->prev->next : &log->watchers) = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
+    list_remove(&log->watchers, w);
     *w = (struct eventlog_watcher){0};
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "session/events/eventlog.h"
 #include "session/executions/result.h"
@@ -159,11 +160,8 @@ struct executions *executions_close(struct executions *all)
 void execution_watch(struct execution *x, struct execution_watcher *w, void (*changed)(void *ctx),
                      void *ctx)
 {
-    *w = (struct execution_watcher){
-        .next = x->watchers, .execution = x, .changed = changed, .ctx = ctx};
-    if (w->next)
-        w->next->prev = w;
-    x->watchers = w;
+    *w = (struct execution_watcher){.execution = x, .changed = changed, .ctx = ctx};
+    list_push(&x->watchers, w);
 }
 
 void execution_unwatch(struct execution_watcher *w)
@@ -173,9 +171,7 @@ void execution_unwatch(struct execution_watcher *w)
     struct executions *all = w->execution->owner;
     if (all->told_next == w)
         all->told_next = w->next;
-    *(w->prev ? &w->prev->next : &w->execution->watchers) = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
+    list_remove(&w->execution->watchers, w);
     *w = (struct execution_watcher){0};
 }
 

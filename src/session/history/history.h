@@ -13,7 +13,7 @@
 #ifndef SESSION_HISTORY_HISTORY_H
 #define SESSION_HISTORY_HISTORY_H
 
-#include "base/slice.h"
+#include "base/text/slice.h"
 #include "session/events/eventlog.h"
 #include "session/history/nbcell.h"
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/slice.h"
+#include "base/text/slice.h"
 #include "wire/jupyter_msg.h"
 
 #define NBCELL_CODE_MAX ((size_t)256 << 10)

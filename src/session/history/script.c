@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/slice.h"
+#include "base/text/slice.h"
 
 /* Where in Python the end of a line is. */
 struct syntax {

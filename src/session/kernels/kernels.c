@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "session/kernels/setup.h"
 #include "session/queue/external.h"
@@ -163,10 +164,7 @@ static int start_gateway_kernel(struct kernel_entry *entry, struct err *e)
 static void free_kernel_entry(struct kernel_entry *entry)
 {
     struct kernels *k = entry->owner;
-    struct kernel_entry **at = &k->first;
-    while (*at != entry)
-        at = &(*at)->next;
-    *at = entry->next;
+    chain_remove(&k->first, entry);
     k->count--;
     const struct external_place place = kernel_place_of(entry);
     external_lost(&entry->external, &place);

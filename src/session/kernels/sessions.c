@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "session/executions/executions.h"
 #include "session/kernels/session_sandbox.h"
@@ -110,10 +111,7 @@ const struct session_config *sessions_base(const struct sessions *all)
 static void free_session_entry(struct session_entry *entry)
 {
     struct sessions *all = entry->owner;
-    struct session_entry **at = &all->first;
-    while (*at != entry)
-        at = &(*at)->next;
-    *at = entry->next;
+    chain_remove(&all->first, entry);
     all->count--;
     loop_timer_stop(all->loop, &entry->idle);
     loop_defer_stop(all->loop, &entry->gone);
@@ -364,7 +362,7 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
     int r = check_session_id(all, spec, e);
     if (r < 0)
         return r;
-    struct session_entry *entry = NEW(struct session_entry), **at = &all->first;
+    struct session_entry *entry = NEW(struct session_entry);
     *entry = (struct session_entry){.owner = all,
                                     .timeout_ms =
                                         spec->timeout_ms ? spec->timeout_ms : SESSIONS_TIMEOUT_MS,
@@ -375,9 +373,7 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
         (void)snprintf(entry->id, sizeof entry->id, "%s", spec->id);
     else
         random_hex(entry->id, RANDOM_ID_BYTES);
-    while (*at)
-        at = &(*at)->next;
-    *at = entry;
+    chain_append(&all->first, entry);
     all->count++;
     r = start_session(entry, spec, e);
     if (r < 0) {
@@ -461,10 +457,5 @@ void sessions_watch(struct sessions *all, struct sessions_watcher *w)
 
 void sessions_unwatch(struct sessions *all, struct sessions_watcher *w)
 {
-    for (struct sessions_watcher **at = &all->watchers; *at; at = &(*at)->next) {
-        if (*at == w) {
-            *at = w->next;
-            return;
-        }
-    }
+    chain_remove(&all->watchers, w);
 }

@@ -4,6 +4,7 @@
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "tools/catalog/catalog.h"
 #include "tools/client/package.h"
 
@@ -80,10 +81,7 @@ static void drop_generation(struct generation *g)
 
 static void leave_generation(struct generation *g)
 {
-    struct generation **at = &g->all->queue;
-    while (*at != g)
-        at = &(*at)->next;
-    *at = g->next;
+    chain_remove(&g->all->queue, g);
 }
 
 static void finish_generation(struct generation *g, const struct err *why)
@@ -144,10 +142,7 @@ struct generation *generation_start(struct generations *all, const char *server,
 {
     struct generation *g = NEW(struct generation);
     *g = (struct generation){.all = all, .server = xstrdup(server), .done = done, .ctx = ctx};
-    struct generation **at = &all->queue;
-    while (*at)
-        at = &(*at)->next;
-    *at = g;
+    chain_append(&all->queue, g);
     stop_sweep(all);
     loop_defer(all->loop, &all->slice, write_some_modules, all);
     return g;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "output/collect.h"
 #include "session/queue/record.h"
 
@@ -540,10 +541,8 @@ static int enqueue(struct session *s, struct cell *cell, struct cell **ret, stru
         free_cell(cell);
         return r;
     }
-    struct cell **end = &s->queue;
-    while (*end)
-        end = &(*end)->next;
-    *end = *ret = cell;
+    chain_append(&s->queue, cell);
+    *ret = cell;
     s->queued++;
     look_for_work(s);
     return 0;
@@ -609,10 +608,7 @@ void cell_cancel(struct cell *cell)
         dispatch(s, CANCEL);
         return;
     }
-    struct cell **at = &s->queue;
-    while (*at != cell)
-        at = &(*at)->next;
-    *at = cell->next;
+    chain_remove(&s->queue, cell);
     s->queued--;
     refuse_cell(s, cell, CELL_CANCELLED, "cancelled before it ran");
     check_closed(s);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "tools/client/era.h"
 #include "tools/transport/param_headers.h"
@@ -93,22 +94,14 @@ static void drop_inputs(struct tools_call *call)
 
 static void unlink_call(struct tools_call *call)
 {
-    if (call->prev)
-        call->prev->next = call->next;
-    else
-        call->list->first = call->next;
-    if (call->next)
-        call->next->prev = call->prev;
+    list_remove(&call->list->first, call);
     call->prev = call->next = NULL;
 }
 
 static void link_call(struct tools_call *call, struct call_list *list)
 {
     call->list = list;
-    call->next = list->first;
-    if (call->next)
-        call->next->prev = call;
-    list->first = call;
+    list_push(&list->first, call);
 }
 
 static void stop_call(struct tools_call *call)
@@ -200,11 +193,8 @@ static void complete(struct tools_call *call, struct peer_answer *a)
 
 static void add_input(struct tools_call *call, struct input *input)
 {
-    struct input **end = &call->inputs;
-    while (*end)
-        end = &(*end)->next;
     input->key = ++call->last_key;
-    *end = input;
+    chain_append(&call->inputs, input);
 }
 
 /* One member of inputRequests; an answer that needs nobody is given at once. */
@@ -409,10 +399,7 @@ void calls_begin(struct call_list *list, struct server_peer *peer, const struct 
 
 static void remove_input(struct tools_call *call, struct input *input)
 {
-    struct input **at = &call->inputs;
-    while (*at != input)
-        at = &(*at)->next;
-    *at = input->next;
+    chain_remove(&call->inputs, input);
     free_input(input);
 }
 

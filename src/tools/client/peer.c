@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/json/jsonscan.h"
+#include "base/list.h"
 #include "wire/jsonrpc.h"
 
 enum { ID_MAX = 24, CLOSE_GRACE_MS = 2000, LOGGED_MAX = 400, ERROR_TEXT_MAX = 16 << 10 };
@@ -59,12 +60,7 @@ static void drop_request(struct peer_request *request)
 {
     struct server_peer *peer = request->peer;
     loop_timer_stop(peer->config.tools->loop, &request->timer);
-    if (request->prev)
-        request->prev->next = request->next;
-    else
-        peer->requests = request->next;
-    if (request->next)
-        request->next->prev = request->prev;
+    list_remove(&peer->requests, request);
     xfree(request);
 }
 
@@ -136,10 +132,7 @@ int peer_ask(struct server_peer *peer, const struct peer_question *question,
     request->answered = answered;
     request->ctx = ctx;
     request->timeout_ms = question->timeout_ms;
-    request->next = peer->requests;
-    if (request->next)
-        request->next->prev = request;
-    peer->requests = request;
+    list_push(&peer->requests, request);
     drop_buf struct buf text = BUF_INIT(PEER_TEXT_MAX);
     put_peer_call(&text, request->id, question->method, question->params);
     struct transport_message m = {.id = request->id,

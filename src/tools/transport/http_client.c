@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/service.h"
 
 enum {
@@ -157,12 +158,7 @@ static void free_client_request(struct http_client_request *r)
     curl_easy_cleanup(r->easy);
     curl_slist_free_all(r->headers);
     loop_defer_stop(client->loop, &r->tell);
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        client->first = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
+    list_remove(&client->first, r);
     client->count--;
     buf_done(&r->in);
     xfree(r->url);
@@ -616,14 +612,11 @@ int http_request_start(struct http_client *client, const struct http_request_spe
         return err_set(e, -EAGAIN, "too many requests at once");
     struct http_client_request *r = NEW(struct http_client_request);
     *r = (struct http_client_request){.client = client,
-                                      .next = client->first,
                                       .events = events,
                                       .ctx = ctx,
                                       .method = spec->method,
                                       .in = BUF_INIT(HTTP_WINDOW + CURL_MAX_WRITE_SIZE)};
-    if (r->next)
-        r->next->prev = r;
-    client->first = r;
+    list_push(&client->first, r);
     client->count++;
     int code = prepare_request(r, spec, e);
     if (code < 0)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "tools/transport/http_talk.h"
 #include "tools/transport/transport.h"
 #include "wire/jsonrpc.h"
@@ -82,12 +83,7 @@ static void open_gate(struct http_transport *t)
 static void end_exchange(struct exchange *x)
 {
     struct http_transport *t = x->t;
-    if (x->prev)
-        x->prev->next = x->next;
-    else
-        t->first = x->next;
-    if (x->next)
-        x->next->prev = x->prev;
+    list_remove(&t->first, x);
     t->count--;
     t->bytes -= x->bytes;
     loop_timer_stop(t->loop, &x->timer);
@@ -223,13 +219,9 @@ static void retry(struct exchange *x)
 static struct exchange *new_exchange(struct http_transport *t)
 {
     struct exchange *x = NEW(struct exchange);
-    *x = (struct exchange){.t = t,
-                           .next = t->first,
-                           .body = BUF_INIT(TRANSPORT_MESSAGE_MAX),
-                           .sse = SSE_INIT(TRANSPORT_MESSAGE_MAX)};
-    if (x->next)
-        x->next->prev = x;
-    t->first = x;
+    *x = (struct exchange){
+        .t = t, .body = BUF_INIT(TRANSPORT_MESSAGE_MAX), .sse = SSE_INIT(TRANSPORT_MESSAGE_MAX)};
+    list_push(&t->first, x);
     t->count++;
     return x;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "tools/transport/http_talk.h"
 #include "tools/transport/transport.h"
 #include "wire/rpcpeek.h"
@@ -54,12 +55,7 @@ static void on_sse_gate_open(void *ctx);
 static void end_post(struct post *p)
 {
     struct sse_transport *t = p->t;
-    if (p->prev)
-        p->prev->next = p->next;
-    else
-        t->first = p->next;
-    if (p->next)
-        p->next->prev = p->prev;
+    list_remove(&t->first, p);
     t->count--;
     t->bytes -= p->bytes;
     if (t->gate == p) {
@@ -279,10 +275,8 @@ static int open_stream(struct sse_transport *t, struct err *e)
 static struct post *new_post(struct sse_transport *t)
 {
     struct post *p = NEW(struct post);
-    *p = (struct post){.t = t, .next = t->first, .error = BUF_INIT(HTTP_ERROR_BODY_MAX)};
-    if (p->next)
-        p->next->prev = p;
-    t->first = p;
+    *p = (struct post){.t = t, .error = BUF_INIT(HTTP_ERROR_BODY_MAX)};
+    list_push(&t->first, p);
     t->count++;
     return p;
 }
