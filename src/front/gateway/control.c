@@ -9,20 +9,23 @@
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
 #include "base/unixsock.h"
+#include "front/http/listener.h"
+#include "loop/lines.h"
 
-enum { BACKLOG = 16, ACCEPTS_PER_TURN = 16, STATUS_MAX = 1024 };
+enum { BACKLOG = 16, STATUS_MAX = 1024 };
 
 struct control {
     struct loop *loop;
-    struct loop_io *io;
+    struct listener *listener;
     const char *version;
     char *path;
-    int fd;
     bool stopping;
 };
 
-static void notify_status(const struct control *control, int fd)
+static void on_control_connection(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
+    (void)from, (void)n;
+    const struct control *control = ctx;
     drop_buf struct buf out = BUF_INIT(STATUS_MAX);
     struct jsonw w = JSONW(&out);
     jsonw_object(&w);
@@ -30,20 +33,7 @@ static void notify_status(const struct control *control, int fd)
     jsonw_set_text(&w, "version", control->version);
     jsonw_set_int(&w, "pid", getpid());
     jsonw_end(&w);
-    (void)buf_addc(&out, '\n');
-    (void)send(fd, buf_text(&out), out.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it fits a socket */
-}
-
-static void on_control_connection(void *ctx, unsigned events)
-{
-    (void)events;
-    struct control *control = ctx;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        drop_fd int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            return;
-        notify_status(control, fd);
-    }
+    lines_say_once(fd, &out);
 }
 
 static bool somebody_answers(const struct sockaddr_un *to)
@@ -63,17 +53,19 @@ static int listen_for_control(struct control *control, struct err *e)
         control->path = NULL;
         return err_set(e, -EADDRINUSE, "another server is running here (%s answers)", to.sun_path);
     }
-    r = unixsock_listen(control->path, BACKLOG, &control->fd, e);
-    return r < 0 ? r
-                 : loop_io_add(control->loop, control->fd, LOOP_IN, on_control_connection, control,
-                               &control->io, e);
+    int fd = -1;
+    r = listener_open(control->loop, NULL, 0, on_control_connection, control, &control->listener,
+                      e);
+    if (r == 0)
+        r = unixsock_listen(control->path, BACKLOG, &fd, e);
+    return r < 0 ? r : listener_add(control->listener, fd, e);
 }
 
 int control_open(struct loop *loop, const char *runtime_dir, const char *version,
                  struct control **ret, struct err *e)
 {
     struct control *control = NEW(struct control);
-    *control = (struct control){.loop = loop, .version = version, .fd = -1};
+    *control = (struct control){.loop = loop, .version = version};
     control->path = xasprintf("%s/" CONTROL_SOCKET, runtime_dir);
     int r = listen_for_control(control, e);
     if (r < 0) {
@@ -93,8 +85,7 @@ struct control *control_close(struct control *control)
 {
     if (!control)
         return NULL;
-    (void)loop_io_del(control->io);
-    (void)fd_close(control->fd);
+    control->listener = listener_close(control->listener);
     if (control->path)
         unixsock_remove(control->path);
     xfree(control->path);

@@ -5,14 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
 #include "base/list.h"
+#include "loop/lines.h"
 
-enum { OUT_MAX = 8 << 20, READ_BYTES = 16384 };
+enum { OUT_MAX = 8 << 20 };
 
 struct supervise_client;
 
@@ -26,11 +25,8 @@ struct op {
 struct supervise_client {
     struct supervise *owner;
     struct supervise_client *next;
-    struct loop_io *io;
-    int fd;
-    struct buf in, out;
+    struct lines lines; /* paused while an answer is pending */
     bool watches;
-    bool broken;                                      /* to be ended by who works on it */
     bool (*pending)(struct supervise_client *client); /* true: it has been answered */
     char id[KERNELS_ID_MAX + 1];                      /* that it waits for */
 };
@@ -44,32 +40,16 @@ struct supervise {
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static void flush_supervise(struct supervise_client *client)
-{
-    while (client->out.len > 0) {
-        ssize_t n = send(client->fd, client->out.data, client->out.len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            client->broken |= errno != EAGAIN;
-            break;
-        }
-        buf_cut_front(&client->out, (size_t)n);
-    }
-    client->broken |= client->out.failed != 0;
-    loop_io_set(client->io, client->out.len > 0 ? LOOP_IN | LOOP_OUT : LOOP_IN);
-}
-
 static void end_supervise_line(struct supervise_client *client, struct jsonw *w)
 {
     jsonw_end(w);
-    (void)buf_addc(&client->out, '\n');
-    flush_supervise(client);
+    (void)buf_addc(&client->lines.out, '\n');
+    lines_flush(&client->lines);
 }
 
 static void answer_supervise_error(struct supervise_client *client, const char *why)
 {
-    struct jsonw w = JSONW(&client->out);
+    struct jsonw w = JSONW(&client->lines.out);
     jsonw_object(&w);
     jsonw_set_text(&w, "error", why);
     end_supervise_line(client, &w);
@@ -77,7 +57,7 @@ static void answer_supervise_error(struct supervise_client *client, const char *
 
 static int answer_nothing(struct supervise_client *client)
 {
-    struct jsonw w = JSONW(&client->out);
+    struct jsonw w = JSONW(&client->lines.out);
     jsonw_object(&w);
     end_supervise_line(client, &w);
     return 0;
@@ -85,7 +65,7 @@ static int answer_nothing(struct supervise_client *client)
 
 static void answer_status(struct supervise_client *client, const struct kernels_item *item)
 {
-    struct jsonw w = JSONW(&client->out);
+    struct jsonw w = JSONW(&client->lines.out);
     jsonw_object(&w);
     jsonw_name(&w, "rc");
     if (item && item->state != KERNELS_ENDED)
@@ -110,7 +90,7 @@ static bool answer_when_ready(struct supervise_client *client)
         answer_supervise_error(client, item.why);
         return true;
     }
-    struct jsonw w = JSONW(&client->out);
+    struct jsonw w = JSONW(&client->lines.out);
     jsonw_object(&w);
     jsonw_set_raw(&w, "conn", item.connection);
     end_supervise_line(client, &w);
@@ -133,6 +113,7 @@ static int wait_for_kernel_state(struct supervise_client *client, const char *id
     (void)snprintf(client->id, sizeof client->id, "%s", id);
     if (!answer(client))
         client->pending = answer;
+    client->lines.paused = client->pending != NULL;
     return 0;
 }
 
@@ -211,7 +192,7 @@ static int run_list(struct supervise_client *client, const struct json *request,
     (void)request, (void)id, (void)e;
     static const char *const states[] = {
         [KERNELS_STARTING] = "starting", [KERNELS_READY] = "ready", [KERNELS_ENDED] = "ended"};
-    struct jsonw w = JSONW(&client->out);
+    struct jsonw w = JSONW(&client->lines.out);
     struct kernels_item item;
     jsonw_object(&w);
     jsonw_set_array(&w, "kernels");
@@ -261,8 +242,9 @@ static int run_supervise_request(struct supervise_client *client, const struct j
     return r < 0 ? r : err_set(e, -EINVAL, "there is no op %.80s", name);
 }
 
-static void run_supervise_line(struct supervise_client *client, char *line, size_t n)
+static void on_supervise_line(void *ctx, char *line, size_t n)
 {
+    struct supervise_client *client = ctx;
     struct err e = ERR_NONE;
     drop_json struct json *request = json_parse(line, n, JSON_STRICT, &e);
     if (!request || run_supervise_request(client, request, &e) < 0)
@@ -271,69 +253,45 @@ static void run_supervise_line(struct supervise_client *client, char *line, size
 
 /* --- connections ---------------------------------------------------------------------------- */
 
-static void end_client(struct supervise_client *client)
+static void end_client(void *ctx)
 {
+    struct supervise_client *client = ctx;
     chain_remove(&client->owner->first, client);
     client->owner->count--;
-    (void)loop_io_del(client->io);
-    (void)fd_close(client->fd);
-    buf_done(&client->in);
-    buf_done(&client->out);
+    lines_close(&client->lines);
+    (void)fd_close(client->lines.in_fd);
     xfree(client);
 }
 
-/* Whole lines, until one has to wait for its answer. */
-static void run_supervise_lines(struct supervise_client *client)
+static void on_supervise_line_too_long(void *ctx, const char *piece, size_t n, bool last)
 {
-    while (!client->pending && !client->broken && client->in.len > 0) {
-        char *end = memchr(client->in.data, '\n', client->in.len);
-        if (!end)
-            return;
-        size_t n = (size_t)(end - client->in.data);
-        run_supervise_line(client, client->in.data, n);
-        buf_cut_front(&client->in, n + 1);
-    }
-}
-
-static void read_supervise_bytes(struct supervise_client *client)
-{
-    char bytes[READ_BYTES];
-    ssize_t n = recv(client->fd, bytes, sizeof bytes, 0);
-    if (n > 0)
-        client->broken |= buf_add(&client->in, bytes, (size_t)n) < 0;
-    else
-        client->broken |= n == 0 || (errno != EAGAIN && errno != EINTR);
-}
-
-static void on_supervise_client(void *ctx, unsigned events)
-{
+    (void)piece, (void)n, (void)last;
     struct supervise_client *client = ctx;
-    if (events & LOOP_OUT)
-        flush_supervise(client);
-    if (events & LOOP_IN)
-        read_supervise_bytes(client);
-    else if (events & LOOP_HUP)
-        client->broken = true;
-    run_supervise_lines(client);
-    if (client->broken)
-        end_client(client);
+    lines_break(&client->lines);
 }
 
 void supervise_add(struct supervise *s, int fd)
 {
+    static const struct lines_events events = {
+        .line = on_supervise_line, .too_long = on_supervise_line_too_long, .ended = end_client};
     if (s->count >= SUPERVISE_CLIENTS_MAX || fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
         (void)fd_close(fd);
         return;
     }
     struct supervise_client *client = NEW(struct supervise_client);
-    *client = (struct supervise_client){.owner = s,
-                                        .next = s->first,
-                                        .fd = fd,
-                                        .in = BUF_INIT(SUPERVISE_LINE_MAX + READ_BYTES),
-                                        .out = BUF_INIT(OUT_MAX)};
+    *client = (struct supervise_client){.owner = s, .next = s->first};
+    client->lines = (struct lines){.loop = s->loop,
+                                   .events = &events,
+                                   .ctx = client,
+                                   .in_fd = fd,
+                                   .out_fd = fd,
+                                   .line_max = SUPERVISE_LINE_MAX,
+                                   .backlog_max = OUT_MAX,
+                                   .out = BUF_INIT(OUT_MAX)};
     s->first = client;
     s->count++;
-    if (loop_io_add(s->loop, fd, LOOP_IN, on_supervise_client, client, &client->io, NULL) < 0)
+    struct err e = ERR_NONE;
+    if (lines_open(&client->lines, &e) < 0)
         end_client(client);
 }
 
@@ -344,11 +302,11 @@ void supervise_changed(struct supervise *s, const char *id)
     for (struct supervise_client *client = s->first; client; client = client->next) {
         if (client->pending && strcmp(client->id, copy) == 0 && client->pending(client)) {
             client->pending = NULL;
-            run_supervise_lines(client);
+            lines_resume(&client->lines);
         }
         if (!client->watches || client->pending)
             continue;
-        struct jsonw w = JSONW(&client->out);
+        struct jsonw w = JSONW(&client->lines.out);
         jsonw_object(&w);
         jsonw_set_text(&w, "changed", copy);
         end_supervise_line(client, &w);

@@ -3,28 +3,23 @@
  * A request is an `ask` from its line to its answer, in any order (on_tool_line_done()).
  * Who completes it: the tool plane's `done`, once, answers it; a "cancel" of its peer or the end of
  * the connection cancels the call, and nothing is answered.
- * Who frees a connection: end_peer() alone. Whatever goes wrong only sets `broken`;
- * work_on_tool_lines(), the last thing that an event does, runs the lines that have come and then
- * ends the peer, so nobody touches it afterwards. Loop's thread only. */
+ * Who frees a connection: end_peer() alone. Whatever goes wrong only breaks its lines, whose
+ * `ended` comes from the loop, so nobody touches it afterwards. Loop's thread only. */
 #include "front/toolserver/toolsock.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json/jsonspan.h"
 #include "base/list.h"
 #include "base/unixsock.h"
+#include "front/http/listener.h"
+#include "loop/lines.h"
 #include "wire/jsonrpc.h"
 
 enum {
     BACKLOG = 128,
-    ACCEPTS_PER_TURN = 16,
-    ACCEPT_PAUSE_MS = 100, /* when there are no descriptors left */
-    READ_BYTES = 65536,
-    KEPT_BLOCK = 1 << 20, /* a larger empty buffer is given back */
+    ERROR_MAX = 65536,
     RPC_NOT_ALLOWED = -32001,
     RPC_TOO_MUCH = -32002,
 };
@@ -49,25 +44,17 @@ struct tool_peer { /* a connection */
     struct tool_peer *prev, *next;
     struct toolsock *owner;
     struct holder *holder; /* NULL before its hello */
-    struct loop_io *io;
     struct loop_timer hello;
-    int fd;
-    struct buf in, out;
-    size_t scanned; /* bytes of `in` that hold no end of a line */
-    size_t sent;    /* bytes of `out` */
-    size_t counted; /* bytes of both in holder->held */
+    struct lines lines;
+    size_t counted; /* bytes of `lines` in holder->held */
     struct tool_line_ask *asks;
     size_t n_asks;
-    bool ending; /* when its last answer is sent */
-    bool broken; /* to be ended by who works on it */
 };
 
 struct toolsock {
     struct toolsock_config config;
     char *path;
-    int fd;
-    struct loop_io *io;
-    struct loop_timer pause;
+    struct listener *listener;
     struct tool_peer *peers; /* the newest first */
     size_t n_peers, n_strangers;
     struct holder *holders;
@@ -99,7 +86,7 @@ static void holder_leave(struct toolsock *s, struct holder *h)
 /* Brings holder->held up to date. */
 static void count_token_bytes(struct tool_peer *peer)
 {
-    size_t now = peer->in.len + peer->out.len;
+    size_t now = lines_held(&peer->lines);
     if (peer->holder)
         peer->holder->held += now - peer->counted;
     peer->counted = peer->holder ? now : 0;
@@ -107,67 +94,28 @@ static void count_token_bytes(struct tool_peer *peer)
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static bool backlog(const struct tool_peer *peer)
-{
-    return peer->out.len - peer->sent > TOOLSOCK_BACKLOG;
-}
-
-static void give_back(struct buf *b)
-{
-    if (b->len == 0 && b->size > KEPT_BLOCK)
-        buf_done(b);
-}
-
-static void flush_answers(struct tool_peer *peer)
-{
-    while (peer->sent < peer->out.len) {
-        ssize_t n = send(peer->fd, peer->out.data + peer->sent, peer->out.len - peer->sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            peer->broken |= errno != EAGAIN;
-            break;
-        }
-        peer->sent += (size_t)n;
-    }
-    if (peer->sent == peer->out.len) {
-        buf_clear(&peer->out);
-        give_back(&peer->out);
-        peer->sent = 0;
-        peer->broken |= peer->ending;
-    } else if (peer->sent > peer->out.len / 2) {
-        buf_cut_front(&peer->out, peer->sent);
-        peer->sent = 0;
-    }
-    count_token_bytes(peer);
-    loop_io_set(peer->io, (peer->ending || backlog(peer) ? 0U : (unsigned)LOOP_IN) |
-                              (peer->out.len > 0 ? LOOP_OUT : 0U));
-}
-
 static void answer_line_error(struct tool_peer *peer, const char *id, int code, const char *why)
 {
-    rpc_put_error(&peer->out, id, code, why, NULL);
-    (void)buf_addc(&peer->out, '\n');
-    peer->broken |= peer->out.failed != 0;
-    flush_answers(peer);
+    rpc_put_error(&peer->lines.out, id, code, why, NULL);
+    (void)buf_addc(&peer->lines.out, '\n');
+    lines_flush(&peer->lines);
 }
 
 /* The last that this connection hears. */
 static void refuse_tool_line(struct tool_peer *peer, const char *id, int code, const char *why)
 {
-    peer->ending = true;
-    answer_line_error(peer, id, code, why);
+    rpc_put_error(&peer->lines.out, id, code, why, NULL);
+    (void)buf_addc(&peer->lines.out, '\n');
+    lines_finish(&peer->lines);
 }
 
 static void answer_empty(struct tool_peer *peer, const char *id)
 {
-    struct jsonw w = JSONW(&peer->out);
+    struct jsonw w = JSONW(&peer->lines.out);
     rpc_result_begin(&w, id);
     rpc_end(&w);
-    (void)buf_addc(&peer->out, '\n');
-    peer->broken |= peer->out.failed != 0;
-    flush_answers(peer);
+    (void)buf_addc(&peer->lines.out, '\n');
+    lines_flush(&peer->lines);
 }
 
 static void put_failure(struct jsonw *w, enum toolplane_failure failure, const char *why)
@@ -183,7 +131,7 @@ static void put_line_answer(struct tool_peer *peer, const char *id, bool approva
                             enum toolplane_failure failure, const struct tools_result *result,
                             const char *why)
 {
-    struct jsonw w = JSONW(&peer->out);
+    struct jsonw w = JSONW(&peer->lines.out);
     rpc_result_begin(&w, id);
     if (approval)
         jsonw_set_bool(&w, "approved", failure == TOOLPLANE_OK);
@@ -195,7 +143,7 @@ static void put_line_answer(struct tool_peer *peer, const char *id, bool approva
         toolplane_put_content(&w, result);
     }
     rpc_end(&w);
-    (void)buf_addc(&peer->out, '\n');
+    (void)buf_addc(&peer->lines.out, '\n');
 }
 
 /* An answer that does not fit is replaced by one that says so. */
@@ -203,23 +151,23 @@ static void answer_tool_line(struct tool_peer *peer, const char *id, bool approv
                              enum toolplane_failure failure, const struct tools_result *result,
                              const char *why)
 {
-    size_t before = peer->out.len;
+    struct buf *out = &peer->lines.out;
+    size_t before = out->len;
     size_t room = TOOLSOCK_HELD_MAX -
                   (peer->holder->held < TOOLSOCK_HELD_MAX ? peer->holder->held : TOOLSOCK_HELD_MAX);
-    peer->out.cap = before + (room < TOOLSOCK_LINE_MAX ? room : TOOLSOCK_LINE_MAX);
+    out->cap = before + (room < TOOLSOCK_LINE_MAX ? room : TOOLSOCK_LINE_MAX);
     put_line_answer(peer, id, approval, failure, result, why);
-    if (peer->out.failed) {
-        peer->out.failed = 0;
-        peer->out.len = before;
-        peer->out.cap = before + READ_BYTES;
+    if (out->failed) {
+        out->failed = 0;
+        out->len = before;
+        out->cap = before + ERROR_MAX;
         put_line_answer(peer, id, approval, TOOLPLANE_ERROR, NULL,
                         room < TOOLSOCK_LINE_MAX
                             ? "the answer was dropped: too much waits for this kernel to read it"
                             : "the answer was dropped: it is over 64 MiB long");
     }
-    peer->out.cap = SIZE_MAX / 2; /* each answer has its own limit */
-    peer->broken |= peer->out.failed != 0;
-    flush_answers(peer);
+    out->cap = SIZE_MAX / 2; /* each answer has its own limit */
+    lines_flush(&peer->lines);
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -233,8 +181,6 @@ static void end_ask(struct tool_line_ask *ask)
     xfree(ask);
 }
 
-static void work_on_tool_lines(struct tool_peer *peer);
-
 static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
                               const struct tools_result *result, const char *why)
 {
@@ -245,7 +191,6 @@ static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
     bool approval = ask->approval;
     end_ask(ask);
     answer_tool_line(peer, id, approval, failure, result, why);
-    work_on_tool_lines(peer);
 }
 
 static int start_tool_request(struct tool_peer *peer, const struct rpc_message *m,
@@ -330,7 +275,7 @@ static void run_hello(struct tool_peer *peer, const struct rpc_message *m, const
     }
     holder->peers++;
     peer->holder = holder;
-    peer->in.cap = TOOLSOCK_LINE_MAX + READ_BYTES;
+    lines_set_max(&peer->lines, TOOLSOCK_LINE_MAX);
     s->n_strangers--;
     loop_timer_stop(s->config.loop, &peer->hello);
     answer_empty(peer, m->id);
@@ -380,8 +325,9 @@ static char *written(const char *line, size_t n, const char *name)
     return jsonspan_line(span);
 }
 
-static void run_tool_line(struct tool_peer *peer, char *line, size_t n)
+static void on_tool_line(void *ctx, char *line, size_t n)
 {
+    struct tool_peer *peer = ctx;
     drop_str char *arguments = written(line, n, "tool_args");
     drop_str char *id = arguments ? NULL : written(line, n, "id");
     struct rpc_message m;
@@ -398,50 +344,18 @@ static void run_tool_line(struct tool_peer *peer, char *line, size_t n)
     rpc_message_done(&m);
 }
 
-/* Whole lines, while their answers are read. */
-static void run_tool_lines(struct tool_peer *peer)
+static void on_tool_line_too_long(void *ctx, const char *piece, size_t n, bool last)
 {
-    size_t at = 0;
-    while (!peer->broken && !peer->ending && !backlog(peer) && peer->scanned < peer->in.len) {
-        char *from = peer->in.data + peer->scanned;
-        char *end = memchr(from, '\n', peer->in.len - peer->scanned);
-        if (!end) {
-            peer->scanned = peer->in.len;
-            break;
-        }
-        run_tool_line(peer, peer->in.data + at, (size_t)(end - (peer->in.data + at)));
-        at = peer->scanned = (size_t)(end - peer->in.data) + 1;
-    }
-    buf_cut_front(&peer->in, at);
-    peer->scanned -= at;
-    give_back(&peer->in);
+    (void)piece, (void)n, (void)last;
+    refuse_tool_line(ctx, "null", RPC_TOO_MUCH, "the line is too long");
+}
+
+static void on_tool_lines_moved(void *ctx)
+{
+    struct tool_peer *peer = ctx;
     count_token_bytes(peer);
-}
-
-static void check_length(struct tool_peer *peer)
-{
-    if (peer->ending || peer->broken || peer->scanned < peer->in.len)
-        return;
-    if (peer->in.len > (peer->holder ? TOOLSOCK_LINE_MAX : TOOLSOCK_HELLO_MAX))
-        refuse_tool_line(peer, "null", RPC_TOO_MUCH, "the line is too long");
-    else if (peer->holder && peer->holder->held > TOOLSOCK_HELD_MAX)
+    if (peer->holder && peer->holder->held > TOOLSOCK_HELD_MAX && lines_are_run(&peer->lines))
         refuse_tool_line(peer, "null", RPC_TOO_MUCH, "the open calls of this kernel are too large");
-}
-
-static void read_tool_lines(struct tool_peer *peer)
-{
-    if (peer->ending || backlog(peer))
-        return;
-    size_t most = peer->holder ? READ_BYTES : TOOLSOCK_HELLO_MAX + 1;
-    if (buf_reserve(&peer->in, most) < 0) {
-        peer->broken = true;
-        return;
-    }
-    ssize_t n = recv(peer->fd, peer->in.data + peer->in.len, most, MSG_DONTWAIT);
-    if (n > 0)
-        peer->in.len += (size_t)n;
-    else
-        peer->broken |= n == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 /* --- connections ---------------------------------------------------------------------------- */
@@ -467,45 +381,14 @@ static void end_peer(struct tool_peer *peer)
         s->n_strangers--;
     }
     loop_timer_stop(s->config.loop, &peer->hello);
-    (void)loop_io_del(peer->io);
-    (void)fd_close(peer->fd);
-    buf_done(&peer->in);
-    buf_done(&peer->out);
+    lines_close(&peer->lines);
+    (void)fd_close(peer->lines.in_fd);
     xfree(peer);
 }
 
-static void work_on_tool_lines(struct tool_peer *peer)
-{
-    run_tool_lines(peer);
-    check_length(peer);
-    if (peer->broken)
-        end_peer(peer);
-}
-
-static void on_peer(void *ctx, unsigned events)
-{
-    struct tool_peer *peer = ctx;
-    if (events & LOOP_OUT)
-        flush_answers(peer);
-    if (events & LOOP_IN)
-        read_tool_lines(peer);
-    else if (events & LOOP_HUP)
-        peer->broken = true;
-    work_on_tool_lines(peer);
-}
-
-static void on_no_hello(void *ctx)
+static void on_tool_lines_ended(void *ctx)
 {
     end_peer(ctx);
-}
-
-/* Its calls end now; itself in the next turn, for it may be at work. */
-static void give_up_peer(struct tool_peer *peer)
-{
-    cancel_all(peer);
-    peer->broken = true;
-    loop_io_set(peer->io, 0);
-    loop_timer_set(peer->owner->config.loop, &peer->hello, 0, on_no_hello, peer);
 }
 
 static void drop_oldest_stranger(struct toolsock *s)
@@ -518,15 +401,19 @@ static void drop_oldest_stranger(struct toolsock *s)
 
 static void turn_away(int fd)
 {
-    drop_buf struct buf out = BUF_INIT(READ_BYTES);
+    drop_buf struct buf out = BUF_INIT(ERROR_MAX);
     rpc_put_error(&out, "null", RPC_TOO_MUCH, "too many connections", NULL);
-    (void)buf_addc(&out, '\n');
-    (void)send(fd, buf_text(&out), out.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it fits a socket */
-    (void)fd_close(fd);
+    lines_say_once(fd, &out);
 }
 
-static void take_in(struct toolsock *s, int fd)
+static void on_tool_connection(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
+    static const struct lines_events events = {.line = on_tool_line,
+                                               .too_long = on_tool_line_too_long,
+                                               .moved = on_tool_lines_moved,
+                                               .ended = on_tool_lines_ended};
+    (void)from, (void)n;
+    struct toolsock *s = ctx;
     if (s->n_strangers >= TOOLSOCK_STRANGERS_MAX)
         drop_oldest_stranger(s);
     if (s->n_peers >= TOOLSOCK_CONNECTIONS_MAX) {
@@ -534,53 +421,39 @@ static void take_in(struct toolsock *s, int fd)
         return;
     }
     struct tool_peer *peer = NEW(struct tool_peer);
-    *peer = (struct tool_peer){.owner = s,
-                               .fd = fd,
-                               .in = BUF_INIT(2 * TOOLSOCK_HELLO_MAX + 2),
-                               .out = BUF_INIT(SIZE_MAX / 2)};
+    *peer = (struct tool_peer){.owner = s};
+    peer->lines = (struct lines){.loop = s->config.loop,
+                                 .events = &events,
+                                 .ctx = peer,
+                                 .in_fd = fd,
+                                 .out_fd = fd,
+                                 .line_max = TOOLSOCK_HELLO_MAX,
+                                 .backlog_max = TOOLSOCK_BACKLOG,
+                                 .out = BUF_INIT(SIZE_MAX / 2)};
     list_push(&s->peers, peer);
     s->n_peers++;
     s->n_strangers++;
-    loop_timer_set(s->config.loop, &peer->hello, TOOLSOCK_HELLO_MS, on_no_hello, peer);
-    if (loop_io_add(s->config.loop, fd, LOOP_IN, on_peer, peer, &peer->io, NULL) < 0)
+    loop_timer_set(s->config.loop, &peer->hello, TOOLSOCK_HELLO_MS, on_tool_lines_ended, peer);
+    struct err e = ERR_NONE;
+    if (lines_open(&peer->lines, &e) < 0)
         end_peer(peer);
-}
-
-static void on_pause_over(void *ctx)
-{
-    struct toolsock *s = ctx;
-    loop_io_set(s->io, LOOP_IN);
-}
-
-static void on_tool_connection(void *ctx, unsigned events)
-{
-    (void)events;
-    struct toolsock *s = ctx;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-            loop_io_set(s->io, 0);
-            loop_timer_set(s->config.loop, &s->pause, ACCEPT_PAUSE_MS, on_pause_over, s);
-        }
-        if (fd < 0)
-            return;
-        take_in(s, fd);
-    }
 }
 
 /* --- opening and closing -------------------------------------------------------------------- */
 
 static int listen_for_tools(struct toolsock *s, struct err *e)
 {
-    int r = unixsock_listen(s->path, BACKLOG, &s->fd, e);
-    return r < 0 ? r
-                 : loop_io_add(s->config.loop, s->fd, LOOP_IN, on_tool_connection, s, &s->io, e);
+    int fd = -1;
+    int r = listener_open(s->config.loop, NULL, 0, on_tool_connection, s, &s->listener, e);
+    if (r == 0)
+        r = unixsock_listen(s->path, BACKLOG, &fd, e);
+    return r < 0 ? r : listener_add(s->listener, fd, e);
 }
 
 int toolsock_open(const struct toolsock_config *config, struct toolsock **ret, struct err *e)
 {
     struct toolsock *s = NEW(struct toolsock);
-    *s = (struct toolsock){.config = *config, .path = xstrdup(config->path), .fd = -1};
+    *s = (struct toolsock){.config = *config, .path = xstrdup(config->path)};
     int r = listen_for_tools(s, e);
     if (r < 0) {
         (void)toolsock_close(s);
@@ -596,9 +469,7 @@ struct toolsock *toolsock_close(struct toolsock *s)
         return NULL;
     while (s->peers)
         end_peer(s->peers);
-    loop_timer_stop(s->config.loop, &s->pause);
-    (void)loop_io_del(s->io);
-    (void)fd_close(s->fd);
+    s->listener = listener_close(s->listener);
     unixsock_remove(s->path);
     xfree(s->path);
     xfree(s);
@@ -607,10 +478,10 @@ struct toolsock *toolsock_close(struct toolsock *s)
 
 void toolsock_revoke(struct toolsock *s, const char *token)
 {
-    struct tool_peer *next;
-    for (struct tool_peer *peer = s->peers; peer; peer = next) {
-        next = peer->next;
-        if (peer->holder && strcmp(peer->holder->token, token) == 0)
-            give_up_peer(peer);
+    for (struct tool_peer *peer = s->peers; peer; peer = peer->next) {
+        if (!peer->holder || strcmp(peer->holder->token, token) != 0)
+            continue;
+        cancel_all(peer); /* now; the peer ends in the next turn, for it may be at work */
+        lines_break(&peer->lines);
     }
 }

@@ -3,6 +3,8 @@
 
 #include <acutest.h>
 
+#include <stdbool.h>
+
 struct item {
     struct item *prev, *next;
     char name;
