@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/json/json.h"
 #include "base/json/jsonw.h"
+#include "base/list.h"
 #include "base/unixsock.h"
 #include "jupyter/link.h"
 
@@ -43,6 +44,7 @@ struct template {
     struct loop_io *io;
     struct loop_timer timer; /* AWAY: the next start; STARTING: its deadline */
     int64_t delay;
+    int64_t ready_ms; /* when it came up */
     pid_t pid;
     int64_t requests;
     size_t resident; /* when it was ready */
@@ -50,9 +52,9 @@ struct template {
      * nothing is in the template. */
     char *packages[PACKAGES_MAX];
     size_t package_count;
-    uint64_t installed; /* of these times but the first: when it was started */
-    uint64_t seen;      /* of all, when they were last asked for */
-    struct fork_request *waiting;
+    uint64_t installed;           /* of these times but the first: when it was started */
+    uint64_t seen;                /* of all, when they were last asked for */
+    struct fork_request *waiting; /* in the order of their coming */
     char program[PATH_BYTES];
 };
 
@@ -194,8 +196,7 @@ int template_fork(struct template *t, const struct template_kernel *kernel,
             (void)err_set(e, r, "ask the kernel template: %s", strerror(-r));
         }
     } else if (r == 0) {
-        request->next = t->waiting;
-        t->waiting = request;
+        chain_append(&t->waiting, request);
         request = NULL;
     }
     if (request)
@@ -209,17 +210,24 @@ int template_fork(struct template *t, const struct template_kernel *kernel,
 
 static void start_template(void *ctx);
 
+/* Once it is ready, the end of its input is enough, and what it has forked is its own. Before that
+ * it imports, which may hang, and looks at no input. */
 static void stop_process(struct template *t)
 {
     t->io = loop_io_del(t->io);
-    t->socket = fd_close(t->socket); /* its end of input: it goes by itself */
+    t->socket = fd_close(t->socket);
     loop_timer_stop(t->config->loop, &t->timer);
+    if (t->state == STARTING)
+        helper_kill(t->config->spawner);
     t->state = AWAY;
 }
 
+/* One that comes up and ends at once is as bad as one that does not come up. */
 static void fail_template(struct template *t, const char *why)
 {
     char text[400];
+    if (t->state == READY && loop_now(t->config->loop) - t->ready_ms >= LAST_DELAY_MS)
+        t->delay = FIRST_DELAY_MS;
     stop_process(t);
     drop_waiting_forks(t);
     (void)snprintf(
@@ -287,7 +295,7 @@ static void become_template_ready(struct template *t)
 {
     loop_timer_stop(t->config->loop, &t->timer);
     t->state = READY;
-    t->delay = FIRST_DELAY_MS;
+    t->ready_ms = loop_now(t->config->loop);
     t->resident = resident_bytes(t->pid);
     struct fork_request *waiting = t->waiting, *next;
     t->waiting = NULL;

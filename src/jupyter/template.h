@@ -5,8 +5,9 @@
  *          ipybox_kernel/template.py describes them. For each kernel it gets its shim's control
  *          socket and the kernel's output (SCM_RIGHTS), forks M, which forks the kernel and
  *          becomes `ipybox shim 3 --adopt PID`.
- * Failing: a template that dies, or that takes more than TEMPLATE_START_MS, is replaced, later each
- *          time; kernels that were asked of it end as if their process could not be started.
+ * Failing: a template that dies is replaced, and so is one that takes more than TEMPLATE_START_MS,
+ *          which is killed. It is replaced later each time, until one has lived for a minute.
+ *          Kernels that were asked of it end as if their process could not be started.
  * Trust:   it runs outside the walls of kernels, so all that it has loaded is the image's; what
  *          users have is loaded by each fork, behind its walls.
  * Renewed: when packages of the image were installed, whose new versions its forks would not see,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tests/fakes/fake_spawn.h - stands in for sandbox/shim/spawn.c at link time: no process is
- * started; a test says what becomes of the one child that there is.
+ * started; a test says what becomes of the one child that there is. A test is the helper itself.
  * State:   `orders` has what the child was told, a word each: "interrupt", "kill", "look" … */
 #ifndef FAKES_FAKE_SPAWN_H
 #define FAKES_FAKE_SPAWN_H
@@ -12,7 +12,11 @@ struct fake_spawn {
     const struct child_events *events; /* of the last child; NULL: it was given up */
     void *ctx;
     int starts;
-    bool refuses; /* child_start() fails */
+    bool refuses; /* child_start() and helper_start() fail */
+    int adopts;
+    int helper; /* the helper's descriptor, the test's to close; helper_starts counts them */
+    int helper_starts;
+    pid_t helper_pid; /* what helper_start() says */
     char orders[200];
 };
 

@@ -42,6 +42,7 @@ enum {
 struct spawner {
     struct loop *loop;
     struct child *children;
+    pid_t helper;                                 /* 0: none, or it was buried */
     void (*refused)(void *ctx, const char *text); /* NULL: nobody wants to know */
     void *refused_ctx;
 };
@@ -386,7 +387,6 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
 int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd, pid_t *ret_pid,
                  struct err *e)
 {
-    (void)spawner;
     drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
     const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
     struct shim_launch launch = {.program = spec->argv[0],
@@ -395,7 +395,16 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
                                  .argv = (char *const *)(size_t)spec->argv,
                                  .envp = (char *const *)(size_t)spec->envp};
     int r = moved < 0 ? -errno : spawn_program_of_shim(&launch, ret_pid);
-    return r < 0 ? err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r)) : 0;
+    if (r < 0)
+        return err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r));
+    spawner->helper = *ret_pid;
+    return 0;
+}
+
+void helper_kill(struct spawner *spawner)
+{
+    if (spawner->helper > 0)
+        (void)kill(spawner->helper, SIGKILL);
 }
 
 void spawner_on_refused(struct spawner *spawner, void (*refused)(void *ctx, const char *text),
@@ -409,6 +418,8 @@ void spawner_reap(struct spawner *spawner)
 {
     pid_t pid;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        if (spawner->helper == pid)
+            spawner->helper = 0;
         for (struct child *child = spawner->children; child; child = child->next) {
             if (child->shim == pid)
                 child->shim = 0; /* its socket tells the rest */

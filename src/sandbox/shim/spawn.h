@@ -82,9 +82,13 @@ MUST_CHECK int child_adopt(struct spawner *spawner, const struct child_events *e
                            struct child_ends *ret_ends, struct child **ret, struct err *e);
 
 /* A helper of the server itself, without a shim: it finds `fd` as its descriptor 3, writes to the
- * server's standard error, and has to end when the other end of fd is closed. */
+ * server's standard error, and has to end when the other end of fd is closed. The spawner knows the
+ * one that was started last. */
 MUST_CHECK int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
                             pid_t *ret_pid, struct err *e);
+
+/* For one that does not look at its descriptor. Does nothing when it was buried already. */
+void helper_kill(struct spawner *spawner);
 
 /* Buries processes that became the server's children when their parents died: call it on SIGCHLD,
  * in a process that is a subreaper. */

@@ -321,6 +321,31 @@ static void a_helper_has_its_socket_and_orphans_are_buried(void)
     close_spawner();
 }
 
+static void a_helper_that_does_not_look_at_its_socket_is_killed(void)
+{
+    open_spawner();
+    helper_kill(spawner); /* there is none */
+    int sockets[2];
+    TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
+    const char *argv[] = {"sleep", "1000", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    pid_t pid = 0;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(helper_start(spawner, &spec, sockets[1], &pid, &e) == 0, "%s", e.msg);
+    (void)close(sockets[0]);
+    (void)close(sockets[1]);
+    TEST_CHECK(kill(pid, 0) == 0);
+    helper_kill(spawner);
+    int64_t until = clock_ms() + WAIT_MS;
+    while (kill(pid, 0) == 0 && clock_ms() < until) {
+        spawner_reap(spawner);
+        loop_turn(loop, 10);
+    }
+    TEST_CHECK(kill(pid, 0) < 0 && errno == ESRCH);
+    helper_kill(spawner); /* its number may be somebody else's by now */
+    close_spawner();
+}
+
 static void a_piped_child_reads_what_is_written_and_its_errors_are_apart(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -414,6 +439,7 @@ TEST_LIST = {
     T(closing_the_spawner_ends_what_still_runs),
     T(an_adopted_child_whose_ends_are_closed_has_ended),
     T(a_helper_has_its_socket_and_orphans_are_buried),
+    T(a_helper_that_does_not_look_at_its_socket_is_killed),
     T(a_piped_child_reads_what_is_written_and_its_errors_are_apart),
     T(who_does_not_read_makes_the_writer_wait),
     T(who_ignores_the_end_of_its_input_gets_term_then_kill),
