@@ -63,7 +63,7 @@ MUST_CHECK int server_sandbox_keep(struct server_sandbox *s, unsigned of, const 
 /* NULL, or the first of the places that these are not kept from here; borrowed. */
 const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned of);
 
-/* What is not held is told; settings that cannot be used are an error. */
+/* Logs what is not enforced; settings that cannot be used are an error. */
 MUST_CHECK int server_sandbox_ready(struct server_sandbox *s, const struct options *options,
                                     struct err *e);
 /* What pip's sandbox is about, where kernels have one; the texts are borrowed. */

@@ -44,7 +44,7 @@ struct apigen_package { /* files[0] is __init__.py, files[i + 1] the module of t
     size_t n_modules;
 };
 
-/* One file after the other, for who has other things to do in between. The tools and what they
+/* One file after the other, for callers with other work in between. The tools and what they
  * point to are borrowed until the end. */
 struct apigen_work;
 struct apigen_work *apigen_begin(const char *server_name, const struct apigen_tool *tools,

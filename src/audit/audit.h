@@ -29,10 +29,10 @@
 #define AUDIT_TELL 1000 /* so many records after one another the hash is logged */
 
 struct audit_config {      /* copied; the texts are borrowed for the call */
-    const char *path;      /* made with mode 0600; what is there is gone on with */
+    const char *path;      /* made with mode 0600; an existing log is continued */
     const char *workspace; /* absolute: a file in there is refused, code writes there */
     const char *version;
-    struct loop *loop; /* NULL: what was left out is told with the next record */
+    struct loop *loop; /* NULL: omissions are counted with the next record */
     void (*log)(enum log_level level, const char *text);
 };
 

@@ -18,10 +18,10 @@
 
 #define KIN_DEPTH_MAX 256
 
-/* Whether the process has this one among its ancestors. Also true when that cannot be told. */
+/* Whether the process has this one among its ancestors. Also true when that is unknown. */
 bool kin_below(pid_t pid, pid_t ancestor);
 
-/* Whether who connected to this socket is below the calling process, has ended, or cannot be told.
+/* Whether the peer of this socket is below the calling process, has ended, or is unknown.
  * A peer of another PID namespace, which has no number here, is none of ours. */
 bool kin_peer_below(int fd);
 

@@ -15,7 +15,7 @@ MUST_CHECK int unixsock_address(const char *path, struct sockaddr_un *ret, struc
 
 /* In the place of whatever is at path: a socket that listens, does not block, is closed on exec. In
  * a process with a service uid (service.h) it belongs to that, and everybody may connect to it:
- * who may reach it says the directory, and who is served whoever accepts. */
+ * its directory decides who reaches it, the accepting code whom it serves. */
 MUST_CHECK int unixsock_listen(const char *path, int backlog, int *ret_fd, struct err *e);
 void unixsock_remove(const char *path);
 

@@ -34,7 +34,7 @@ struct link_config { /* borrowed until link_open() returns, but for the first tw
     struct loop *loop;
     struct zctx *zctx;
     const char *place; /* absolute; what the names of its sockets begin with */
-    bool alone;        /* the kernel lets this process connect alone; else who says a password */
+    bool alone;        /* only this process may connect; else clients need a password */
 };
 
 MUST_CHECK int link_open(const struct link_config *config, const struct link_events *events,

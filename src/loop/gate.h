@@ -21,7 +21,7 @@
 #define GATE_BYTES_PER_S ((int64_t)8 << 10)
 #define GATE_TELL_MS 10000
 
-struct gate_loss { /* since it was told last */
+struct gate_loss { /* since the last report */
     uint64_t lines, bytes;
     int64_t ms;
 };

@@ -74,7 +74,7 @@ void output_done(struct output *o);
 /* Valid UTF-8, with C0 80 for NUL. */
 void output_text(struct output *o, const char *text, size_t n);
 
-/* clear_output: what came so far is gone, at once or (wait) when something comes instead. */
+/* clear_output: drops the output so far, at once or (wait) with the next output. */
 void output_clear(struct output *o, bool wait);
 
 void output_finish(struct output *o);

@@ -64,7 +64,7 @@ struct tools_config { /* copied; what it points to is borrowed */
     int64_t connect_timeout_ms; /* from the start to the list of tools */
     const char *(*lookup)(const char *name); /* value of ${name}, or NULL */
     void (*log)(enum log_level level, const char *text);
-    /* What the one who answers `input` can do; told to servers as client capabilities. May change
+    /* What the answerer of `input` can do; sent to servers as client capabilities. May change
      * between calls. NULL: nothing. */
     bool (*can_elicit)(void *ctx);
     void *ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * apigen/emit/summary.h - a tool in one line, for who looks for one: how it is called, and the
- * first sentence of its description. It stands in the docstring of the package.
+ * apigen/emit/summary.h - a tool in one line, for searches: its call, and the first sentence of
+ * its description. It stands in the docstring of the package.
  * Form:    create_issue(owner: str, labels: list[str] = None) -> Result: Creates an issue.
  *          Required arguments come first; enums are shown by their values, other classes by name.
  * Limits:  SUMMARY_CALL_MAX bytes of arguments, SUMMARY_TEXT_MAX of the sentence; then "…". */

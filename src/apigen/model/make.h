@@ -6,7 +6,7 @@
 
 #include "apigen/model/model.h"
 
-/* What a class made at this place is to be called. */
+/* The name for a class that is made at this place. */
 struct hint {
     const char *wire; /* after this property or reference */
     bool item;        /* an item of an array: the singular */

@@ -76,7 +76,7 @@ void api_record(const struct api *api, const char *session, enum logged_kind kin
  * problem was answered. */
 bool api_limit(struct http_request *r, size_t max, size_t *ret);
 
-/* May who asks do what this role may? For what a member of a body asks beyond its route. */
+/* May the caller do what this role may? For members of a body that need more than the route. */
 bool api_may(const struct api *api, const struct http_request *r, enum api_role role);
 
 /* Tells the audit log and the log that an administrator gave a session settings, or tried to. */

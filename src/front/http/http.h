@@ -140,7 +140,7 @@ void http_continue(struct http_request *r);
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* The answer that comes next is held back so long: for those who guess tokens. */
+/* Delays the next answer by so long, for clients that guess tokens. */
 void http_delay(struct http_request *r, int64_t ms);
 
 /* body: copied. A Content-Type is one of the headers. */

@@ -28,7 +28,7 @@
 
 #define ASK_GATHER_MS 20           /* questions of parallel calls go out together */
 #define ASK_PARKED_MS (600 * 1000) /* a parked call waits so long when approvals have no end */
-#define ASK_ROUNDS_MAX 10          /* as often a client comes again, by its SDK */
+#define ASK_ROUNDS_MAX 10          /* SDKs repeat a call so often */
 #define ASK_HANDLE_BYTES 16
 
 struct mcp;

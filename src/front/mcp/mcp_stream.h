@@ -61,7 +61,7 @@ void mcp_stream_send(struct mcp_stream *stream, const struct mcp_out *message);
 /* What belongs to no request: kept until a GET listens. */
 void mcp_streams_send(struct mcp_streams *all, const struct mcp_out *message);
 
-/* Answers a GET: NULL listens to what belongs to no request, taking the place of who did so before;
+/* Answers a GET: NULL listens to what belongs to no request, replacing the previous listener;
  * else the stream of this event goes on behind it. -ENOENT: it is not kept (any more). */
 MUST_CHECK int mcp_streams_attach(struct mcp_streams *all, struct http_request *r,
                                   const char *last_event_id);

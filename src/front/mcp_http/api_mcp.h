@@ -57,7 +57,7 @@ bool api_mcp_make_room(struct api_mcp *all);
 /* Seconds after which it is worth to try again when all are taken. */
 int api_mcp_retry_s(const struct api_mcp *all);
 
-/* No new sessions any more; who only listens is sent away. Open requests go on. */
+/* No new sessions any more; streams that only listen are closed. Open requests go on. */
 void api_mcp_stop(struct api_mcp *all);
 bool api_mcp_is_idle(const struct api_mcp *all); /* no request waits for its answer */
 

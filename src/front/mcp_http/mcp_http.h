@@ -30,7 +30,7 @@ struct mcp_http;
 struct mcp_http *mcp_http_open(const struct mcp_http_config *config);
 struct mcp_http *mcp_http_close(struct mcp_http *m); /* NULL in, NULL out */
 
-/* No new sessions any more; who only listens is sent away. Open requests go on. */
+/* No new sessions any more; streams that only listen are closed. Open requests go on. */
 void mcp_http_stop(struct mcp_http *m);
 
 /* For api_open(): requests come from this API, which knows what their tokens are good for. */

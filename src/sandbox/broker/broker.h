@@ -59,7 +59,8 @@ MUST_CHECK int broker_start(const struct broker_config *config, struct broker **
 void broker_set_policy(struct broker *broker, struct policy *policy);
 /* How often the task limit was met; for the message of the cell that met it. */
 long broker_task_refusals(const struct broker *broker);
-/* Waits for the last process of the sandbox. For who goes on living after it; NULL in, NULL out. */
+/* Waits for the last process of the sandbox, if this process continues after it. NULL in, NULL
+ * out. */
 struct broker *broker_free(struct broker *broker);
 
 #endif

@@ -77,7 +77,7 @@ bool notice_alive(const struct notice *notice); /* the arguments that were read 
 void notice_answer(struct notice *notice);      /* once; nothing when it was answered */
 /* The descriptor becomes the caller's, and the answer. Closes fd. */
 void notice_give(struct notice *notice, int fd, bool cloexec);
-/* Refused by the policy: EPERM, and told. */
+/* Refused by the policy: EPERM, and reported. */
 void notice_refuse(struct notice *notice, const char *what);
 /* A change of files, refused by the policy: the error is the configuration's. */
 void notice_refuse_write(struct notice *notice, const char *what);

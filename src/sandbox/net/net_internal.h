@@ -74,7 +74,7 @@ MUST_CHECK int net_socket(const struct notice *notice, struct socket_seen *ret);
 MUST_CHECK int net_replace(const struct notice *notice, struct socket_seen *seen);
 /* The address that a call names with its second and third argument: its length, or -errno. */
 int net_caller_address(const struct notice *notice, struct sockaddr_storage *ret);
-/* EACCES, and told: as srt's look for TCP. */
+/* EACCES, and reported, as srt does for TCP. */
 void net_refuse(struct notice *notice, const char *what);
 
 void net_connect(struct notice *notice); /* broker_connect.c */
@@ -85,7 +85,7 @@ struct unix_peer {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* Whom a call wants to connect to, judged. -EPERM: refused, and told. */
+/* Judges the target of a connect. -EPERM: refused and reported. */
 MUST_CHECK int unix_find(struct notice *notice, const struct sockaddr_storage *to, int len,
                          struct unix_peer *ret);
 void unix_bind(struct notice *notice, int fd, const struct sockaddr_storage *to, int len);

@@ -32,7 +32,7 @@ struct socket_kind {
 
 struct socket_seen {
     uint64_t inode;
-    int fd; /* a copy, owned by who asked; -1: nothing is held any more */
+    int fd; /* a copy, owned by the caller; -1: nothing is held any more */
     struct socket_kind kind;
     enum socket_state state;
 };
@@ -55,7 +55,7 @@ void sockets_listening(struct sockets *sockets, uint64_t inode, const struct soc
 
 /* Does a socket of the sandbox listen at exactly this address now? */
 bool sockets_listens(struct sockets *sockets, const struct address *address);
-/* Gives up what is bound and was closed by all others, and what waits for nothing any more; true:
+/* Gives up bound sockets that all others have closed, and those without pending work; true:
  * some are left. */
 bool sockets_sweep(struct sockets *sockets);
 

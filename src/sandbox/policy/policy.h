@@ -38,7 +38,7 @@ MUST_CHECK int policy_new(const struct sandbox_settings *settings, const struct 
 /* Without settings: files are free but for what the place hides and keeps, the network wholly. */
 MUST_CHECK int policy_new_walls(const struct policy_place *place, struct policy **ret,
                                 struct err *e);
-/* policy_new() in steps of so many names, for who has other things to do in between. 1: *ret is the
+/* policy_new() in steps of so many names, for callers with other work in between. 1: *ret is the
  * policy; 0: there are more. Then policy_give_up(). */
 struct policy_making;
 MUST_CHECK int policy_begin(const struct sandbox_settings *settings,

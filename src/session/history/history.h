@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * session/history/history.h - the code of a session's cells with what came of it, to be had as a
- * notebook (notebook.h).
+ * session/history/history.h - the cells of a session with their outputs, for export as a notebook
+ * (notebook.h).
  * Cells:   of the session's queue, whoever sent them, and those of the kernel gateway's clients in
  *          its kernel. Code that was refused, or was cancelled before it ran, is not among them.
  * Kept:    each cell as JSON in an event log of its own (events/eventlog.h): the newest memory_max

@@ -73,7 +73,7 @@ const char *sessions_settings(const struct sessions *sessions);
 bool sessions_next(const struct sessions *sessions, size_t *at, struct sessions_view *ret);
 size_t sessions_count(const struct sessions *sessions);
 
-/* Its cells are told as stopped. -ENOENT; -EPERM: it is the default one. */
+/* Its cells end as stopped. -ENOENT; -EPERM: it is the default one. */
 MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
 
 /* --- the sandbox of its kernels (session_sandbox.h)

@@ -26,7 +26,7 @@ void record_history_end(struct history *history, const struct cell_result *resul
 /* What a kernel said. `late`: after the end of that cell. */
 void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);
 
-/* What the audit log is told. It comes before the code runs; -EIO: it must not. */
+/* Records the cell in the audit log, before the code runs; -EIO: it must not run. */
 MUST_CHECK int record_audit_begin(const struct session_config *config, uint64_t cell,
                                   const struct request_context *origin, struct slice code,
                                   struct err *e);

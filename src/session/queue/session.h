@@ -48,7 +48,7 @@ struct session_config {
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
     bool lazy;               /* its first kernel is started by its first cell */
-    bool gateway; /* there is one, so that others run cells here: external.h is told of them */
+    bool gateway;            /* configured: its clients run cells here (external.h) */
     void (*log)(enum log_level level, const char *text);
 };
 
@@ -95,7 +95,7 @@ struct cell_events {
 struct session;
 struct cell;
 
-/* No cell has run or waits, and there is no kernel: who ends it takes nothing from anybody. */
+/* No cell has run or waits, and there is no kernel: ending it loses nothing. */
 bool session_is_untouched(const struct session *session);
 MUST_CHECK int session_open(const struct session_config *config, struct session **ret,
                             struct err *e);
@@ -112,7 +112,7 @@ void cell_cancel(struct cell *cell);
 /* No event comes any more: the one who waited is gone. The cell goes on. */
 void cell_forget(struct cell *cell);
 
-/* Likewise; its text is told with the next cell's result, as what came late. */
+/* Likewise; its text comes with the next cell's result, as late output. */
 void cell_abandon(struct cell *cell);
 
 /* How many wait or run, resets among them. */
@@ -148,7 +148,7 @@ void session_renew(struct session *session);
 /* What happened in it, late output among it; NULL: none is kept. Borrowed. */
 struct eventlog *session_events(const struct session *session);
 
-/* Its cells with what came of them, for a notebook; NULL: none is kept. Borrowed. */
+/* Its cells with their outputs, for a notebook; NULL: none is kept. Borrowed. */
 struct history *session_history(const struct session *session);
 
 /* --- for other clients of its kernel (kernels.h) -------------------------------------------- */

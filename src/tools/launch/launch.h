@@ -21,7 +21,7 @@ struct server_launch {
     char *program; /* absolute; NULL: somewhere else, or it is not there yet */
     char *folder;  /* its own; NULL: none */
     char *cwd;     /* where it works */
-    char *note;    /* one line for who registers it */
+    char *note;    /* one line for the answer to its registration */
     char *missing; /* the spec of which it first needs a copy; NULL: it can be started */
 };
 

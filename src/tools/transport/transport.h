@@ -85,7 +85,7 @@ struct transport_stdio_config { /* copied */
     void (*log)(void *log_ctx, const char *line);
     void *log_ctx;
 };
-/* The program is started here; that it cannot be run is told by `closed`. */
+/* Starts the program; `closed` reports that it cannot be run. */
 MUST_CHECK int transport_stdio_open(const struct transport_stdio_config *config,
                                     const struct transport_events *events, void *ctx,
                                     struct transport **ret, struct err *e);
