@@ -65,35 +65,8 @@ static void check(const uint8_t *data, size_t size, enum json_mode mode)
     must(strcmp(once, twice) == 0);
 }
 
-static struct json *parse_member(int padding, const uint8_t *data, size_t size, enum json_mode mode)
-{
-    struct buf b = BUF_INIT((size_t)1 << 30);
-    (void)buf_addf(&b, "{\"padding\":\"%0*d\",\"it\":", padding, 0);
-    (void)buf_add(&b, data, size);
-    (void)buf_add(&b, "}", 1);
-    struct json *j = json_parse(b.data, b.len, mode, NULL);
-    buf_done(&b);
-    return j;
-}
-
-/* A long object of texts is read in a way of its own, with the same result. */
-static void check_member(const uint8_t *data, size_t size, enum json_mode mode)
-{
-    drop_json struct json *short_one = parse_member(1, data, size, mode);
-    drop_json struct json *long_one = parse_member(5000, data, size, mode);
-    must(!short_one == !long_one);
-    must(json_count(short_one) == json_count(long_one));
-    const struct json *a = json_next(json_first(short_one)), *b = json_next(json_first(long_one));
-    for (; a; a = json_next(a), b = json_next(b)) {
-        drop_str char *one = json_print(a), *other = json_print(b);
-        must(strcmp(json_name(a), json_name(b)) == 0 && strcmp(one, other) == 0);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    check_member(data, size, JSON_STRICT);
-    check_member(data, size, JSON_REPAIR);
     check(data, size, JSON_STRICT);
     check(data, size, JSON_REPAIR);
     return 0;

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json/jsonstr.h"
 #include "base/json/jsonw.h"
 #include "base/text/bytes8.h"
+#include "base/text/hexdigit.h"
 #include "base/text/utf8.h"
 
-enum { JSON_PRINT_MAX = 512 << 20, TEXTS_LEAST = 4096 /* bytes */, TEXTS_MAX = 64 /* members */ };
+enum { JSON_PRINT_MAX = 512 << 20 };
 
 static const cJSON *in(const struct json *j)
 {
@@ -78,9 +78,7 @@ static bool is_special_number(uint64_t word)
             bytes8_equal(word, '\\')) != 0;
 }
 
-/* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. It
- * ends before what is not ASCII, as jsonstr.c's does not: looked at again after each wrong byte, a
- * longer piece would take the square of the time. */
+/* Bytes of a string that stand for themselves; output is mostly that, so it goes in one piece. */
 static size_t plain_json_length(const struct prepare *p)
 {
     const char *s = p->src;
@@ -98,12 +96,12 @@ static int prepare_unicode_escape(struct prepare *p, struct err *e)
 {
     const char *s = p->src;
     size_t n = (size_t)(p->end - s);
-    int unit = n >= 6 ? jsonstr_hex4(s + 2) : -1;
+    int unit = n >= 6 ? hexdigits4(s + 2) : -1;
     if (unit < 0)
         return err_set(e, -EBADMSG, "\\u without four digits");
     if (unit == 0)
         replace_json_text(p, 6, "\xC0\x80");
-    else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(jsonstr_hex4(s + 8)))
+    else if (is_high(unit) && n >= 12 && s[6] == '\\' && s[7] == 'u' && is_low(hexdigits4(s + 8)))
         copy_prepared(p, 12);
     else if (is_high(unit) || is_low(unit))
         replace_json_text(p, 6, "\\ufffd");
@@ -240,60 +238,10 @@ static bool only_space(const char *from, const char *end)
     return from >= end;
 }
 
-/* --- an object of long texts: output and files, where the time goes --------------------------- */
-
-static bool take_sign(const char **at, const char *end, char sign)
-{
-    while (*at < end && is_json_space(**at))
-        (*at)++;
-    if (*at == end || **at != sign)
-        return false;
-    (*at)++;
-    return true;
-}
-
-static bool take_member(cJSON *object, const char **at, const char *end)
-{
-    cJSON *member = cJSON_CreateNull();
-    if (!member || !cJSON_AddItemToArray(object, member)) {
-        cJSON_Delete(member);
-        return false;
-    }
-    member->type = cJSON_String;
-    return take_sign(at, end, '"') && (member->string = jsonstr_take(at, end)) != NULL &&
-           take_sign(at, end, ':') && take_sign(at, end, '"') &&
-           (member->valuestring = jsonstr_take(at, end)) != NULL;
-}
-
-/* An object of nothing but simple strings; NULL: of this one the parser must make what it can. */
-static struct json *parse_texts(const char *text, size_t len)
-{
-    const char *at = text, *end = text + len;
-    if (!take_sign(&at, end, '{'))
-        return NULL;
-    use_our_allocator();
-    cJSON *object = cJSON_CreateObject();
-    int members = 0;
-    while (object && members++ < TEXTS_MAX && take_member(object, &at, end)) {
-        if (take_sign(&at, end, ','))
-            continue;
-        if (take_sign(&at, end, '}') && only_space(at, end))
-            return (struct json *)(void *)object;
-        break;
-    }
-    cJSON_Delete(object);
-    return NULL;
-}
-
-/* --- both ----------------------------------------------------------------------------------- */
-
 struct json *json_parse(char *text, size_t len, enum json_mode mode, struct err *e)
 {
     struct err unread;
     e = e ? e : &unread;
-    struct json *texts = len >= TEXTS_LEAST ? parse_texts(text, len) : NULL;
-    if (texts)
-        return texts;
     if (prepare_json(text, &len, mode, e) < 0)
         return NULL;
     const char *end = text;

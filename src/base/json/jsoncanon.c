@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/json/json.h"
-#include "base/json/jsonstr.h"
+#include "base/text/hexdigit.h"
 #include "base/text/utf8.h"
 #include "base/text/visible.h"
 
@@ -58,11 +58,11 @@ static void put_canon_char(struct buf *out, uint32_t c)
 /* Behind "\u"; two of them may be one character. */
 static uint32_t take_hex(struct canon *c)
 {
-    int high = c->end - c->at >= 4 ? jsonstr_hex4(c->at) : -1;
+    int high = c->end - c->at >= 4 ? hexdigits4(c->at) : -1;
     c->at += high < 0 ? 0 : 4;
     bool pair = high >= HIGH_FROM && high < LOW_FROM && c->end - c->at >= 6 && c->at[0] == '\\' &&
                 c->at[1] == 'u';
-    int low = pair ? jsonstr_hex4(c->at + 2) : -1;
+    int low = pair ? hexdigits4(c->at + 2) : -1;
     if (low < LOW_FROM || low > LOW_TO)
         return high < 0 ? 0xFFFD : (uint32_t)high;
     c->at += 6;

@@ -13,4 +13,17 @@ static inline int hexdigit(char c)
                                   : -1;
 }
 
+/* The value of four digits, all of which can be read; -1: they are not hexadecimal. */
+static inline int hexdigits4(const char *s)
+{
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        const int digit = hexdigit(s[i]);
+        if (digit < 0)
+            return -1;
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
 #endif

@@ -119,6 +119,20 @@ static void strings_arrive_whole(void)
     }
 }
 
+/* Plain bytes go in pieces of eight. */
+static void each_byte_arrives_at_each_place(void)
+{
+    for (unsigned place = 1; place < 25; place++)
+        for (unsigned byte = 0; byte < 0x80; byte++) {
+            char literal[] = "\"xxxxxxxxxxxxxxxxxxxxxxxx\"";
+            literal[place] = (char)byte;
+            drop_json struct json *j = json_parse_copy(literal, 26, JSON_STRICT, NULL);
+            const bool simple = byte >= 0x20 && byte != '\\' && byte != '"';
+            TEST_CHECK_((j != NULL) == simple, "%u at %u", byte, place);
+            TEST_CHECK(!j || strncmp(json_text(j), literal + 1, 24) == 0);
+        }
+}
+
 static void a_name_with_nul_is_found_by_its_inner_form(void)
 {
     drop_json struct json *j = parse(BYTES("{\"a\\u0000b\":1,\"a\":2}"), JSON_STRICT, NULL);
@@ -341,6 +355,7 @@ TEST_LIST = {
     {"a missing string is named", a_missing_string_is_named},
     {"of equal names the last counts", of_equal_names_the_last_counts},
     {"strings arrive whole", strings_arrive_whole},
+    {"each byte arrives at each place", each_byte_arrives_at_each_place},
     {"a name with NUL is found by its inner form", a_name_with_nul_is_found_by_its_inner_form},
     {"what is not JSON is refused", what_is_not_json_is_refused},
     {"numbers are doubles of any length", numbers_are_doubles_of_any_length},
