@@ -1,4 +1,5 @@
-# ipybox. Targets: `default` (last, what `docker build .` makes), `slim`, `binary` (the executable alone), `unit-musl`.
+# ipybox. Targets: `default` (last, what `docker build .` makes), `slim`, `science`, `binary` (the executable alone),
+# `unit-musl`.
 # ./docker-build.sh chooses the base image and hands in an extra CA; docs/building.md tells what each stage is for.
 # No "# syntax=" line: it would be pulled from a registry, and Docker 20.10 with DOCKER_BUILDKIT=1 knows all of this.
 ARG BASE_IMAGE=debian:trixie-slim
@@ -145,12 +146,12 @@ COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
-# --- extras: what uvx, npx and git+https MCP servers need ---
+# --- extras: what uvx, npx and git+https MCP servers need, and the OpenMP library that wheels expect of the system ---
 FROM base AS extras
 COPY third_party/with-ca third_party/again third_party/npm.txt third_party/python/uv.txt /tmp/
 RUN --mount=type=secret,id=ca \
     apt-get update \
- && apt-get install -y --no-install-recommends git nodejs \
+ && apt-get install -y --no-install-recommends git libgomp1 nodejs \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
  && cd /tmp \
@@ -165,8 +166,30 @@ RUN --mount=type=secret,id=ca \
  && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && npm --version && npx --version && uv --version \
+ && ln -s /opt/ipybox/bin/uv /usr/local/sbin/uv \
  && rm -rf /tmp/*
 
+# --- science: with the packages of data work, which cells and the template (IPYBOX_PRELOAD) import ---
+FROM extras AS science
+COPY third_party/with-ca third_party/again third_party/python/science.txt /tmp/
+RUN --mount=type=secret,id=ca \
+    apt-get update \
+ && apt-get install -y --no-install-recommends fonts-dejavu-core fonts-liberation \
+ && apt-get clean \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
+ && cd /tmp \
+ && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
+        --require-hashes --root-user-action ignore -r science.txt \
+ && cd /usr/local/lib/python3*/dist-packages \
+ && find . -type d -name tests -prune -exec rm -rf {} + \
+ && rm -rf pyarrow/include \
+ && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
+ && rm -rf /tmp/*
+COPY --from=overlay /overlay/ /
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+
+# --- default ---
 FROM extras AS default
 COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so

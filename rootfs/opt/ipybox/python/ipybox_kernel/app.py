@@ -19,7 +19,7 @@ from ipykernel.kernelapp import IPKernelApp
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
-from ipybox_kernel import launch, shell_approval
+from ipybox_kernel import commands, launch, shell_approval
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
 from ipybox_kernel.sockets import Socket, Visitors, take_given
@@ -30,7 +30,14 @@ CONNECTION_MAX = 1 << 16
 IOPUB_QUEUE = 64  # messages that ZeroMQ holds for a slow reader; at 64 KiB each: 4 MiB
 
 # Output is read by programs. ipykernel sets the opposite of most of these for people.
-PLAIN_OUTPUT = {"NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
+# What another Python prints (a worker of joblib, a script) comes while it is printed.
+PLAIN_OUTPUT = {
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "PYTHONUNBUFFERED": "1",
+}
 COLOR_SWITCHES = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR")
 
 
@@ -248,4 +255,5 @@ class App(IPKernelApp):
         """Take the shell over from the kernel, and correct what it has set up."""
         super().init_shell()
         keep_no_outputs(self.shell)
+        commands.install(self.shell)
         plain_output(os.environ, self.given_environment)

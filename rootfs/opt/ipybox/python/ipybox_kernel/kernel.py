@@ -16,11 +16,12 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import ipykernel
 import tornado
@@ -78,6 +79,18 @@ def _is_of_kernel(task: asyncio.Task[Any]) -> bool:
     return code is not None and code.co_filename.startswith(_KERNEL_CODE)
 
 
+def _end_child(reply: dict[str, Any]) -> NoReturn:
+    """End a child that a cell has forked, once it comes out of the cell: nobody talks to it here.
+    It waits for the threads that it has started, as any Python does."""
+    failed = reply.get("status") == "error"
+    if failed:
+        print(*reply.get("traceback", ()), sep="\n", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    threading._shutdown()  # type: ignore[attr-defined]
+    os._exit(1 if failed else 0)
+
+
 class Kernel(IPythonKernel):
     """One per process."""
 
@@ -127,6 +140,8 @@ class Kernel(IPythonKernel):
             await super().execute_request(stream, ident, parent)
         except (KeyboardInterrupt, asyncio.CancelledError):
             self._ignore_interrupts()
+            if self.iopub_thread.in_child:
+                os._exit(1)
             assert self.session is not None
             content = {
                 "status": "error",
@@ -144,11 +159,14 @@ class Kernel(IPythonKernel):
         publisher: Publisher = self.iopub_thread
         publisher.wait_in_flush = True
         try:
-            return cast("dict[str, Any]", await super().do_execute(*args, **kwargs))
+            reply = cast("dict[str, Any]", await super().do_execute(*args, **kwargs))
         finally:
             self._ignore_interrupts()
             publisher.wait_in_flush = False
             self._cell.forget()
+        if publisher.in_child:
+            _end_child(reply)
+        return reply
 
     @contextmanager
     def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:

@@ -25,6 +25,7 @@ from ipykernel.thread import CONTROL_THREAD_NAME, SHELL_CHANNEL_THREAD_NAME
 from tornado.platform.asyncio import BaseAsyncIOLoop
 
 from ipybox_kernel.fd_capture import FdCapture
+from ipybox_kernel.sockets import Socket
 from ipybox_kernel.tracebacks import ending_outside
 from ipybox_kernel.wire import printable
 
@@ -73,7 +74,7 @@ class Publisher(IOPubThread):
     def __init__(self, socket: Any, session: Any) -> None:
         self.capture = FdCapture()
         self.wait_in_flush = True
-        self._in_child = False
+        self.in_child = False
         os.register_at_fork(after_in_child=self._become_child)
         # Reentrant, because a signal handler that prints may interrupt its own thread in here.
         self._lock = threading.RLock()
@@ -119,7 +120,7 @@ class Publisher(IOPubThread):
 
     def send_multipart(self, msg: list[Any], *args: Any, **kwargs: Any) -> None:
         """Send a message after all that was put before it. Waits for room."""
-        if self._in_child:
+        if self.in_child:
             return
         send = partial(self._really_send, msg, *args, **kwargs)
         message = _Message(send, sum(memoryview(part).nbytes for part in msg))
@@ -144,7 +145,7 @@ class Publisher(IOPubThread):
 
     def stop(self) -> None:
         """Send what is left, then end the thread. Neither is a forked child's to do."""
-        if self._in_child:
+        if self.in_child:
             return
         self.wait_in_flush = True
         self.flush_text()
@@ -155,7 +156,7 @@ class Publisher(IOPubThread):
         """Nothing: a call wakes the loop in its own way, quicker than through a ZeroMQ socket."""
 
     def _become_child(self) -> None:
-        self._in_child = True
+        self.in_child = Socket.in_child = True
 
     def _tell(self) -> None:
         """Have all sent, unless that is to come. Lock held. Counted afterwards: an interrupt in

@@ -10,6 +10,7 @@ import hmac
 import os
 import socket
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -19,6 +20,8 @@ import zmq
 _EVENTS = int(zmq.EVENTS)
 _SNDMORE = int(zmq.SNDMORE)
 _PARTS = (bytes, memoryview, zmq.Frame)
+
+_CHILD_PAUSE = 0.05  # seconds
 
 FIRST_GIVEN_FD = 5  # of the first port; CHILD_FIRST_FD of src/sandbox/shim/spawn.h
 
@@ -81,11 +84,17 @@ def take_given(taker: zmq.Socket[Any], path: str, port: int, visitors: Visitors)
 
 
 class Socket(zmq.Socket[bytes]):
-    """As its base class."""
+    """As its base class. In a forked child, where ZeroMQ would ask for ever, nothing can be done;
+    the pause is for event loops there, which wake with those of the parent."""
+
+    in_child = False
 
     @property
     def events(self) -> int:
         """What can be done without waiting, as a mask of POLLIN and POLLOUT."""
+        if Socket.in_child:
+            time.sleep(_CHILD_PAUSE)
+            return 0
         return cast(int, self.get(_EVENTS))
 
     EVENTS = events
