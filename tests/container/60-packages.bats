@@ -50,6 +50,36 @@ prints(USES_COMPILED, r"b'\x07'")
 PY
 }
 
+@test "uv pip installs and uninstalls where pip does, and in a virtual environment where there is one" {
+    with_index <<'PY'
+for command in "!uv", "%uv":
+    runs(f"{command} pip install -q --no-cache {pure}", seconds=100, timeout=100)
+    prints("import iniconfig; iniconfig.__file__.startswith('/home/ipybox/.local/lib/python3')", True)
+    matches(runs("!pip uninstall -y iniconfig", seconds=60).text, "Successfully uninstalled")
+    tool("reset")
+    fails("import iniconfig", "ModuleNotFoundError")
+runs(f"%uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
+runs("!uv pip uninstall -q iniconfig")
+fails("import iniconfig", "ModuleNotFoundError")
+runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
+prints("import glob; [name[-12:] for name in glob.glob('/tmp/v/lib/*/site-packages/iniconfig')]", ["s/iniconfig"])
+fails("import iniconfig", "ModuleNotFoundError")
+PY
+}
+
+@test "packages outlive their container in a volume on /home/ipybox" {
+    local volume=ipybox-test-home-$$
+    docker volume create --label ipybox.test "$volume" >/dev/null
+    after_test() { docker volume rm -f "ipybox-test-home-$$" >/dev/null; }
+    workspace 1234:5678
+    with_index -v "$workspace:/app/workspace" -v "$volume:/home/ipybox" <<'PY'
+install(pure)
+PY
+    drive -v "$workspace:/app/workspace" -v "$volume:/home/ipybox" <<'PY'
+prints("import iniconfig; iniconfig.__file__.startswith('/home/ipybox/.local/')", True)
+PY
+}
+
 @test "tqdm's progress bar comes in its last state" {
     with_index <<'PY'
 install("tqdm==4.67.1")

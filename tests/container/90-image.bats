@@ -2,6 +2,7 @@
 load lib/helpers
 
 both=("$image" "$slim_image")
+science_image=${IPYBOX_TEST_SCIENCE_IMAGE:-ipybox:science}
 
 # in_image IMAGE SCRIPT - bash, as root, without the init.
 in_image()
@@ -166,6 +167,34 @@ PY'
     done
     in_image "$slim_image" 'for tool in git uv uvx node npm npx; do command -v $tool; done; true'
     assert_equal "$output" ""
+}
+
+@test "the default image has the OpenMP library that wheels expect" {
+    in_image "$image" 'ldconfig -p | grep -o "libgomp.so.1 "'
+    assert_equal "$output" "libgomp.so.1 "
+}
+
+@test "science has at most 1100 MB and all that it names" {
+    local mb
+    mb=$(($(docker image inspect --format '{{.Size}}' "$science_image") / 1000000))
+    note "science: $mb MB"
+    assert_at_most "$mb" 1100 MB
+    this_image=$science_image
+    drive -e IPYBOX_PRELOAD=numpy,pandas <<'PY'
+took = []
+for _ in range(3):
+    took.append(float(runs("import time; t = time.perf_counter(); import pandas; print((time.perf_counter() - t) * 1000)").text))
+    tool("reset")
+note(f"the first import of pandas in a new kernel: {min(took):.2f} ms")
+below(min(took), 5)
+runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=100, seconds=100)
+prints("import numpy as np, pandas as pd, polars as pl; df = pd.DataFrame({'a': [1, 2]})\n"
+       "df.to_parquet('t.parquet'); df.to_excel('t.xlsx'); pl.read_parquet('t.parquet')['a'].sum(), duckdb.sql('select sum(a) from df').fetchone()[0]",
+       "(3, 3)")
+prints("sklearn.ensemble.RandomForestClassifier(n_jobs=2).fit([[0], [1]], [0, 1]).predict([[1]])[0]", "np.int64(1)")
+matches(runs("import matplotlib.pyplot as plt; _ = plt.plot([1, 2]); plt.title('Größe'); plt.show()", seconds=60).text, "images/")
+prints("from joblib import Parallel, delayed\n_ = Parallel(n_jobs=2)(delayed(print)('printed by', i) for i in [7, 7])", "printed by 7\nprinted by 7")
+PY
 }
 
 @test "slim executes cells and has the gateway like the default" {
