@@ -126,11 +126,8 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
         background_message(&s->late, m);
         return;
     }
-    if (m->type == JUPYTER_EXECUTE_INPUT) {
-        s->begun = true;
-        if (s->state == INTERRUPTED)
-            kernel_interrupt(s->kernel);
-    }
+    if (m->type == JUPYTER_EXECUTE_INPUT && s->state == INTERRUPTED)
+        kernel_interrupt(s->kernel); /* the first may have come before the code began */
     if (cell->events->message)
         cell->events->message(cell->ctx, m);
     if (m->type == JUPYTER_ERROR)
@@ -197,8 +194,7 @@ static void on_released(void *ctx)
 {
     struct session *s = ctx;
     s->leaving = NULL;
-    if (s->ready)
-        dispatch(s, READY);
+    dispatch(s, RELEASED);
 }
 
 static void on_retired_kernel_gone(void *ctx)
@@ -228,7 +224,7 @@ static void own_kernel(struct session *s)
 {
     external_lost(&s->external, &s->place); /* of the kernel before */
     s->state = STARTING;
-    s->used = s->set_up = s->ready = false;
+    s->used = false;
     if (s->config->metrics)
         s->config->metrics->kernels++;
     if (s->config->id)
@@ -296,7 +292,6 @@ static void start_cell(struct session *s)
     history_begin(s->history, HISTORY_SESSION, code);
     if (cell->events->begun)
         cell->events->begun(cell->ctx, cell->number);
-    s->begun = false;
     s->running = s->used = true;
     s->state = RUNNING;
     s->held_ms = cell->timeout_ms;
@@ -317,23 +312,14 @@ static void step_work(struct session *s)
 /* True: it runs, and its end is told as DONE. */
 static bool start_setup(struct session *s)
 {
-    if (s->set_up || !s->config->setup)
+    if (!s->config->setup)
         return false;
-    s->set_up = true;
     drop_str char *code = xstrdup(s->config->setup);
     return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, NULL) == 0;
 }
 
-/* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
-static void step_ready(struct session *s)
+static void step_begin(struct session *s)
 {
-    if (start_setup(s))
-        return;
-    s->ready = s->leaving != NULL;
-    if (s->ready) {
-        kernel_look(s->leaving);
-        return;
-    }
     s->state = IDLE;
     record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */
@@ -341,6 +327,24 @@ static void step_ready(struct session *s)
     look_for_work(s);
     if (s->watch)
         s->watch(s->watch_ctx);
+}
+
+/* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
+static void wait_for_leaving(struct session *s)
+{
+    if (!s->leaving) {
+        step_begin(s);
+        return;
+    }
+    s->state = WAITING;
+    kernel_look(s->leaving);
+}
+
+static void step_ready(struct session *s)
+{
+    s->state = SETTING_UP;
+    if (!start_setup(s))
+        wait_for_leaving(s);
 }
 
 static void step_set_up(struct session *s)
@@ -351,7 +355,7 @@ static void step_set_up(struct session *s)
         (void)snprintf(s->notice, sizeof s->notice,
                        "The session's directory and variables could not be set in this kernel: %s",
                        why ? why : "the kernel did not say why");
-    step_ready(s);
+    wait_for_leaving(s);
 }
 
 static void step_start_failed(struct session *s)
@@ -493,7 +497,9 @@ static void step_lost_running(struct session *s)
 
 static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
     [DOWN] = {[WORK] = step_start},
-    [STARTING] = {[READY] = step_ready, [DONE] = step_set_up, [LOST] = step_start_failed},
+    [STARTING] = {[READY] = step_ready, [LOST] = step_start_failed},
+    [SETTING_UP] = {[DONE] = step_set_up, [LOST] = step_start_failed},
+    [WAITING] = {[RELEASED] = step_begin, [LOST] = step_start_failed},
     [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle},
     [RUNNING] = {[DONE] = step_done,
                  [TIMEOUT] = step_timeout,
@@ -647,13 +653,14 @@ void cell_before_reset(struct cell *cell, loop_fn fn)
 int session_confine(struct session *s, const char *settings,
                     void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
 {
-    return s->state == STARTING || !s->kernel ? 1
-                                              : kernel_confine(s->kernel, settings, done, ctx, e);
+    return is_session_starting(s->state) || !s->kernel
+               ? 1
+               : kernel_confine(s->kernel, settings, done, ctx, e);
 }
 
 void session_renew(struct session *s)
 {
-    if (s->state != STARTING)
+    if (!is_session_starting(s->state))
         return;
     s->kernel = kernel_kill(s->kernel);
     loop_defer_stop(s->loop, &s->spare_ready);
@@ -666,7 +673,7 @@ void session_interrupt(struct session *s, bool insist)
 {
     if (insist && s->state == RUNNING)
         interrupt_as(s, CELL_ERROR);
-    else if (s->kernel && s->state != STARTING)
+    else if (s->kernel && !is_session_starting(s->state))
         kernel_interrupt(s->kernel);
 }
 

@@ -10,8 +10,17 @@
 #include "session/queue/external.h"
 #include "session/queue/session.h"
 
-enum session_state { DOWN, STARTING, IDLE, RUNNING, INTERRUPTED, STATE__COUNT };
-enum event { WORK, READY, DONE, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
+enum session_state {
+    DOWN,
+    STARTING,   /* the kernel's process comes up, */
+    SETTING_UP, /* runs config->setup, */
+    WAITING,    /* and waits for what the one before may still hold */
+    IDLE,
+    RUNNING,
+    INTERRUPTED,
+    STATE__COUNT
+};
+enum event { WORK, READY, DONE, RELEASED, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
 
 struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
     struct session *session;
@@ -29,6 +38,12 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     bool abandoned;       /* nobody gets its result: the text comes with the next one's */
 };
 
+/* A kernel is there, and no cell can run in it yet. */
+static inline bool is_session_starting(enum session_state state)
+{
+    return state == STARTING || state == SETTING_UP || state == WAITING;
+}
+
 struct session {
     const struct session_config *config;
     struct loop *loop;
@@ -36,7 +51,6 @@ struct session {
     struct kernel *kernel;
     struct cell *queue; /* the first is the one being worked on, once `running` is set */
     size_t queued;
-    bool begun;   /* the running cell's code has begun: an interrupt before that may be lost */
     bool running; /* the first of the queue is in the kernel, or being reset to */
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
@@ -45,10 +59,8 @@ struct session {
     struct loop_defer work;
     struct loop_defer spare_ready;
     bool used;    /* the kernel has run a cell: it is worth starting another when it dies */
-    bool set_up;  /* config->setup has run in this kernel */
     int retiring; /* kernels that are shutting down in the background */
-    struct kernel *leaving; /* the last of them, while it may hold what the next one could miss, */
-    bool ready;             /* and the next one is ready and waits for it */
+    struct kernel *leaving; /* the last of them, while it may hold what the next one could miss */
     /* about the running cell */
     const struct json *reply; /* during DONE */
     const struct err *why;    /* during LOST */

@@ -25,7 +25,7 @@ struct history *session_history(const struct session *session)
 
 const struct kernel *session_kernel(const struct session *s, bool *ret_ready)
 {
-    *ret_ready = s->kernel && s->state != STARTING;
+    *ret_ready = s->kernel && !is_session_starting(s->state);
     return s->kernel;
 }
 
