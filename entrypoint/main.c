@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "entrypoint/cli/adopt.h"
 #include "entrypoint/cli/apigen.h"
 #include "entrypoint/cli/audit.h"
 #include "entrypoint/cli/cli.h"
@@ -58,13 +59,13 @@ static bool runs_others(const char *word)
 
 /* The same for `docker exec`, which makes us root and has no init in between. Outside of an image
  * no workspace is named, and there is no owner to become. */
-static int become_owner(struct err *e)
+static int become_owner(bool with_service, struct err *e)
 {
     struct identity identity;
     const char *workspace = getenv("IPYBOX_WORKSPACE");
     if (geteuid() != 0 || !workspace)
         return 0;
-    int r = identity_prepare(workspace, false, &identity, e);
+    int r = identity_prepare(workspace, with_service, &identity, e);
     return r == 0 ? identity_apply_in_child(&identity, e) : r;
 }
 
@@ -73,7 +74,7 @@ static int doctor(int argc, char **argv)
 {
     struct err e = ERR_NONE;
     int open = argc == 0 ? doctor_start() : 0;
-    return become_owner(&e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
+    return become_owner(false, &e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
 }
 
 /* In a container init has become somebody else by now. Root of a user namespace is its maker. */
@@ -109,6 +110,10 @@ static int serve_with_options(enum role role, int argc, char **argv)
     }
     if (options_own(role) & OPTION_OF_CLI)
         return cli_main(role, &options);
+    if (options.n_words > 0 && !adopt_is_meant(argc, argv)) {
+        (void)err_set(&e, -EINVAL, "apigen: " OPTIONS_ADOPT " stands before the options");
+        return fail_command(&e);
+    }
     if (role != ROLE_APIGEN && check_native_root(&options, &e) < 0)
         return fail_command(&e);
     return role == ROLE_APIGEN ? apigen_main(&options) : server_main(&options);
@@ -119,7 +124,7 @@ static int serve_alone(enum role role, int argc, char **argv)
     struct err e = ERR_NONE;
     if (identity_take_over(&e) < 0)
         return fail_command(&e);
-    if (role == ROLE_APIGEN && become_owner(&e) < 0)
+    if (role == ROLE_APIGEN && become_owner(adopt_is_meant(argc, argv), &e) < 0)
         return fail_command(&e);
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
         return fail_command(&e);
@@ -166,7 +171,10 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
-        r = identity_prepare(options.workspace, server, &identity, &e);
+        bool adopts = plan.self && strcmp(plan.argv[1], "apigen") == 0 &&
+                      adopt_is_meant(plan.argv[2] != NULL, plan.argv + 2);
+        /* Registrations are files of the service uid. */
+        r = identity_prepare(options.workspace, server || adopts, &identity, &e);
         plan.identity = &identity;
         if (r == 0 && server)
             open_api_socket(&identity, &plan);
@@ -211,7 +219,7 @@ int main(int argc, char **argv)
     case ROLE_AUDIT:
         return audit_main(argc, argv);
     case ROLE_SANDBOX:
-        return become_owner(&e) < 0 ? fail_command(&e) : sandbox_main(false, argc, argv);
+        return become_owner(false, &e) < 0 ? fail_command(&e) : sandbox_main(false, argc, argv);
     case ROLE_DOCTOR:
         return doctor(argc, argv);
     case ROLE_EXEC:

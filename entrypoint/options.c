@@ -72,6 +72,10 @@ static const struct options_row rows[] = {
      0, 0,
      "Port of the tool server, for applications and approvers outside the container; 0 turns "
      "it off. Code in kernels does not need it."},
+    {"tool-server-open", "IPYBOX_TOOL_SERVER_OPEN", OPTION_FLAG, AT(tool_server_open), NULL, NULL,
+     0, 0,
+     "Started natively: programs of this user call tools through the tool server, and approve "
+     "calls, without a token. Code in kernels and other sandboxes cannot."},
     {"tool-server-token", "IPYBOX_TOOL_SERVER_TOKEN", OPTION_TEXT, AT(tool_server_token), "TOKEN",
      NULL, OPTION_SECRET, 0,
      "Token of applications that call tools through the tool server. Without a token they "
@@ -204,7 +208,8 @@ static const struct options_command commands[] = {
      "input."},
     {"apigen", ROLE_APIGEN, false,
      "Generate the Python package for the tools of an MCP server, and print the names of its "
-     "modules."},
+     "modules. apigen adopt [NAME...]: register the servers of packages that ipybox 0.7 to 0.9.2 "
+     "has generated."},
     {"init", ROLE_INIT, false,
      "Be process 1 of a container: choose the user, pass signals on, reap processes, and run "
      "the server, a command of this list, or any other program."},
@@ -604,8 +609,10 @@ static const struct options_row *find_row(enum role role, const char *name, size
 static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
 {
     const bool takes_one = role == ROLE_EXEC || role == ROLE_POLICY || role == ROLE_EXPORT;
-    int most = takes_one ? 1 : role == ROLE_APPROVE ? OPTIONS_WORDS_MAX : 0;
-    if (ret->n_words >= most)
+    const bool takes_more = role == ROLE_APPROVE || role == ROLE_APIGEN;
+    int most = takes_one ? 1 : takes_more ? OPTIONS_WORDS_MAX : 0;
+    bool adopts = ret->n_words > 0 || strcmp(word, OPTIONS_ADOPT) == 0;
+    if (ret->n_words >= most || (role == ROLE_APIGEN && !adopts))
         return err_set(e, -EINVAL, "unexpected word '%s' (see ipybox --help)", word);
     ret->words[ret->n_words++] = word;
     return 1;
@@ -680,6 +687,12 @@ static int check_together(const struct options *o, struct err *e)
                                "IPYBOX_APPROVER_TOKEN are the same: one role would have another's "
                                "rights");
     return 0;
+}
+
+bool options_is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
 }
 
 int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)

@@ -31,6 +31,7 @@ struct options {
     const char *workspace;
     const char *tool_server_host;
     int tool_server_port;          /* 0: off */
+    bool tool_server_open;         /* to the user's programs, without a token */
     const char *tool_server_token; /* NULL: none */
     const char *approver_token;    /* likewise */
     bool approve_tool_calls;
@@ -89,6 +90,8 @@ struct options {
     int n_words;
 };
 
+#define OPTIONS_ADOPT "adopt" /* the word behind `apigen`, before its options */
+
 enum role {
     ROLE_SERVER,
     ROLE_SERVE,
@@ -127,6 +130,8 @@ MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct optio
 /* ret_host is "" when the text names none, and without the brackets of an IPv6 address. False: it
  * is no address. */
 bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int *ret_port);
+
+bool options_is_loopback(const char *host);
 
 /* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
 const char *options_secret(size_t i);

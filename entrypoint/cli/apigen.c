@@ -13,6 +13,7 @@
 #include "apigen/apigen.h"
 #include "approval/toolplane.h"
 #include "base/alloc.h"
+#include "entrypoint/cli/adopt.h"
 #include "entrypoint/identity/environment.h"
 #include "entrypoint/identity/identity.h"
 #include "entrypoint/server/jsonfile.h"
@@ -219,6 +220,12 @@ int apigen_main(const struct options *options)
     log_set_json(options->log_format == OPTIONS_LOG_JSON);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (options->n_words > 0) {
+        if (adopt_all(options, &e) == 0)
+            return 0;
+        log_error("apigen", "%s", e.msg);
+        return 1;
+    }
     if (!options->server_name || !options->server_params == !options->tools_file) {
         log_error("apigen", "--server-name, and either --server-params or --tools, are needed "
                             "(see ipybox --help)");

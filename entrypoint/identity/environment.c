@@ -370,7 +370,7 @@ char **environment_build(const struct environment_config *config, enum environme
     return list.items;
 }
 
-static char **build_kernel(const struct environment_config *config, const char *user_base)
+char **environment_kernel(const struct environment_config *config, const char *user_base)
 {
     struct variable_list list = {0};
     drop_str char *ipython = xasprintf("%s/.ipython", cells_home());
@@ -395,7 +395,7 @@ int environment_make(const struct environment_config *config, struct environment
     *ret = (struct environment){.user_base = user_base_choose(cells_home(), config->workspace)};
     for (int i = 0; i < ENVIRONMENT__COUNT; i++)
         ret->outside[i] = environment_build(config, (enum environment_purpose)i, ret->user_base);
-    ret->kernel = build_kernel(config, ret->user_base);
+    ret->kernel = environment_kernel(config, ret->user_base);
     return 0;
 }
 
@@ -439,6 +439,12 @@ int environment_python(const char *given, char **ret, struct err *e)
                                  : xasprintf("%s/%s", cwd, given);
     if (!path)
         return err_set(e, -ENOENT, "--python: there is no program %s on PATH", given);
+    if (!may_access(path, X_OK)) {
+        int code = errno;
+        xfree(path);
+        return err_set(e, -code, "--python %s: %s; name a Python that has ipykernel", given,
+                       strerror(code));
+    }
     *ret = path;
     return 0;
 }

@@ -68,6 +68,8 @@ void environment_done(struct environment *env);
  * environment_free(). */
 char **environment_build(const struct environment_config *config, enum environment_purpose purpose,
                          const char *user_base);
+/* That of kernels, for those with another sandbox than environment_make() was told of. */
+char **environment_kernel(const struct environment_config *config, const char *user_base);
 char **environment_free(char **envp); /* NULL in, NULL out */
 
 /* Reads <workspace>/.env, for environment_lookup() and kernels. What is wrong with it is logged,

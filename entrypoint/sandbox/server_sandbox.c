@@ -19,7 +19,10 @@ static int check_level(const struct options *o, const struct sandbox_probe *prob
                        const char *detail, struct err *e)
 {
     if ((int)probe->level < sandbox_level_of(o->sandbox_min))
-        return err_set(e, -ENOTSUP, "isolation of the level %s is needed (--sandbox-min): %s",
+        return err_set(e, -ENOTSUP,
+                       "isolation of the level %s is needed (--sandbox-min): %s. A lower "
+                       "--sandbox-min starts with what there is; `ipybox doctor` tells what is "
+                       "missing",
                        o->sandbox_min, detail);
     if (o->sandbox && probe->filter_errno)
         return err_set(e, -ENOTSUP, "--sandbox: %s", detail);
@@ -57,7 +60,7 @@ static int probe_level(const struct options *o, struct server_sandbox *s, struct
 
 /* --- the sandbox ----------------------------------------------------------------------------- */
 
-static void fill_place(const struct options *o, struct server_sandbox *s)
+static void fill_place(const struct options *o, struct server_sandbox *s, struct sandbox_spec *spec)
 {
     size_t at = 0;
     s->ipython = xasprintf("%s/.ipython", sandbox_home());
@@ -65,20 +68,19 @@ static void fill_place(const struct options *o, struct server_sandbox *s)
     s->dirs[at++] = s->ipython;
     s->sockets[0] = s->tool_socket;
     s->ports[0] = (uint16_t)o->tool_server_port;
-    s->spec.settings = s->settings;
-    s->spec.cwd = s->workspace;
-    s->spec.home = sandbox_home();
-    s->spec.private_dirs = s->dirs;
-    s->spec.unix_sockets = s->sockets;
-    s->spec.ports = s->ports;
+    spec->cwd = s->workspace;
+    spec->home = sandbox_home();
+    spec->private_dirs = s->dirs;
+    spec->unix_sockets = s->sockets;
+    spec->ports = s->ports;
 }
 
 /* Made once as each shim will make it, so that settings which cannot be used end the start. */
-static int try_kernels(struct server_sandbox *s, struct err *e)
+static int try_kernels(struct server_sandbox *s, const struct sandbox_spec *spec, struct err *e)
 {
     struct guard *guard = NULL;
-    int r = guard_open(&s->spec, &guard, e);
-    if (r == 0 && s->settings)
+    int r = guard_open(spec, &guard, e);
+    if (r == 0 && spec->settings)
         sandbox_variables(guard_policy(guard), NULL, &s->variables);
     s->preload = r == 0 ? sandbox_preload(guard) : NULL;
     (void)guard_free(guard);
@@ -105,8 +107,28 @@ static int open_settings(const struct options *o, struct server_sandbox *s, stru
         s->settings = xstrdup(sandbox_settings_default);
     if (r < 0)
         return r;
-    fill_place(o, s);
+    fill_place(o, s, &s->spec);
+    s->spec.settings = s->settings;
     return 0;
+}
+
+int server_sandbox_offer(struct server_sandbox *s, const struct options *o,
+                         const struct sandbox_spec **ret, struct err *e)
+{
+    if (s->settings || !s->kernels)
+        return err_set(e, -ENOTSUP, "%s", s->detail);
+    if (s->offered.settings) {
+        *ret = &s->offered;
+        return 0;
+    }
+    struct sandbox_spec spec = s->offered;
+    fill_place(o, s, &spec);
+    spec.settings = sandbox_settings_default;
+    int r = try_kernels(s, &spec, e);
+    if (r == 0)
+        s->offered = spec;
+    *ret = &s->offered;
+    return r;
 }
 
 static void find_disk_places(struct server_sandbox *s)
@@ -123,7 +145,8 @@ static void find_disk_places(struct server_sandbox *s)
 
 static const struct sandbox_spec *server_spec_of(const struct server_sandbox *s, int i)
 {
-    const struct sandbox_spec *const specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec};
+    const struct sandbox_spec *const specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec,
+                                                         &s->offered};
     return specs[i];
 }
 
@@ -158,7 +181,7 @@ int server_sandbox_keep(struct server_sandbox *s, unsigned of, const char *path,
 
 static void point_to_places(struct server_sandbox *s)
 {
-    struct sandbox_spec *specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec};
+    struct sandbox_spec *specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec, &s->offered};
     for (int i = 0; i < OF__COUNT; i++) {
         specs[i]->hidden = (const char *const *)s->places[i].hidden;
         specs[i]->kept = (const char *const *)s->places[i].kept;
@@ -195,7 +218,7 @@ static void notify_open_places(struct server_sandbox *s)
 int server_sandbox_ready(struct server_sandbox *s, const struct options *o, struct err *e)
 {
     const bool any = s->settings || *s->places[0].hidden || *s->places[0].kept;
-    int r = s->kernels && any ? try_kernels(s, e) : 0;
+    int r = s->kernels && any ? try_kernels(s, &s->spec, e) : 0;
     if (r < 0)
         return !o->sandbox ? r
                            : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
@@ -255,6 +278,7 @@ int server_sandbox_open(const struct options *options, const char *workspace,
                                              .cpu = options->kernel_cpu};
     /* With a uid of the server's own, root's terminals are kept from kernels by their modes. */
     s->spec.terminals = !service_there();
+    s->offered.level = probe.level;
     s->server_spec = (struct sandbox_spec){.level = probe.level, .options = "mcp"};
     s->pip_spec = s->server_spec;
     point_to_places(s);

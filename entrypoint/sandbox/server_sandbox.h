@@ -2,6 +2,7 @@
  *
  * entrypoint/sandbox/server_sandbox.h - the confinement of kernels, MCP servers and pip: the
  * sandbox of --sandbox, and the walls without it.
+ * Offered: without --sandbox, to sessions that want one; what it takes is made for the first.
  * Found out: once, at the start. Less than --sandbox-min, or settings that cannot be used, end it.
  * Order:   server_sandbox_open(); places are added; server_sandbox_ready(); children are started.
  * Owns:    the specs and what they name. */
@@ -15,12 +16,13 @@
 
 enum { SERVER_SANDBOX_DIRS = 4, SERVER_SANDBOX_DETAIL = 600 };
 
-enum { /* whom a place is kept from */
-       OF_KERNELS = 1,
+enum {                 /* whom a place is kept from */
+       OF_OFFERED = 8, /* kernels with a sandbox where the others have none */
+       OF_KERNELS = 1 | OF_OFFERED,
        OF_SERVERS = 2,
        OF_PIP = 4,
        OF_ALL = OF_KERNELS | OF_SERVERS | OF_PIP,
-       OF__COUNT = 3
+       OF__COUNT = 4
 };
 
 struct server_places { /* lists that end with NULL; the texts are owned */
@@ -31,11 +33,11 @@ struct server_sandbox {
     const struct sandbox_spec *kernels, *servers, *pip; /* NULL: nothing can be had here */
     const char *level;                                  /* what this machine grants */
     char detail[SERVER_SANDBOX_DETAIL];                 /* a sentence about that */
-    struct words variables; /* of kernels, NAME=value; none without --sandbox */
+    struct words variables; /* of kernels, NAME=value; none before there is a sandbox */
     const char *preload;    /* of kernels' LD_PRELOAD, or NULL */
     /* what these point to */
-    struct sandbox_spec spec, server_spec, pip_spec;
-    struct server_places places[OF__COUNT]; /* of kernels, servers, pip */
+    struct sandbox_spec spec, server_spec, pip_spec, offered;
+    struct server_places places[OF__COUNT]; /* of kernels, servers, pip, sessions */
     struct pip_place pip_place;             /* with `settings`, where kernels have some */
     char *settings, *workspace, *ipython, *tool_socket;
     char **disk_places; /* NULL without --kernel-disk */
@@ -47,6 +49,11 @@ struct server_sandbox {
 MUST_CHECK int server_sandbox_open(const struct options *options, const char *workspace,
                                    const char *tool_socket, struct server_sandbox *ret,
                                    struct err *e);
+
+/* What a session that wants a sandbox is put behind where there is no --sandbox; with it
+ * `variables` and `preload`. -ENOTSUP: there is one for all, or nothing can be had here. */
+MUST_CHECK int server_sandbox_offer(struct server_sandbox *s, const struct options *options,
+                                    const struct sandbox_spec **ret, struct err *e);
 
 /* The file of --sandbox-config is named, and is there. */
 bool server_sandbox_config_there(const struct options *o);

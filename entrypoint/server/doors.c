@@ -17,12 +17,6 @@ enum {
     GATEWAY_IDLE_MAX_S = 86400,
 };
 
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-           strcmp(host, "::1") == 0;
-}
-
 /* --- tools: for code in kernels, and for applications and approvers ------------------------- */
 
 static int open_tool_socket(void *ctx, struct err *e)
@@ -137,7 +131,7 @@ static void on_kernel_changed(void *ctx, const char *id)
 
 static int check_gateway_token(const struct options *o, struct err *e)
 {
-    if (!o->kernel_gateway_token && !is_loopback(o->kernel_gateway_host))
+    if (!o->kernel_gateway_token && !options_is_loopback(o->kernel_gateway_host))
         return err_set(e, -EPERM,
                        "the kernel gateway runs code for everyone who reaches %s: give "
                        "IPYBOX_KERNEL_GATEWAY_TOKEN (or …_FILE), or keep it on localhost",
@@ -271,7 +265,7 @@ static int choose_address(struct server *s, int *ret_port, struct err *e)
         return err_set(e, -EINVAL, "--http: not an address: %s", o->http);
     if (!*s->http_host)
         (void)snprintf(s->http_host, sizeof s->http_host, guarded ? "0.0.0.0" : "localhost");
-    if (!guarded && !is_loopback(s->http_host))
+    if (!guarded && !options_is_loopback(s->http_host))
         return err_set(e, -EPERM,
                        "the HTTP API runs code for everyone who reaches %s: give IPYBOX_TOKEN or "
                        "IPYBOX_EXECUTE_TOKEN (or …_FILE), or keep it on localhost",
@@ -394,15 +388,22 @@ static const char *other_service(const struct server *s)
     return NULL;
 }
 
-static void on_input_ended(void *ctx, bool heard)
+/* Who holds the other end of a pipe has started us for itself, also when it dies before its first
+ * word: then nobody knows of us. */
+static void on_input_ended(void *ctx, enum stdio_client had)
 {
     struct server *s = ctx;
     const char *other = other_service(s);
-    if (!heard && other) {
+    if (had == STDIO_NOBODY && other) {
         log_info("server", "standard input is at its end; serving %s alone", other);
         return;
     }
-    if (!heard)
+    if (had == STDIO_SILENT && other)
+        log_info("server",
+                 "the client is gone before its first word; stopping. To serve %s alone, start "
+                 "without an input: </dev/null, docker run without -i, or `ipybox serve`",
+                 other);
+    else if (had != STDIO_HEARD)
         log_warning("server", "standard input is at its end: nothing to serve. In a container: "
                               "docker run -i …");
     server_stop(s, server_grace_ms(s));

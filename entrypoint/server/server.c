@@ -108,14 +108,32 @@ static int open_audit(struct server *s, struct err *e)
     return config.path ? audit_open(&config, &s->audit, e) : 0;
 }
 
+/* In a container it was judged before there was a server. */
+static int check_native_workspace(const char *path, struct err *e)
+{
+    if (!installation_is_native() || may_access(path, W_OK))
+        return 0;
+    if (errno != EROFS)
+        return err_set(
+            e, -errno,
+            "the workspace %s cannot be written by uid %u: %s; change its mode or owner, "
+            "or name another folder with --workspace",
+            path, (unsigned)geteuid(), strerror(errno));
+    log_warning("server", "the workspace %s is read-only: nothing can be saved there", path);
+    return 0;
+}
+
 static int open_workspace(struct server *s, struct err *e)
 {
     const char *path = s->options->workspace;
     if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        return err_set(e, -errno, "make the workspace %s: %s", path, strerror(errno));
+        return err_set(e, -errno, "make the workspace %s: %s (--workspace)", path, strerror(errno));
     char resolved[PATH_MAX];
     if (!realpath(path, resolved) || chdir(resolved) < 0)
-        return err_set(e, -errno, "the workspace %s: %s", path, strerror(errno));
+        return err_set(e, -errno, "the workspace %s: %s (--workspace)", path, strerror(errno));
+    int r = check_native_workspace(resolved, e);
+    if (r < 0)
+        return r;
     s->workspace = xstrdup(resolved);
     environment_load_dotenv(s->workspace);
     return 0;
@@ -183,21 +201,41 @@ static int open_sandbox(struct server *s, struct err *e)
     return r < 0 ? r : server_sandbox_ready(&s->sandbox, s->options, e);
 }
 
-static int open_environment(struct server *s, struct err *e)
+static struct environment_config environment_config(const struct server *s, const char *tool_socket)
 {
     const struct options *o = s->options;
+    return (struct environment_config){.workspace = s->workspace,
+                                       .ca = o->ca,
+                                       .gateway_token = o->kernel_gateway_token,
+                                       .tool_socket = tool_socket,
+                                       .approve_shell_cmds = o->approve_shell_cmds,
+                                       .require_shell_escape = o->require_shell_escape,
+                                       .sandbox = s->sandbox.variables.items,
+                                       .n_sandbox = s->sandbox.variables.count,
+                                       .preload = s->sandbox.preload};
+}
+
+static int open_environment(struct server *s, struct err *e)
+{
     drop_str char *tool_socket = server_tools_socket(s->runtime_dir);
-    struct environment_config config = {.workspace = s->workspace,
-                                        .ca = o->ca,
-                                        .gateway_token = o->kernel_gateway_token,
-                                        .tool_socket = tool_socket,
-                                        .approve_shell_cmds = o->approve_shell_cmds,
-                                        .require_shell_escape = o->require_shell_escape,
-                                        .sandbox = s->sandbox.variables.items,
-                                        .n_sandbox = s->sandbox.variables.count,
-                                        .preload = s->sandbox.preload};
+    struct environment_config config = environment_config(s, tool_socket);
     int r = environment_make(&config, &s->env, e);
-    return r == 0 ? environment_python(o->python, &s->python, e) : r;
+    return r == 0 ? environment_python(s->options->python, &s->python, e) : r;
+}
+
+/* A session wants a sandbox where there is none for all. */
+static int offer_session_walls(void *ctx, const struct session_walls **ret, struct err *e)
+{
+    struct server *s = ctx;
+    int r = server_sandbox_offer(&s->sandbox, s->options, &s->offered.spec, e);
+    if (r == 0 && !s->offered_env) {
+        drop_str char *tool_socket = server_tools_socket(s->runtime_dir);
+        struct environment_config config = environment_config(s, tool_socket);
+        s->offered_env = environment_kernel(&config, s->env.user_base);
+        s->offered.envp = (const char *const *)s->offered_env;
+    }
+    *ret = &s->offered;
+    return r;
 }
 
 static void on_refusals_left_out(void *ctx, const struct gate_loss *loss)
@@ -252,6 +290,8 @@ static int open_session(struct server *s, struct err *e)
                    .template = s->template,
                    .tokens = &s->tokens,
                    .sandbox = s->sandbox.kernels},
+        .offer = offer_session_walls,
+        .offer_ctx = s,
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .output_file_limit = o->output_file_limit,
@@ -384,6 +424,7 @@ static void close_server_parts(struct server *s)
     gate_done(&s->gateway_lines);
     s->loop = loop_free(s->loop);
     environment_done(&s->env);
+    s->offered_env = environment_free(s->offered_env);
     xfree(s->python);
     server_sandbox_done(&s->sandbox);
     server_place_done(&s->place);

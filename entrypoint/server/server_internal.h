@@ -30,6 +30,8 @@ struct server {
     char channels_path[40];
     char *python; /* its absolute path */
     struct environment env;
+    char **offered_env; /* of kernels behind: */
+    struct session_walls offered;
     struct server_sandbox sandbox;
     struct server_place place; /* of MCP servers */
     struct server_memory memory;

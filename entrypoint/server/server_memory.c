@@ -69,15 +69,17 @@ static void use_home(const char *workspace, struct server_memory *memory)
     memory->files.parts[1] = memory->folder;
 }
 
-/* Where code has our uid, its sandbox keeps it away. */
+/* Where code has our uid, its sandbox keeps it away: all of it, where all of it has one. */
 static int hide_memory(struct server_memory *memory, struct server_sandbox *sandbox, struct err *e)
 {
     const struct remembered *files = &memory->files;
-    if (!sandbox || !sandbox->settings || files->own)
+    if (!sandbox || files->own)
         return 0;
     drop_str char *path =
         xasprintf("%s/%s%s%s", files->base, files->parts[0], files->parts[1] ? "/" : "",
                   files->parts[1] ? files->parts[1] : "");
+    if (!sandbox->settings)
+        return server_sandbox_hide(sandbox, OF_OFFERED, path, e);
     int r = server_sandbox_hide(sandbox, OF_KERNELS | OF_PIP, path, e);
     memory->files.closed = r == 0 && !server_sandbox_open_place(sandbox, OF_KERNELS | OF_PIP);
     return r;

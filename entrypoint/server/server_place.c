@@ -131,8 +131,10 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
      * broker, which kernels with settings have, and those whose uid the server has; where they have
      * none it would keep them from sandboxes of their own. */
     const bool hides = sandbox->settings || (cheap && !service_there());
-    int r = hides ? server_sandbox_hide(sandbox, cells, place->keep, e)
-                  : server_sandbox_keep(sandbox, cells, place->keep, e);
+    const unsigned hidden = hides ? cells : OF_OFFERED;
+    int r = server_sandbox_hide(sandbox, hidden, place->keep, e);
+    if (r == 0)
+        r = server_sandbox_keep(sandbox, cells & ~hidden, place->keep, e);
     if (r == 0 && cheap)
         r = server_sandbox_keep(sandbox, OF_SERVERS, place->keep, e);
     if (r < 0)

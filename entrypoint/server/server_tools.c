@@ -5,10 +5,12 @@
 
 #include "base/alloc.h"
 #include "entrypoint/identity/environment.h"
+#include "entrypoint/installation.h"
 #include "entrypoint/server/jsonfile.h"
 #include "entrypoint/version.h"
 #include "front/toolserver/toolserver.h"
 #include "front/toolserver/toolsock.h"
+#include "sandbox/proc/neighbour.h"
 
 enum { SETTINGS_MAX = 4 << 20 };
 
@@ -30,6 +32,7 @@ struct server_tools {
     const char *applications[2], *approvers[2]; /* one token each, or none; end with NULL */
     struct toolsock *socket;
     struct toolserver *toolserver;
+    struct socket_holder neighbour; /* of the tool server: who was seen last */
 };
 
 static void log_registered_tools(enum log_level level, const char *text)
@@ -224,10 +227,36 @@ void server_tools_close_socket(struct server_tools *t)
     t->socket = toolsock_close(t->socket);
 }
 
+static bool is_open_to(void *ctx, int fd)
+{
+    struct server_tools *t = ctx;
+    return neighbour_is_free(fd, &t->neighbour);
+}
+
+/* In a container nothing tells whose program is at the other end. */
+static int check_open_port(const struct options *o, struct err *e)
+{
+    if (!o->tool_server_open)
+        return 0;
+    if (!installation_is_native())
+        return err_set(e, -EPERM,
+                       "--tool-server-open is for ipybox that was started natively: give "
+                       "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN");
+    if (!options_is_loopback(o->tool_server_host))
+        return err_set(e, -EPERM,
+                       "--tool-server-open: the tool server runs programs for whoever reaches %s: "
+                       "keep it on localhost, or give IPYBOX_TOOL_SERVER_TOKEN",
+                       o->tool_server_host);
+    return 0;
+}
+
 int server_tools_open_port(struct server_tools *t, struct err *e)
 {
     const struct options *o = t->config.options;
-    if (!o->tool_server_token && !o->approver_token)
+    int r = check_open_port(o, e);
+    if (r < 0)
+        return r;
+    if (!o->tool_server_token && !o->approver_token && !o->tool_server_open)
         log_warning("tools", "the tool server has no IPYBOX_TOOL_SERVER_TOKEN and no "
                              "IPYBOX_APPROVER_TOKEN: nobody but code in kernels can use it");
     t->applications[0] = o->tool_server_token;
@@ -241,6 +270,7 @@ int server_tools_open_port(struct server_tools *t, struct err *e)
                                            .approvers = t->approvers,
                                            .application_session = SERVER_SESSION,
                                            .kernel_token = know_kernel,
+                                           .open_to = o->tool_server_open ? is_open_to : NULL,
                                            .ctx = t,
                                            .audit = t->config.audit};
     return toolserver_open(&toolserver, &t->toolserver, e);

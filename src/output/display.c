@@ -101,7 +101,7 @@ static void save_display(struct output *o, const struct mime_type *type, const c
 
 static void save_all(struct output *o, const struct display_data *data, const char *id, bool shown)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; !o->unsaved && i < sizeof types / sizeof *types; i++) {
         const char *text =
             types[i].is_image || !shown ? data->find(data->ctx, types[i].mime) : NULL;
         if (!text)

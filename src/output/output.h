@@ -44,6 +44,7 @@ struct output {
     uint64_t file_limit;
     size_t files_max;   /* saved displays; OUTPUT_FILES_MAX unless it is set after output_init(), */
     uint64_t saved_max; /* and their bytes together; no limit likewise */
+    bool unsaved;       /* the next display gets no files; the text alone is kept */
     bool late; /* likewise: it comes after the cell's end. The whole text has no file, and an
                   update shows a display that is not there: it was the cell's */
     /* results, final after output_finish() */

@@ -24,6 +24,8 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     fake.limits = config->sandbox ? config->sandbox->limits : (struct sandbox_limits){0};
     (void)snprintf(fake.started_with, sizeof fake.started_with, "%s",
                    config->sandbox && config->sandbox->settings ? config->sandbox->settings : "");
+    (void)snprintf(fake.environment, sizeof fake.environment, "%s",
+                   config->envp && *config->envp ? *config->envp : "");
     if (fake.fail_start)
         return err_set(e, -ENOENT, "no python");
     struct kernel *kernel = NEW(struct kernel);

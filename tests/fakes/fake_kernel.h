@@ -16,6 +16,7 @@ struct fake_kernel {
     char owner[80];    /* as kernel_set_owner() had it last */
     char settings[1024];          /* as kernel_confine() had them last */
     char started_with[1024];      /* the settings of the last start; "": none */
+    char environment[256];        /* its first variable; "": there is none */
     struct sandbox_limits limits; /* of the last start */
     struct kernel *current;       /* the last that was started; a test may set another */
     struct kernel *first;

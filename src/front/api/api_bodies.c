@@ -76,15 +76,15 @@ static int body_int(const struct json *body, const char *name, int64_t least, in
 
 /* --- POST /v1/sessions/{id}/executions -------------------------------------------------------- */
 
-const char *const body_execution_known[] = {"code",          "timeout_ms", "max_output_chars",
-                                            "on_disconnect", "wait",       NULL};
+const char *const body_execution_known[] = {
+    "code", "timeout_ms", "max_output_chars", "on_disconnect", "wait", "save_displays", NULL};
 
 int body_execution(const struct json *body, int64_t timeout_ms, struct body_execution *ret,
                    struct err *e)
 {
     static const char *const wishes[] = {"cancel", "detach", NULL};
-    *ret =
-        (struct body_execution){.timeout_ms = timeout_ms, .max_chars = CHARS_DEFAULT, .wait = true};
+    *ret = (struct body_execution){
+        .timeout_ms = timeout_ms, .max_chars = CHARS_DEFAULT, .wait = true, .save_displays = true};
     int r = json_need_text(body, "code", &ret->code, e);
     if (r == 0)
         r = body_int(body, "timeout_ms", 1, SESSIONS_MS_MAX, &ret->timeout_ms, e);
@@ -92,6 +92,8 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
         r = body_int(body, "max_output_chars", 0, (int64_t)OUTPUT_HEAD_MAX, &ret->max_chars, e);
     if (r == 0)
         r = body_bool(body, "wait", &ret->wait, e);
+    if (r == 0)
+        r = body_bool(body, "save_displays", &ret->save_displays, e);
     if (r == 0)
         r = body_text(body, "on_disconnect", &ret->on_disconnect, e);
     if (r == 0 && ret->on_disconnect && !is_known_member(ret->on_disconnect, wishes))

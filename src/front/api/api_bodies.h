@@ -24,7 +24,7 @@ struct body_execution {
     const char *code;
     const char *on_disconnect; /* "cancel", "detach" or NULL */
     int64_t timeout_ms, max_chars;
-    bool wait;
+    bool wait, save_displays;
 };
 extern const char *const body_execution_known[];
 MUST_CHECK int body_execution(const struct json *body, int64_t timeout_ms,

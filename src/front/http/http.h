@@ -121,6 +121,7 @@ size_t http_header_count(const struct http_request *r, const char *name);
 const char *http_peer(const struct http_request *r); /* address without port; "uid 0" */
 /* It came by the Unix socket, opened by this user. Such a request may have any Host. */
 bool http_local(const struct http_request *r, uid_t *ret_uid);
+int http_fd(const struct http_request *r);     /* of its connection, to look at */
 bool http_below(const struct http_request *r); /* so it did, from a process below the server */
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */

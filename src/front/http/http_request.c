@@ -169,6 +169,11 @@ bool http_find_peer(struct conn *c, const struct sockaddr *from, socklen_t n)
     return true;
 }
 
+int http_fd(const struct http_request *r)
+{
+    return r->conn->fd;
+}
+
 bool http_below(const struct http_request *r)
 {
     return r->conn->below;

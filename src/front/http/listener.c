@@ -140,7 +140,8 @@ static int listen_all(struct listener *l, const char *host, int port, struct err
     freeaddrinfo(found);
     if (l->count > 0)
         return 0;
-    return err_set(e, r, "cannot listen on %s, port %d: %s", host, port, strerror(-r));
+    return err_set(e, r, "cannot listen on %s, port %d: %s%s", host, port, strerror(-r),
+                   r == -EADDRINUSE ? "; name another port, or end the program that has it" : "");
 }
 
 int listener_open(struct loop *loop, const char *host, int port,

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -96,10 +97,18 @@ static void on_stdin_too_long(void *ctx, const char *piece, size_t n, bool last)
         mcp_too_long(s->mcp, jsonscan_id(&s->scan), STDIO_LINE_MAX);
 }
 
+static bool has_other_end(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 static void on_stdin_end(void *ctx)
 {
     struct stdio *s = ctx;
-    s->events->input_ended(s->ctx, s->heard);
+    s->events->input_ended(s->ctx, s->heard                        ? STDIO_HEARD
+                                   : has_other_end(s->lines.in_fd) ? STDIO_SILENT
+                                                                   : STDIO_NOBODY);
 }
 
 /* --- opening -------------------------------------------------------------------------------- */

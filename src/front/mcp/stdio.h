@@ -15,9 +15,15 @@
 #define STDIO_LINE_MAX ((size_t)2 << 20)
 #define STDIO_BACKLOG_MAX ((size_t)1 << 20)
 
+enum stdio_client {
+    STDIO_NOBODY, /* the input was empty from the start: /dev/null */
+    STDIO_SILENT, /* it was a pipe or a socket, whose other end closed before the first line */
+    STDIO_HEARD,
+};
+
 struct stdio_events {
-    /* Nothing more comes in; `heard`: at least one line had come. */
-    void (*input_ended)(void *ctx, bool heard);
+    /* Nothing more comes in. */
+    void (*input_ended)(void *ctx, enum stdio_client had);
     void (*ended)(void *ctx);
 };
 

@@ -131,18 +131,23 @@ static void answer_session(struct http_request *r, int status, const struct sess
 
 /* --- handlers --------------------------------------------------------------------------------- */
 
-/* The settings of its own. Whoever may execute must not choose what holds the code. */
+/* The settings of its own. Whoever may execute must not choose what holds the code, but may ask
+ * that something does. */
 static int read_sandbox(const struct api *api, const struct http_request *r,
-                        const struct json *body, char **ret, struct err *e)
+                        const struct json *body, struct sessions_spec *spec, char **ret,
+                        struct err *e)
 {
     const struct json *settings = json_get(body, "sandbox");
     if (!settings || json_is_null(settings))
         return 0;
+    spec->sandboxed = json_true(settings);
+    if (spec->sandboxed)
+        return audit_check(api->config->audit, e);
     if (!api_may(api, r, API_ADMIN))
         return err_set(e, -EPERM, "sandbox: only IPYBOX_TOKEN, the role admin, may choose it");
     if (!json_is_object(settings))
-        return err_set(e, -EINVAL, "sandbox: an object is needed");
-    *ret = json_print(settings);
+        return err_set(e, -EINVAL, "sandbox: true or an object is needed");
+    spec->sandbox = *ret = json_print(settings);
     return audit_check(api->config->audit, e);
 }
 
@@ -170,14 +175,14 @@ static void sessions_post(void *ctx, struct http_request *r)
         return;
     int failed = body_session(body, &spec, &rule, &e);
     if (failed == 0)
-        failed = read_sandbox(api, r, body, &sandbox, &e);
-    spec.sandbox = sandbox;
+        failed = read_sandbox(api, r, body, &spec, &sandbox, &e);
     if (failed < 0 || sessions_create(api->config->sessions, &spec, &view, &e) < 0) {
         api_fail(r, &e);
         return;
     }
     approvals_restrict(api->config->approvals, view.id, &rule);
-    notify_created(api, r, &view);
+    if (!spec.sandboxed) /* then nobody has chosen any */
+        notify_created(api, r, &view);
     answer_session(r, 201, &view);
 }
 

@@ -53,14 +53,18 @@ static bool is_among_names(const char *const *tokens, const char *given)
     return found;
 }
 
-/* The roles of the request's token; 0: none. */
+/* The roles of the request's token, or of who brings none; 0: none. */
 static unsigned toolserver_roles_of(const struct toolserver *s, const struct http_request *r,
                                     const char **session)
 {
     char token[HTTP_TOKEN_MAX + 1];
     const struct toolserver_config *config = &s->config;
-    if (!http_token(r, token))
-        return 0;
+    if (!http_token(r, token)) {
+        bool open = config->open_to && !http_header(r, "Authorization") &&
+                    config->open_to(config->ctx, http_fd(r));
+        *session = config->application_session ? config->application_session : "";
+        return open ? APPLICATION | APPROVER : 0U;
+    }
     unsigned roles = (is_among_names(config->applications, token) ? APPLICATION : 0U) |
                      (is_among_names(config->approvers, token) ? APPROVER : 0U);
     *session = config->application_session ? config->application_session : "";
@@ -78,8 +82,11 @@ static bool admit_tool_request(void *ctx, struct http_request *r, const struct h
     unsigned roles = toolserver_roles_of(s, r, &session);
     if (roles == 0) {
         http_guard_refuse(s->guard, r,
-                          "a token is needed: send the header \"Authorization: Bearer TOKEN\", or "
-                          "write it into the host as x:TOKEN@HOST");
+                          s->config.open_to
+                              ? "without a token this is for programs of the user alone, not for "
+                                "code in kernels, other sandboxes and MCP servers"
+                              : "a token is needed: send the header \"Authorization: Bearer "
+                                "TOKEN\", or write it into the host as x:TOKEN@HOST");
         return false;
     }
     const char *role = roles & APPROVER      ? "approver"

@@ -5,7 +5,8 @@
  * Routes:  GET /status, PUT /reset, POST /run, POST /approve, WebSocket /approval.
  * Trust:   who calls is known by the token (http_auth.h). An application may call, approve and
  *          reset; an approver may only open /approval; code in a kernel may call and approve for
- *          its own session. A token may stand in both lists. A kernel's never opens /approval.
+ *          its own session. A server that is open lets in who brings no token, where its owner says
+ *          so of the connection. A token may stand in both lists. A kernel's never opens /approval.
  * Channel: one approver at a time; a second waits TOOLSERVER_JOIN_MS for the first to leave, then
  *          it gets 403. What is no answer on the channel closes it with 1007, and nothing else.
  *          A question has one member more than the old wire: params.server_shown, the server's
@@ -35,6 +36,9 @@ struct toolserver_config { /* copied; what it points to is borrowed */
     const char *application_session; /* whose policy counts for an application's calls */
     /* Whether it is a kernel's token, and of which session. NULL: no kernel calls. */
     bool (*kernel_token)(void *ctx, const char *token, const char **session);
+    /* Whether a request without a token, on this connection, has the rights of an application and
+     * of an approver. NULL: none has. */
+    bool (*open_to)(void *ctx, int fd);
     void *ctx;
     struct audit *audit; /* NULL: there is none */
 };

@@ -71,26 +71,36 @@ static bool is_hunted(void *ctx, const struct fdtable_entry *entry)
     return true;
 }
 
-bool socket_held(uint64_t inode, struct socket_holder *holder)
+bool socket_is_at(uint64_t inode, const struct socket_holder *holder)
 {
     char path[PATH_LEN];
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holder->pid, holder->fd);
-    if (holder->pid > 0 && leads_to(path, inode))
-        return true;
+    return holder->pid > 0 && leads_to(path, inode);
+}
+
+bool socket_find(uint64_t inode, bool (*fits)(uint64_t inode, const struct socket_holder *holder),
+                 struct socket_holder *ret)
+{
     DIR *proc = opendir("/proc");
-    if (!proc)
-        return true; /* nothing is known: nothing is given up */
-    struct hunt hunt = {.inode = inode, .holder = holder};
+    struct hunt hunt = {.inode = inode, .holder = ret};
     bool found = false;
     const struct dirent *entry;
-    while (!found && (entry = readdir(proc)) != NULL) {
-        const pid_t pid = inode_number_of(entry->d_name);
-        found = pid > 0 && pid != getpid() && fdtable_each(pid, is_hunted, &hunt) > 0;
-        if (found)
-            holder->pid = pid;
+    while (proc && !found && (entry = readdir(proc)) != NULL) {
+        ret->pid = inode_number_of(entry->d_name);
+        found = ret->pid > 0 && ret->pid != getpid() &&
+                fdtable_each(ret->pid, is_hunted, &hunt) > 0 && (!fits || fits(inode, ret));
     }
-    (void)closedir(proc);
-    return found;
+    if (!found)
+        ret->pid = 0;
+    const bool looked = proc != NULL;
+    if (proc)
+        (void)closedir(proc);
+    return found || (!looked && !fits); /* nothing is known: nothing is given up */
+}
+
+bool socket_held(uint64_t inode, struct socket_holder *holder)
+{
+    return socket_is_at(inode, holder) || socket_find(inode, NULL, holder);
 }
 
 /* Column `want` of a line, from 0; "" when there are fewer. */
@@ -125,26 +135,34 @@ int socket_tcp_state(uint64_t inode)
     return state ? state : state_in("/proc/self/net/tcp6", inode);
 }
 
-static struct inet_diag_req_v2 diag_request(const struct address *at)
+static void put_diag_address(const struct address *at, __be32 ret[4])
+{
+    uint32_t v4;
+    if (address_v4(at, &v4))
+        ret[0] = htonl(v4);
+    else
+        memcpy(ret, &at->in6.sin6_addr, sizeof at->in6.sin6_addr);
+}
+
+static struct inet_diag_req_v2 diag_request(const struct address *from, const struct address *to,
+                                            uint16_t to_port)
 {
     struct inet_diag_req_v2 request = {
         .sdiag_protocol = IPPROTO_TCP,
-        .id = {.idiag_sport = htons(address_port(at)),
+        .id = {.idiag_sport = htons(address_port(from)),
+               .idiag_dport = htons(to_port),
                .idiag_if = LOOPBACK_INTERFACE,
                .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
     };
     uint32_t v4;
-    request.sdiag_family = address_v4(at, &v4) ? AF_INET : AF_INET6;
-    if (request.sdiag_family == AF_INET)
-        request.id.idiag_src[0] = htonl(v4);
-    else
-        memcpy(request.id.idiag_src, &at->in6.sin6_addr, sizeof at->in6.sin6_addr);
-    memcpy(request.id.idiag_dst, request.id.idiag_src, sizeof request.id.idiag_dst);
+    request.sdiag_family = address_v4(from, &v4) ? AF_INET : AF_INET6;
+    put_diag_address(from, request.id.idiag_src);
+    put_diag_address(to, request.id.idiag_dst);
     return request;
 }
 
-/* Its inode; 0: nobody listens, or the kernel does not say. The answer is there when send() is. */
-static uint32_t listener_at(const struct address *at)
+/* False: there is none, or the kernel does not say. The answer is there when send() is. */
+static bool ask_diag(struct inet_diag_req_v2 request, struct inet_diag_msg *ret)
 {
     struct {
         struct nlmsghdr head;
@@ -152,7 +170,7 @@ static uint32_t listener_at(const struct address *at)
     } ask = {.head = {.nlmsg_len = sizeof ask,
                       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                       .nlmsg_flags = NLM_F_REQUEST},
-             .body = diag_request(at)};
+             .body = request};
     struct {
         struct nlmsghdr head;
         struct inet_diag_msg body;
@@ -160,9 +178,30 @@ static uint32_t listener_at(const struct address *at)
     drop_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask ||
         recv(fd, &answer, sizeof answer, MSG_DONTWAIT) != (ssize_t)sizeof answer ||
-        answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.body.idiag_state != TCP_LISTEN)
-        return 0;
-    return answer.body.idiag_inode;
+        answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return false;
+    *ret = answer.body;
+    return true;
+}
+
+/* Its inode; 0: nobody listens, or the kernel does not say. */
+static uint32_t listener_at(const struct address *at)
+{
+    struct inet_diag_msg found;
+    bool there = ask_diag(diag_request(at, at, 0), &found);
+    return there && found.idiag_state == TCP_LISTEN ? found.idiag_inode : 0;
+}
+
+bool socket_of_connection(const struct address *from, const struct address *to, uint64_t *ret_inode,
+                          uid_t *ret_uid)
+{
+    struct inet_diag_msg found;
+    if (!ask_diag(diag_request(from, to, address_port(to)), &found) ||
+        found.idiag_state == TCP_LISTEN || found.idiag_inode == 0)
+        return false;
+    *ret_inode = found.idiag_inode;
+    *ret_uid = found.idiag_uid;
+    return true;
 }
 
 bool socket_listens(uint64_t inode, const struct address *at)

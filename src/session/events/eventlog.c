@@ -266,14 +266,15 @@ void eventlog_add(struct eventlog *log, const struct logged *event)
     }
 }
 
-void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
+bool eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
                        const struct json *content)
 {
     drop_str char *text = content ? json_print(content) : NULL;
     const char *data = text ? text : "{}";
-    eventlog_add(log,
-                 &(struct logged){
-                     .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)});
+    const struct logged event = {
+        .kind = kind, .cell = cell, .late = late, .data = data, .n = strlen(data)};
+    eventlog_add(log, &event);
+    return event.n <= log->config.data_max;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -71,8 +71,8 @@ struct eventlog *eventlog_close(struct eventlog *log); /* NULL in, NULL out */
  * cut at characters) or {"omitted": BYTES}. */
 void eventlog_add(struct eventlog *log, const struct logged *event);
 
-/* A message's content; NULL is {}. */
-void eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
+/* A message's content; NULL is {}. False: {"omitted": BYTES} stands in its place. */
+bool eventlog_add_json(struct eventlog *log, enum logged_kind kind, uint64_t cell, bool late,
                        const struct json *content);
 
 /* Whether this number is one of an event here, or 0: all of them. */

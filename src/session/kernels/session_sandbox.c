@@ -19,8 +19,8 @@ static int need_sandbox(const struct session_sandbox *w, struct err *e)
 {
     return has_sandbox(w) ? 0
                           : err_set(e, -EBUSY,
-                                    "kernels run without a sandbox here: the server "
-                                    "was started without --sandbox");
+                                    "kernels run without a sandbox here: the server was started "
+                                    "without --sandbox, and the session was made without one");
 }
 
 /* Where proxies are stands in the environment of kernels, which is the same for all. */
@@ -81,6 +81,24 @@ static void use_walls(struct session_sandbox *w, char *settings)
     w->config->pool = settings ? NULL : w->spares;
 }
 
+/* In the place of the server's, which has no settings, for good. */
+static int take_offer(struct session_sandbox *w, struct err *e)
+{
+    const struct session_walls *offered = NULL;
+    if (!w->config->offer || !w->server)
+        return err_set(e, -EDOM, "sandbox: this machine has none (ipybox doctor)");
+    int r = w->config->offer(w->config->offer_ctx, &offered, e);
+    if (r < 0)
+        return describe_walls(r, e);
+    w->offered = *offered->spec;
+    w->offered.limits = w->server->limits;
+    w->offered.disk_places = w->server->disk_places;
+    w->server = &w->offered;
+    w->spares = NULL;
+    w->config->kernel.envp = offered->envp;
+    return 0;
+}
+
 /* In the place of the server's, for good. */
 static int tighten(struct session_sandbox *w, const struct json *limits, struct err *e)
 {
@@ -105,7 +123,9 @@ int session_sandbox_open(struct session_sandbox *w, struct session_config *confi
 {
     *w = (struct session_sandbox){
         .config = config, .server = config->kernel.sandbox, .spares = config->pool};
-    int r = limits ? tighten(w, limits, e) : 0;
+    int r = settings && !has_sandbox(w) ? take_offer(w, e) : 0;
+    if (r == 0 && limits)
+        r = tighten(w, limits, e);
     if (r == 0 && settings)
         r = check_walls(w, settings, e);
     if (r == 0 && settings)

@@ -2,6 +2,8 @@
  *
  * session/kernels/session_sandbox.h - the sandbox of one session's kernels: the server's, until
  * somebody gives the session settings of its own (private to session/).
+ * None:    where the server has none a session that was made with settings has one all the same,
+ *          from its first kernel on; one that was made without stays without.
  * Owns:    those settings, from then on. A session with settings or limits of its own gets no spare
  *          kernels: they were made with the server's.
  * Changing: the running kernel's broker judges by the new settings first; only when it does, later
@@ -21,6 +23,7 @@ typedef void (*session_sandbox_fn)(void *ctx, const struct err *why);
 struct session_sandbox { /* embedded in its owner */
     struct session_config *config;
     const struct sandbox_spec *server; /* NULL, or without settings: there is no sandbox */
+    struct sandbox_spec offered;       /* the server's, which has no settings, with those below */
     struct pool *spares;               /* the server's; NULL: none */
     struct sandbox_spec tighter;       /* the server's with limits of its own */
     char **places;                     /* of these, for --kernel-disk; NULL: the server's */
@@ -35,7 +38,7 @@ struct session_sandbox { /* embedded in its owner */
 };
 
 /* Of a config that is filled in; settings of its own, limits as of limits.h, or NULL: both are
- * checked and copied. */
+ * checked and copied. -EDOM: this machine has no sandbox. */
 MUST_CHECK int session_sandbox_open(struct session_sandbox *walls, struct session_config *config,
                                     const char *settings, const struct json *limits, struct err *e);
 void session_sandbox_close(struct session_sandbox *walls); /* after the session */

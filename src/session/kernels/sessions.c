@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/random.h"
+#include "sandbox/policy/settings.h"
 #include "session/executions/executions.h"
 #include "session/kernels/session_sandbox.h"
 #include "session/kernels/setup.h"
@@ -329,6 +330,15 @@ static void on_used(void *ctx)
     entry->used_ms = loop_now(entry->owner->loop);
 }
 
+static const char *own_settings_of(const struct sessions_spec *spec,
+                                   const struct session_config *base)
+{
+    const struct sandbox_spec *server = base->kernel.sandbox;
+    if (spec->sandbox || !spec->sandboxed || (server && server->settings))
+        return spec->sandbox;
+    return sandbox_settings_default;
+}
+
 static int start_session(struct session_entry *entry, const struct sessions_spec *spec,
                          struct err *e)
 {
@@ -342,7 +352,8 @@ static int start_session(struct session_entry *entry, const struct sessions_spec
     entry->config.setup = entry->setup;
     entry->config.lazy = spec->lazy;
     if (r == 0)
-        r = session_sandbox_open(&entry->walls, &entry->config, spec->sandbox, spec->limits, e);
+        r = session_sandbox_open(&entry->walls, &entry->config, own_settings_of(spec, base),
+                                 spec->limits, e);
     if (r == 0)
         r = session_open(&entry->config, &entry->session, e);
     if (r < 0)

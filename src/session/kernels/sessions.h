@@ -37,6 +37,7 @@ struct sessions_spec {      /* borrowed for the call */
     int64_t idle_ms;     /* it ends when it was not used so long; 0: never */
     bool lazy;           /* without a kernel until its first cell */
     const char *sandbox; /* settings of its own; NULL: the server's */
+    bool sandboxed;      /* where there are neither, the default settings */
     const struct json *limits; /* as of limits.h; NULL: the server's */
 };
 

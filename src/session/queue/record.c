@@ -58,7 +58,7 @@ void record_kernel(struct eventlog *log, const char *state, const char *reason)
 void record_begin(struct eventlog *log, uint64_t cell)
 {
     if (log)
-        eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
+        (void)eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
 }
 
 const char *const cell_status_names[] = {
@@ -137,7 +137,7 @@ void record_history_end(struct history *history, const struct cell_result *resul
     history_end(history, HISTORY_SESSION, cell_status_names[result->status], error, result->reason);
 }
 
-void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
+bool record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m)
 {
     static const enum logged_kind kinds[JUPYTER__COUNT] = {
         [JUPYTER_DISPLAY_DATA] = LOGGED_DISPLAY,
@@ -148,16 +148,17 @@ void record_message(struct eventlog *log, uint64_t cell, bool late, const struct
     };
     struct logged event = {.cell = cell, .late = late};
     if (!log)
-        return;
+        return false;
     if (m->type == JUPYTER_STREAM) {
         const char *name = json_get_text(m->content, "name");
         event.kind = name && strcmp(name, "stderr") == 0 ? LOGGED_STDERR : LOGGED_STDOUT;
         event.data = json_get_text(m->content, "text");
         event.n = event.data ? strlen(event.data) : 0;
         eventlog_add(log, &event);
-    } else if (kinds[m->type] != LOGGED_BEGIN) {
-        eventlog_add_json(log, kinds[m->type], cell, late, m->content);
+        return true;
     }
+    return kinds[m->type] == LOGGED_BEGIN ||
+           eventlog_add_json(log, kinds[m->type], cell, late, m->content);
 }
 
 int record_audit_begin(const struct session_config *config, uint64_t cell,

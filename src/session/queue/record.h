@@ -23,8 +23,8 @@ void record_begin(struct eventlog *log, uint64_t cell);
 void record_end(struct eventlog *log, const struct cell_result *result);
 void record_history_end(struct history *history, const struct cell_result *result);
 
-/* What a kernel said. `late`: after the end of that cell. */
-void record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);
+/* What a kernel said. `late`: after the end of that cell. False: an event does not hold it. */
+bool record_message(struct eventlog *log, uint64_t cell, bool late, const struct jupyter_msg *m);
 
 /* Records the cell in the audit log, before the code runs; -EIO: it must not run. */
 MUST_CHECK int record_audit_begin(const struct session_config *config, uint64_t cell,

@@ -120,7 +120,7 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
     const char *printed = m->type == JUPYTER_STREAM ? json_get_text(m->content, "text") : NULL;
     if (printed && s->config->metrics)
         s->config->metrics->output_bytes += strlen(printed);
-    record_message(s->events, cell ? cell->number : s->cells, cell == NULL, m);
+    const bool carried = record_message(s->events, cell ? cell->number : s->cells, !cell, m);
     history_message(s->history, HISTORY_SESSION, m);
     if (!cell) {
         background_message(&s->late, m);
@@ -130,6 +130,7 @@ static void on_session_message(void *ctx, const struct jupyter_msg *m, bool curr
         kernel_interrupt(s->kernel); /* the first may have come before the code began */
     if (cell->events->message)
         cell->events->message(cell->ctx, m);
+    cell->output.unsaved = cell->unsaved && carried;
     if (m->type == JUPYTER_ERROR)
         failure_set(&s->failure, m->content);
     else
@@ -362,7 +363,11 @@ static void step_start_failed(struct session *s)
 {
     s->state = DOWN;
     struct err e = ERR_NONE, sentence = ERR_NONE;
-    (void)err_set(&sentence, s->why->code, "no kernel could be started: %s%s", s->why->msg,
+    bool incomplete = strstr(s->last_words, "No module named") != NULL;
+    (void)err_set(&sentence, s->why->code, "no kernel could be started: %s%s%s", s->why->msg,
+                  incomplete ? "; this Python lacks what a kernel needs: install ipybox into its "
+                               "environment, or name another one (--python)"
+                             : "",
                   *s->last_words ? "; it wrote: " : "");
     (void)err_set_words(&e, sentence.code, sentence.msg, s->last_words);
     s->config->log(LOG_ERROR, e.msg);
@@ -562,6 +567,7 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->code = xstrndup(request->code.data, request->code.len);
     cell->code_len = request->code.len;
     cell->timeout_ms = request->timeout_ms;
+    cell->unsaved = request->unsaved;
     if (request->origin)
         cell->origin = *request->origin;
     cell->events = events;

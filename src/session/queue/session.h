@@ -28,8 +28,19 @@
 
 #define SESSION_QUEUE_MAX 1000
 
+/* What the kernels of a session are put behind that has settings of its own where the others have
+ * no sandbox. */
+struct session_walls {               /* borrowed while there are sessions */
+    const struct sandbox_spec *spec; /* with the settings of who names none */
+    const char *const *envp;         /* of such kernels */
+};
+
 struct session_config {
     struct kernel_config kernel;
+    /* Called when the first one wants it, where kernel.sandbox has no settings; NULL: nothing can
+     * be had. */
+    int (*offer)(void *ctx, const struct session_walls **ret, struct err *e);
+    void *offer_ctx;
     struct pool *pool;     /* spare kernels; NULL: none */
     const char *workspace; /* absolute */
     const char *id;        /* its kernels' owner (jupyter/tokens.h); NULL: nobody */
@@ -81,6 +92,7 @@ struct cell_request {
     struct slice code; /* copied */
     int64_t timeout_ms;
     size_t max_chars;
+    bool unsaved; /* no file is made of a display that an event holds: who asks has it there */
     const struct request_context *origin; /* copied; NULL: unknown */
 };
 

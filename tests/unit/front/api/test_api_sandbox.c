@@ -338,7 +338,95 @@ static void without_a_sandbox_there_is_nothing_to_change(void)
     close_all();
 }
 
+static const char *const offered_env[] = {"SANDBOX_RUNTIME=1", NULL};
+static struct session_walls offered = {.spec = &servers, .envp = offered_env};
+static int offers;
+
+static int offer(void *ctx, const struct session_walls **ret, struct err *e)
+{
+    (void)ctx;
+    offers++;
+    *ret = &offered;
+    return offered.spec ? 0 : err_set(e, -ENOTSUP, "level none");
+}
+
+/* A server without --sandbox, on a machine that has one. */
+static void open_offering(const struct sandbox_spec *walls)
+{
+    offers = 0;
+    servers.settings = SERVERS;
+    open_audit();
+    audit_of_sessions = audit;
+    api_config = (struct api_config){.admin_token = "a", .execute_token = "e"};
+    api_config.sandbox_level = "full";
+    open_api_behind(walls);
+    session_config.offer = offer;
+    fake_kernel_ready();
+    turn();
+}
+
+static void a_session_can_have_a_sandbox_where_the_others_have_none(void)
+{
+    static const struct sandbox_spec walls = {.level = SANDBOX_FULL, .limits = {.cpu = 60}};
+    open_offering(&walls);
+    call_with("POST /v1/sessions", ADMIN, "{\"id\":\"mine\",\"sandbox\":" MINE "}");
+    check_head("HTTP/1.1 201 ");
+    check_has("\"limits\":{\"cpu\":60}");
+    TEST_CHECK(fake.starts == 2 && strcmp(fake.started_with, MINE) == 0);
+    TEST_CHECK(strcmp(fake.environment, "SANDBOX_RUNTIME=1") == 0);
+    fake_kernel_ready();
+    turn();
+    call_with("GET /v1/sessions/mine/sandbox", ADMIN, "");
+    check_has("\"source\":\"session\"");
+    call_with("PUT /v1/sessions/mine/sandbox", ADMIN, "{\"settings\":" SERVERS ",\"reset\":true}");
+    TEST_CHECK(strcmp(fake.started_with, SERVERS) == 0);
+    call_with("DELETE /v1/sessions/mine", ADMIN, "");
+    call_with("POST /v1/sessions", EXECUTE, "{\"id\":\"usual\",\"sandbox\":true}");
+    check_head("HTTP/1.1 201 ");
+    TEST_CHECK(strcmp(fake.started_with, sandbox_settings_default) == 0);
+    call_with("POST /v1/sessions", ADMIN, "{\"id\":\"none\"}");
+    TEST_CHECK(strcmp(fake.started_with, "") == 0 && strcmp(fake.environment, "") == 0);
+    call_with("PUT /v1/sessions/none/sandbox", ADMIN, RESET);
+    check_head("HTTP/1.1 409 ");
+    close_all();
+}
+
+static void true_is_the_servers_sandbox_where_it_has_one(void)
+{
+    servers.settings = SERVERS;
+    open_sandboxed();
+    call_with("POST /v1/sessions", EXECUTE, "{\"id\":\"mine\",\"sandbox\":true}");
+    check_head("HTTP/1.1 201 ");
+    TEST_CHECK(strcmp(fake.started_with, SERVERS) == 0);
+    call_with("POST /v1/sessions", EXECUTE, "{\"id\":\"no\",\"sandbox\":false}");
+    check_head("HTTP/1.1 403 ");
+    close_all();
+}
+
+static void what_the_machine_does_not_grant_is_refused(void)
+{
+    static const struct sandbox_spec walls = {.level = SANDBOX_FULL};
+    open_offering(NULL);
+    call_with("POST /v1/sessions", EXECUTE, "{\"sandbox\":true}");
+    check_head("HTTP/1.1 422 ");
+    check_has("ipybox doctor");
+    TEST_CHECK(offers == 0 && fake.starts == 1);
+    close_all();
+    offered.spec = NULL;
+    open_offering(&walls);
+    call_with("POST /v1/sessions", EXECUTE, "{\"sandbox\":true}");
+    check_head("HTTP/1.1 409 ");
+    check_has("level none");
+    TEST_CHECK(fake.starts == 1);
+    offered.spec = &servers;
+    close_all();
+}
+
 TEST_LIST = {
+    {"a_session_can_have_a_sandbox_where_the_others_have_none",
+     a_session_can_have_a_sandbox_where_the_others_have_none},
+    {"true_is_the_servers_sandbox_where_it_has_one", true_is_the_servers_sandbox_where_it_has_one},
+    {"what_the_machine_does_not_grant_is_refused", what_the_machine_does_not_grant_is_refused},
     {"only_an_administrator_sees_and_changes_it", only_an_administrator_sees_and_changes_it},
     {"nobody_is_an_administrator_without_a_token", nobody_is_an_administrator_without_a_token},
     {"it_is_answered_when_the_broker_has_answered", it_is_answered_when_the_broker_has_answered},

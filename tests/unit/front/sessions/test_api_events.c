@@ -44,6 +44,35 @@ static void a_cell_is_streamed_as_it_runs(void)
     close_api();
 }
 
+/* Nothing is lost: what an event does not hold is a file all the same. */
+static void displays_are_saved_unless_the_client_takes_them_from_the_events(void)
+{
+    static char large[(2 << 20) + 100];
+    open_ready();
+    int fd = send_with("POST " EXECUTIONS, SSE, "{\"code\":\"x\",\"save_displays\":false}");
+    (void)hear(fd);
+    fake_kernel_message(JUPYTER_DISPLAY_DATA, "{\"data\":{\"image/png\":\"aGk=\"}}");
+    fake_kernel_message(JUPYTER_DISPLAY_DATA, "{\"data\":{\"text/html\":\"<b>x</b>\"}}");
+    fake_kernel_done(OK_REPLY);
+    TEST_CHECK(!hear(fd));
+    check_has("\"data\":{\"image/png\":\"aGk=\"}");
+    check_has("\"files\":[]");
+    (void)fd_close(fd);
+    fd = send_with("POST " EXECUTIONS, "", "{\"code\":\"x\",\"save_displays\":false}");
+    int n = snprintf(large, sizeof large, "{\"data\":{\"image/png\":\"");
+    memset(large + n, 'A', 2 << 20);
+    (void)snprintf(large + n + (2 << 20), 5, "\"}}");
+    fake_kernel_message(JUPYTER_DISPLAY_DATA, large);
+    fake_kernel_message(JUPYTER_DISPLAY_DATA, "{\"data\":{\"image/gif\":\"aGk=\"}}");
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    check_has("\"files\":[{\"path\":\"" API_WORKSPACE "/images/");
+    check_has("\"mime\":\"image/png\"}]");
+    call("POST " EXECUTIONS, "{\"code\":\"x\",\"save_displays\":1}");
+    check_has("save_displays: true or false is needed");
+    close_api();
+}
+
 static void a_client_that_comes_back_gets_what_it_has_missed(void)
 {
     open_ready();
@@ -350,6 +379,8 @@ static void who_followed_an_earlier_life_is_told_so(void)
 }
 
 TEST_LIST = {
+    {"displays_are_saved_unless_the_client_takes_them_from_the_events",
+     displays_are_saved_unless_the_client_takes_them_from_the_events},
     {"who_followed_an_earlier_life_is_told_so", who_followed_an_earlier_life_is_told_so},
     {"a_cell_is_streamed_as_it_runs", a_cell_is_streamed_as_it_runs},
     {"a_client_that_comes_back_gets_what_it_has_missed",

@@ -34,6 +34,15 @@ static bool is_kernel(void *ctx, const char *token, const char **session)
     return !kernel_ended && strcmp(token, "KERN") == 0;
 }
 
+static bool opens, is_open; /* the next server is, and lets this connection in */
+
+static bool is_open_to(void *ctx, int fd)
+{
+    (void)ctx;
+    TEST_CHECK(fd > 2);
+    return is_open;
+}
+
 static void open_it(void)
 {
     static const char *const applications[] = {"APP", "BOTH", NULL};
@@ -47,7 +56,8 @@ static void open_it(void)
                                        .applications = applications,
                                        .approvers = approvers,
                                        .application_session = "main",
-                                       .kernel_token = is_kernel};
+                                       .kernel_token = is_kernel,
+                                       .open_to = opens ? is_open_to : NULL};
     TEST_ASSERT(toolserver_open(&config, &server, NULL) == 0);
     port = toolserver_port(server);
     memset(verdicts, -1, sizeof verdicts);
@@ -415,7 +425,53 @@ static void faults_are_found_where_python_finds_them(void)
 }
 
 #define TEST(name) {#name, name}
+static void an_open_server_asks_its_owner_about_who_brings_no_token(void)
+{
+    static const char call_text[] = "{\"server_name\":\"a\",\"tool_name\":\"t\","
+                                    "\"tool_args\":{},\"server_params\":{\"command\":\"x\"}}";
+    drop_str char *request =
+        xasprintf("POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  "Content-Length: %zu\r\n\r\n%s",
+                  strlen(call_text), call_text);
+    opens = is_open = true;
+    open_it();
+    int fd = dial();
+    say(fd, request);
+    TEST_CHECK(fake_toolplane.open == 1);
+    TEST_CHECK(fake_toolplane.role == TOOLPLANE_APPLICATION);
+    fake_toolplane_done(0, TOOLPLANE_OK, "");
+    (void)hear(fd);
+    check_head("HTTP/1.1 200 ");
+    (void)fd_close(fd);
+    fd = dial();
+    say(fd, "PUT /reset HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer X\r\n\r\n");
+    (void)hear(fd);
+    check_head("HTTP/1.1 401 "); /* a wrong token is no better there */
+    (void)fd_close(fd);
+    fd = dial();
+    say(fd, "PUT /reset HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n");
+    (void)hear(fd);
+    check_head("HTTP/1.1 403 "); /* nor is a web page in the user's browser */
+    (void)fd_close(fd);
+    is_open = false;
+    fd = dial();
+    say(fd, request);
+    (void)hear(fd);
+    check_head("HTTP/1.1 401 ");
+    check_has("not for code in kernels");
+    (void)fd_close(fd);
+    fd = dial();
+    say(fd, "PUT /reset HTTP/1.1\r\n" AUTH("APP") "\r\n");
+    (void)hear(fd);
+    check_head("HTTP/1.1 200 "); /* tokens go on working */
+    (void)fd_close(fd);
+    opens = false;
+    close_it();
+}
+
 TEST_LIST = {
+    {"an_open_server_asks_its_owner_about_who_brings_no_token",
+     an_open_server_asks_its_owner_about_who_brings_no_token},
     TEST(answers_are_those_of_the_old_server_byte_for_byte),
     TEST(arguments_are_handed_on_as_they_were_written),
     TEST(every_token_has_its_roles),
