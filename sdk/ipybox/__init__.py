@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         CodeExecutionResult,
         CodeExecutor,
     )
-    from ipybox.mcp_apigen import generate_mcp_sources
+    from ipybox.mcp_apigen import adopt_mcp_sources, generate_mcp_sources
     from ipybox.tool_exec.approval.client import ApprovalRequest
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "CodeExecutionError",
     "CodeExecutionResult",
     "CodeExecutor",
+    "adopt_mcp_sources",
     "generate_mcp_sources",
 ]
 
@@ -42,6 +43,7 @@ _MODULES = {
     "CodeExecutionError": "ipybox.code_exec",
     "CodeExecutionResult": "ipybox.code_exec",
     "CodeExecutor": "ipybox.code_exec",
+    "adopt_mcp_sources": "ipybox.mcp_apigen",
     "generate_mcp_sources": "ipybox.mcp_apigen",
 }
 

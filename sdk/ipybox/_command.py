@@ -52,8 +52,25 @@ def _run_image(words: list[str]) -> NoReturn:
         )
     place, words = _workspace(words)
     image = os.environ.get("IPYBOX_IMAGE", IMAGE)
+    _need_image(docker, image)
     run = ["docker", "run", "-i", "--rm", "--pull", "never", "-v", f"{place}:{place}"]
+    run += ["-e", f"IPYBOX_WORKSPACE={place}"]  # whose owner the container is to be
     os.execv(docker, [*run, image, *words, "--workspace", place])
+
+
+def _need_image(docker: str, image: str) -> None:
+    from subprocess import DEVNULL, PIPE, run
+
+    words = [docker, "image", "inspect", image]
+    asked = run(words, stdout=DEVNULL, stderr=PIPE, text=True, check=False)
+    if asked.returncode == 0:
+        return
+    if "No such image" in asked.stderr:
+        sys.exit(
+            f"ipybox: the image {image} is not here: build it with ./docker-build.sh, or name "
+            "another one in IPYBOX_IMAGE"
+        )
+    sys.exit(f"ipybox: Docker cannot be used: {asked.stderr.strip()}")
 
 
 def _workspace(words: list[str]) -> tuple[str, list[str]]:

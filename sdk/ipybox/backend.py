@@ -24,6 +24,12 @@ API_PORT = 8080  # of the HTTP API, in a container
 LINES_KEPT = 20  # of its log, for the error when it does not start
 FIRST_WORD = b'{"jsonrpc":"2.0","id":0,"method":"ping"}\n'
 LOG_LINE_MAX = 1 << 20  # bytes
+REMEDIES = {  # what Docker says, and what to do
+    "No such image": "Build the image first: ./docker-build.sh, or name one in IPYBOX_IMAGE",
+    "port is already allocated": "Name another port, or end the program that has it",
+    "address already in use": "Name another port, or end the program that has it",
+    "docker daemon": "Start Docker, or let this user use it; on Linux backend='native' needs none",
+}
 
 
 def choose(asked: str | None) -> Backend:
@@ -46,6 +52,12 @@ def choose(asked: str | None) -> Backend:
             )
         return "docker"
     return "native"
+
+
+def with_remedy(said: str) -> str:
+    """What Docker said, and what to do about it."""
+    lines = [said, *(todo for words, todo in REMEDIES.items() if words in said)]
+    return "\n".join(lines)
 
 
 class Appliance:
@@ -86,6 +98,8 @@ class Appliance:
         """Start the process; it may not listen yet."""
         if self.running:
             raise RuntimeError("it is running already")
+        if not self.workspace.is_dir():
+            raise ServerError(f"the workspace {self.workspace}: there is no such folder: make it")
         words = self._native() if self.backend == "native" else self._docker()
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -112,10 +126,8 @@ class Appliance:
         assert self._process
         await asyncio.gather(*self._readers, return_exceptions=True)
         said = "\n".join(self._lines)
-        if self.backend == "docker" and "No such image" in said + " ":
-            said += (
-                "\nBuild the image first: ./docker-build.sh, or name another one in IPYBOX_IMAGE"
-            )
+        if self.backend == "docker":
+            said = with_remedy(said)
         return ServerError(f"ipybox ended with status {self._process.returncode}\n{said}".rstrip())
 
     async def wait(self) -> None:

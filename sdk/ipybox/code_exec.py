@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 import os
@@ -20,6 +21,7 @@ from ipybox import mcp_apigen
 from ipybox.backend import Appliance, choose
 from ipybox.client import Client, Event
 from ipybox.errors import HttpError, ServerError
+from ipybox.pictures import Pictures
 from ipybox.tool_exec import tokens
 from ipybox.tool_exec.approval.client import ApprovalRequest
 from ipybox.utils import find_free_port, seconds
@@ -70,11 +72,13 @@ class CodeExecutor:
     kernel_gateway_host, kernel_gateway_port: the same for the Jupyter Kernel Gateway.
     kernel_env: variables of the kernel, which inherits none of this process.
     working_dir: where the kernel works; the current directory by default.
-    images_dir: where images are saved; `images` in `working_dir` by default.
+    images_dir: where images are saved, once; `images` in `working_dir` by default.
     approval_timeout: seconds until a tool call that nobody decided on fails; None waits forever.
     connect_timeout: seconds that an MCP server has to start.
     kernel_init_timeout: seconds that a kernel has to start.
-    sandbox: run kernels in a sandbox; `sandbox_config` is a file with its settings.
+    sandbox: run kernels in a sandbox; `sandbox_config` is a file with its settings. Of an appliance
+        that runs already, settings take its administrator's token, and without `sandbox` the
+        session has the sandbox that the appliance was started with, or none.
     log_level: of the appliance's log, which goes to standard error.
     approve_tool_calls: whether tool calls wait for a decision. Otherwise they are just made.
     approve_shell_cmds, require_shell_escape: the same for `!` commands; no other way to programs.
@@ -126,13 +130,14 @@ class CodeExecutor:
         self._attached = url is not None
         self._token = token
         self._backend = backend
-        self._own_images = images_dir is None
+        self._own_images = images_dir is None and url is None  # then the appliance saves them
         self._session = "default"
         self._stack: AsyncExitStack | None = None
         self._client: Client | None = None
         self._forwarded: set[str] = set()
         self._registering: list[asyncio.Task[None]] = []
         self._running: _Running | None = None
+        self._asked: dict[str, ApprovalRequest] = {}  # by the code that runs
         self._cancelled = False
 
     async def __aenter__(self) -> Self:
@@ -205,7 +210,7 @@ class CodeExecutor:
                 await _until_alive(client, appliance)
             except ServerError as error:
                 await client.close()
-                if tries + 1 < START_TRIES and "in use" in str(error):
+                if tries + 1 < START_TRIES and _is_taken(port, str(error)):
                     continue
                 raise
             except BaseException:
@@ -269,6 +274,9 @@ class CodeExecutor:
             members["env"] = self.kernel_env
         if self.approve_tool_calls:
             members["approval"] = "ask"
+        if self.sandbox:
+            config = self.sandbox_config
+            members["sandbox"] = json.loads(Path(config).read_text()) if config else True
         return members
 
     def _remember_tokens(self) -> Callable[[], None]:
@@ -354,7 +362,10 @@ class CodeExecutor:
         loop = asyncio.get_running_loop()
         deadline = None if timeout is None else loop.time() + timeout
         self._cancelled = False
-        members = {"timeout_ms": CELL_MS_MAX, "max_output_chars": OUTPUT_MAX}
+        members: dict[str, Any] = {"timeout_ms": CELL_MS_MAX, "max_output_chars": OUTPUT_MAX}
+        pictures = None if self._own_images else Pictures(self.images_dir)
+        if pictures:
+            members["save_displays"] = False
         if self._registering:  # they began with start(); code finds them all
             await asyncio.wait(self._registering)
         try:
@@ -363,12 +374,15 @@ class CodeExecutor:
                     event = await self._next(events, deadline)
                     if event.name == "end":
                         break
+                    if pictures:
+                        pictures.take(event)
                     if item := self._item(event, chunks):
                         yield item
-            if result := await self._result(event, deadline):
+            if result := await self._result(event, deadline, pictures):
                 yield result
         finally:
             self._running = None
+            self._asked.clear()
 
     async def _next(self, events: AsyncIterator[Event], deadline: float | None) -> Event:
         """The next event. What runs out of time is interrupted first."""
@@ -388,10 +402,8 @@ class CodeExecutor:
 
     def _item(self, event: Event, chunks: bool) -> ApprovalRequest | CodeExecutionChunk | None:
         data = event.data
-        if event.name == "approval" and data["state"] == "asked" and "tool" in data:
-            return ApprovalRequest(
-                data["server"], data["tool"], data["arguments"], _Responder(self.client, data["id"])
-            )
+        if event.name == "approval":
+            return self._approval(data)
         if not chunks or data.get("late"):
             return None
         text = data.get("text") if event.name in ("stdout", "stderr") else None
@@ -399,7 +411,20 @@ class CodeExecutor:
             text = data["data"].get("text/plain")
         return CodeExecutionChunk(text) if text else None
 
-    async def _result(self, end: Event, deadline: float | None) -> CodeExecutionResult | None:
+    def _approval(self, data: dict[str, Any]) -> ApprovalRequest | None:
+        asked = self._asked
+        if data["state"] == "settled" and data["id"] in asked:
+            asked.pop(data["id"]).settle(data["outcome"])
+        if data["state"] != "asked" or "tool" not in data or data["id"] in asked:
+            return None
+        respond = _Responder(self.client, data["id"])
+        request = ApprovalRequest(data["server"], data["tool"], data["arguments"], respond)
+        asked[data["id"]] = request
+        return request
+
+    async def _result(
+        self, end: Event, deadline: float | None, pictures: Pictures | None
+    ) -> CodeExecutionResult | None:
         assert self._running
         async with asyncio.timeout_at(deadline):
             data = end.data
@@ -407,7 +432,8 @@ class CodeExecutor:
                 data = await self.client.execution(*self._running)
             if data["status"] == "ok":
                 text = await self._whole_text(data)
-                images = [await self._image(saved) for saved in data["files"] if _is_image(saved)]
+                images = pictures.paths if pictures else []
+                images += [await self._image(saved) for saved in data["files"] if _is_image(saved)]
                 return CodeExecutionResult(text or None, images)
         if data["status"] == "cancelled" and self._cancelled:
             return None
@@ -426,9 +452,9 @@ class CodeExecutor:
         return whole.decode(errors="replace").strip()
 
     async def _image(self, saved: dict[str, Any]) -> Path:
-        """Where the image is, after it has been put where it is wanted."""
+        """Where the image is. One that no event holds is put where it is wanted first."""
         name = Path(saved["path"]).name
-        if self._own_images and not self._attached:
+        if self._own_images:
             return (
                 self.working_dir / "images" / name if self._elsewhere() else Path("images") / name
             )
@@ -474,6 +500,11 @@ class _Responder:
         except HttpError as error:
             if error.status != 404:  # withdrawn, expired, or decided by somebody else
                 raise
+
+
+def _is_taken(port: int, why: str) -> bool:
+    """Somebody listens there, natively or on Docker's side. Ports that were asked for stay."""
+    return f"port {port}: Address already in use" in why or f":{port} failed: port is" in why
 
 
 async def _until_alive(client: Client, appliance: Appliance) -> None:

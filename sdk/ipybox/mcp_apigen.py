@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import hashlib
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ipybox._installed import IMAGE, binary
-from ipybox.backend import choose
+from ipybox.backend import choose, with_remedy
 from ipybox.errors import ServerError
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -66,12 +67,48 @@ async def generate_mcp_sources(
     )  # fmt: skip
     out, log = await process.communicate()
     if process.returncode:
-        raise ServerError(log.decode(errors="replace").strip())
+        raise ServerError(with_remedy(log.decode(errors="replace").strip()))
     server = Remembered(server_name, server_params, root)
     _remember(server)
     for listener in list(listeners):
         await listener.register(server)
     return out.decode().split()
+
+
+def adopt_mcp_sources(root_dir: Path) -> list[str]:
+    """Have executors know the servers of packages in `root_dir` that ipybox 0.7 to 0.9.2 has
+    generated, as if generate_mcp_sources() had made them. The packages stay as they are; nothing of
+    them is run. Whoever writes them chooses what is started: look at them first.
+
+    Returns the names of the packages. `ipybox apigen adopt` does the same for the MCP server.
+    """
+    names = []
+    for path in sorted(Path(root_dir).absolute().glob("*/__init__.py")):
+        server = _read_package(path)
+        if server:
+            _remember(server)
+            names.append(path.parent.name)
+    return names
+
+
+def _read_package(path: Path) -> Remembered | None:
+    """What stands in CLIENT = ToolRunner(server_name=…, server_params=…, …); None: it does not."""
+    try:
+        body = ast.parse(path.read_text()).body
+        [call] = [each.value for each in body if isinstance(each, ast.Assign) and _is_client(each)]
+        assert isinstance(call, ast.Call)
+        given = {each.arg: each.value for each in call.keywords}
+        name = ast.literal_eval(given["server_name"])
+        params = ast.literal_eval(given["server_params"])
+    except (OSError, ValueError, SyntaxError, KeyError, AssertionError):
+        return None
+    is_right = name == path.parent.name and isinstance(params, dict)
+    return Remembered(name, params, path.parents[1]) if is_right else None
+
+
+def _is_client(node: ast.Assign) -> bool:
+    target = node.targets[0]
+    return isinstance(target, ast.Name) and target.id == "CLIENT"
 
 
 def remembered(workspace: Path) -> list[Remembered]:
@@ -106,6 +143,8 @@ def _command(backend: str, root: Path, variables: set[str]) -> list[str]:
         f"{place}:{place}",
         "-w",
         os.getcwd(),
+        "-e",
+        f"IPYBOX_WORKSPACE={place}",  # whose owner the container is to be
     ]
     if ca := os.environ.get("IPYBOX_CA"):
         words += ["-v", f"{ca}:/run/ipybox-ca.pem:ro", "-e", "IPYBOX_CA=/run/ipybox-ca.pem"]

@@ -48,6 +48,11 @@ class ApprovalRequest:
     def __str__(self) -> str:
         return str(self._request)
 
+    @property
+    def outcome(self) -> str | None:
+        """As of ipybox.ApprovalRequest."""
+        return self._request.outcome
+
     def accept(self) -> None:
         """Let the call be made."""
         _run(self._request.accept())

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     left = [line for line in processes() if str(tmp_path) in line]
     assert not left, left
-    names = subprocess.check_output(["docker", "ps", "--format", "{{.Names}}"], text=True)
+    names = subprocess.check_output(["docker", "ps", "-a", "--format", "{{.Names}}"], text=True)
     assert f"ipybox-{os.getpid()}-" not in names
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import processes
+from conftest import PLACE, processes
 
+import ipybox
 import ipybox.sync
 from ipybox import (
     ApprovalRequest,
@@ -31,6 +33,13 @@ result: Result = run(Params(query="neural topic models", count=3))
 print(f"num results = {len(result.items)}")
 """
 PLOT = "from IPython.display import Image, display\ndisplay(Image(data={data!r}, format='png'))"
+UPDATES = """
+from IPython.display import Image, clear_output, display
+display(Image(data={data!r} + b"0", format="png"))
+clear_output()
+handle = display(Image(data={data!r} + b"1", format="png"), display_id=True)
+handle.update(Image(data={data!r} + b"2", format="png"))
+"""
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000000000500"
     "01a5f645400000000049454e44ae426082"
@@ -106,6 +115,29 @@ def test_approvals(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+def test_what_somebody_else_decided_is_told(backend: str, search: dict[str, Any]) -> None:
+    async def main() -> None:
+        await generate_mcp_sources("brave_search", search, Path("mcptools"))
+        async with CodeExecutor() as executor:
+            requests = []
+            async for item in executor.stream(SEARCH):
+                if isinstance(item, ApprovalRequest):
+                    requests.append(item)
+                    [waiting] = await executor.client.approvals()
+                    await executor.client.decide(waiting["id"], True)
+            assert await requests[0].response() is True
+            assert requests[0].outcome == "accepted"
+            await requests[0].reject()  # too late: without effect
+            with pytest.raises(CodeExecutionError, match="rejected"):
+                async for item in executor.stream(SEARCH):
+                    if isinstance(item, ApprovalRequest):
+                        requests.append(item)
+                        await item.reject()
+            assert requests[1].outcome == "rejected" and not await requests[1].response()
+
+    asyncio.run(main())
+
+
 def test_an_approval_that_nobody_gives_expires(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -150,6 +182,37 @@ asyncio.run(ipybox.generate_mcp_sources("brave_search", {search!r}, pathlib.Path
             before = Path("mcptools/brave_search/pid.py").stat().st_mtime_ns
             assert (await executor.execute(SEARCH)).text == "num results = 3"
             assert Path("mcptools/brave_search/pid.py").stat().st_mtime_ns == before
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("version", ["0.7.1", "0.9.2"])
+def test_packages_of_earlier_versions(version: str, backend: str, search: dict[str, Any]) -> None:
+    """tests/golden/adopt has what PyPI's versions generate; the server here has such tools, too."""
+    texts = json.loads((PLACE / "adopt" / f"{version}.json").read_text())
+    package = Path("mcptools/brave_search")
+    package.mkdir(parents=True)
+    init = texts["mcptools/demo/__init__.py"].replace("demo", "brave_search")
+    params = (
+        "{'command': 'python3', 'args': ['/tools/tool_server.py'], 'env': {'GIVEN': '${SECRET}'}}"
+    )
+    assert params in init
+    (package / "__init__.py").write_text(init.replace(params, repr(search)))
+    module = texts["mcptools/demo/echo.py"].replace('"echo"', '"key"')
+    (package / "key.py").write_text(module)
+    code = "from mcptools.brave_search.key import Params, run\nprint(run(Params(text='')))"
+
+    async def main() -> None:
+        assert ipybox.adopt_mcp_sources(Path("mcptools")) == ["brave_search"]
+        async with CodeExecutor() as executor:
+            requests = []
+            async for item in executor.stream(code):
+                if isinstance(item, ApprovalRequest):
+                    requests.append(item)
+                    await item.accept()
+            assert [str(request) for request in requests] == ["brave_search.key(text='')"]
+            expected = os.environ["HOME"] if backend == "native" else "None"
+            assert isinstance(item, CodeExecutionResult) and item.text == expected
 
     asyncio.run(main())
 
@@ -219,10 +282,25 @@ def test_images(backend: str, folder: Path) -> None:
         async with CodeExecutor() as executor:
             [image] = (await executor.execute(PLOT.format(data=PNG))).images
             assert image.parent == Path("images") and image.read_bytes() == PNG
-        async with CodeExecutor(images_dir=folder / "elsewhere") as executor:
+        elsewhere = Path(f"{folder}-elsewhere")
+        async with CodeExecutor(images_dir=elsewhere) as executor:
             [image] = (await executor.execute(PLOT.format(data=PNG))).images
-            assert image.parent == folder / "elsewhere" and image.read_bytes() == PNG
-            assert len(list(Path("images").iterdir())) == 1, "it is there once"
+            assert image.parent == elsewhere and image.read_bytes() == PNG
+            with pytest.raises(CodeExecutionError):
+                await executor.execute(
+                    PLOT.format(data=PNG) + "; import os; os.listdir('images')[1]"
+                )
+            assert len(list(Path("images").iterdir())) == 1, "code saw no second one either"
+            [last] = (await executor.execute(UPDATES.format(data=PNG))).images
+            assert last.read_bytes() == PNG + b"2"
+            assert len(list(elsewhere.iterdir())) == 3, "what was replaced is gone"
+            large = (
+                PLOT.format(data=PNG)
+                + f" if False else display(Image(data={PNG!r} + bytes(9 << 20), format='png'))"
+            )
+            [image] = (await executor.execute(large)).images
+            assert image.parent == elsewhere and image.stat().st_size > 9 << 20
+            assert len(list(Path("images").iterdir())) == 1, "what no event holds was moved"
 
     asyncio.run(main())
 
@@ -304,8 +382,56 @@ def test_attached_to_an_appliance(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
-def test_a_killed_parent_leaves_nothing(backend: str, folder: Path) -> None:
+def test_a_sandbox_for_one_session_alone(backend: str) -> None:
+    """Of an appliance that was started without --sandbox."""
     code = """
+try:
+    print(open('.env').read())
+except OSError as e:
+    print(e.strerror)
+import socket
+try:
+    socket.create_connection(('192.0.2.1', 9), 0.2)
+except OSError as e:
+    print(type(e).__name__)
+"""
+
+    async def main() -> None:
+        Path(".env").write_text("SECRET=1")
+        settings = Path("settings.json").absolute()
+        settings.write_text(
+            '{"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem":'
+            ' {"denyRead": [], "allowWrite": [], "denyWrite": []}}'
+        )
+        async with CodeExecutor() as server:
+            where: dict[str, Any] = {"url": server.url, "token": server._token}
+            async with (
+                CodeExecutor(sandbox=True, **where) as held,
+                CodeExecutor(**where) as free,
+                CodeExecutor(sandbox=True, sandbox_config=settings, **where) as own,
+            ):
+                text = (await held.execute(code)).text or ""
+                assert text.startswith("Operation not permitted\n") and "Timeout" not in text
+                assert "SECRET=1" in ((await free.execute(code)).text or "")
+                assert "SECRET=1" in ((await own.execute(code)).text or "")
+                with pytest.raises(CodeExecutionError, match=r"not permitted|Permission denied"):
+                    await own.execute("open('file', 'w')")
+                await held.execute("open('file', 'w').write('x')")
+                await held.reset()
+                assert "Operation not permitted" in ((await held.execute(code)).text or "")
+                level = (await server.client.livez())["sandbox"]
+                assert level["level"] == "full" and level["kernels"] is False
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("word", ["FIRST_WORD", 'b""'])
+def test_a_killed_parent_leaves_nothing(word: str, backend: str, folder: Path) -> None:
+    """Also one that dies before the appliance has heard a word from it."""
+    code = (
+        f"import ipybox.backend as b; from ipybox.backend import FIRST_WORD; b.FIRST_WORD = {word}"
+    )
+    code += """
 import asyncio, ipybox
 async def main():
     async with ipybox.CodeExecutor() as executor:

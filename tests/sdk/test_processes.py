@@ -48,10 +48,13 @@ def test_tools_are_called_and_approved(backend: str, search: dict[str, Any]) -> 
 
 
 def test_a_stranger_is_not_let_in(backend: str, search: dict[str, Any]) -> None:
+    """In Docker, and natively with tokens."""
+
     async def main() -> None:
         port = find_free_port()
+        token = "a" if backend == "native" else None
         async with (
-            ToolServer(port=port, log_level="ERROR"),
+            ToolServer(port=port, log_level="ERROR", application_token=token),
             aiohttp.ClientSession() as http,
             http.put(f"http://localhost:{port}/reset") as answer,
         ):

@@ -11,14 +11,18 @@ from ipybox.listening import ListeningServer
 from ipybox.tool_exec import tokens
 from ipybox.utils import seconds
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
 
 class ToolServer(ListeningServer):
     """Listens on `host`:`port` as docs/tool-server.md says.
 
     `approval_required`: whether calls wait for the ApprovalClient. `approval_timeout` and
     `connect_timeout` are in seconds. `log_to_stderr` has no effect: the log goes there anyway.
-    `application_token` and `approver_token` are the tokens of its clients; random ones otherwise,
-    which the clients of this process find by themselves.
+    Natively, on loopback and without `application_token` and `approver_token`, programs of this
+    user call and approve without a token, and code in kernels cannot (--tool-server-open). With
+    tokens, and in Docker, clients bring them; random ones, where none are given, are found by the
+    clients of this process.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class ToolServer(ListeningServer):
         approver_token: str | None = None,
         backend: str | None = None,
     ) -> None:
+        is_open = _is_open(host, backend) and not (application_token or approver_token)
         own = tokens.Tokens(
             application_token or secrets.token_hex(16), approver_token or secrets.token_hex(16)
         )
@@ -43,6 +48,8 @@ class ToolServer(ListeningServer):
         options += ["--connect-timeout", seconds(connect_timeout), "--spare-kernels", "0"]
         if approval_required:
             options.append("--approve-tool-calls")
+        if is_open:
+            options.append("--tool-server-open")
         variables = {
             "IPYBOX_TOOL_SERVER_TOKEN": own.application,
             "IPYBOX_APPROVER_TOKEN": own.approver,
@@ -52,6 +59,10 @@ class ToolServer(ListeningServer):
     async def __aenter__(self) -> Self:
         await self.start()
         return self
+
+
+def _is_open(host: str, backend: str | None) -> bool:
+    return choose(backend) == "native" and host in LOOPBACK
 
 
 def _listen(host: str, backend: str | None) -> str:

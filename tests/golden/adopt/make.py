@@ -14,10 +14,9 @@ import asyncio
 import json
 import os
 import tempfile
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-
-from ipybox import generate_mcp_sources
 
 HERE = Path(__file__).parent
 SERVER = ["/tools/tool_server.py"]
@@ -26,13 +25,12 @@ KEPT = ("__init__", "add", "echo", "environment")
 
 async def main() -> None:
     os.environ["SECRET"] = "x"
+    generate = import_module("ipybox").generate_mcp_sources  # theirs, not the one beside us
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)
         params = {"command": "python3", "args": SERVER, "env": {"GIVEN": "${SECRET}"}}
-        await generate_mcp_sources("demo", params, top / "mcptools")
-        await generate_mcp_sources(
-            "plain", {"command": "python3", "args": SERVER}, top / "mcptools"
-        )
+        await generate("demo", params, top / "mcptools")
+        await generate("plain", {"command": "python3", "args": SERVER}, top / "mcptools")
         files = sorted(path for path in top.rglob("*.py") if path.stem in KEPT)
         texts = {str(path.relative_to(top)): path.read_text() for path in files}
     (HERE / f"{version('ipybox')}.json").write_text(json.dumps(texts, indent=1) + "\n")

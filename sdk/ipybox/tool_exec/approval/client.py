@@ -26,6 +26,10 @@ class ApprovalRequest:
 
     `server_name`, `tool_name` and `tool_args` are what the code calls; `respond` carries the
     decision to the server. The first decision counts; later ones have no effect.
+
+    `outcome` is what has become of it, as far as the server told: "accepted", "rejected",
+    "expired", "failed" (nobody could be asked), "withdrawn" (the code is gone), or None. Somebody
+    else may have decided, too.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class ApprovalRequest:
         self.server_name = server_name
         self.tool_name = tool_name
         self.tool_args = tool_args
+        self.outcome: str | None = None
         self._respond = respond
         self._decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
@@ -54,7 +59,8 @@ class ApprovalRequest:
         await self._decide(False)
 
     async def response(self) -> bool:
-        """Await the decision: True for accept()."""
+        """Await the decision, whoever makes it: True for accept(). A call that expired or whose
+        code is gone counts as rejected."""
         return await asyncio.shield(self._decision)
 
     def on_decision(self, callback: Callable[[bool], None]) -> None:
@@ -74,6 +80,12 @@ class ApprovalRequest:
             callback(decision)
         except Exception:
             logger.exception("a callback for an approval's decision failed")
+
+    def settle(self, outcome: str) -> None:
+        """The server has told what became of it."""
+        self.outcome = outcome
+        if not self._decision.done():
+            self._decision.set_result(outcome == "accepted")
 
     async def _decide(self, decision: bool) -> None:
         if not self._decision.done():
