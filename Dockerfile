@@ -169,21 +169,24 @@ RUN --mount=type=secret,id=ca \
  && ln -s /opt/ipybox/bin/uv /usr/local/sbin/uv \
  && rm -rf /tmp/*
 
-# --- science: with the packages of data work, which cells and the template (IPYBOX_PRELOAD) import ---
-FROM extras AS science
-COPY third_party/with-ca third_party/again third_party/python/science.txt /tmp/
+# --- science: slim with the packages of data work, which cells and the template (IPYBOX_PRELOAD) import, and uv ---
+FROM base AS science
+COPY third_party/with-ca third_party/again third_party/python/uv.txt third_party/python/science.txt /tmp/
+# Only what is new is compiled: what is there already would be in the image twice.
 RUN --mount=type=secret,id=ca \
     apt-get update \
- && apt-get install -y --no-install-recommends fonts-dejavu-core fonts-liberation \
+ && apt-get install -y --no-install-recommends fonts-dejavu-core fonts-liberation libgomp1 \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
- && cd /tmp \
+ && cd /tmp && touch before \
  && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
-        --require-hashes --root-user-action ignore -r science.txt \
+        --require-hashes --root-user-action ignore -r uv.txt -r science.txt \
  && cd /usr/local/lib/python3*/dist-packages \
- && find . -type d -name tests -prune -exec rm -rf {} + \
+ && find . -type d -name tests -cnewer /tmp/before -prune -exec rm -rf {} + \
  && rm -rf pyarrow/include \
- && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
+ && find . -name '*.py' -cnewer /tmp/before > /tmp/new \
+ && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash -i /tmp/new \
+ && ln -s /opt/ipybox/bin/uv /usr/local/sbin/uv \
  && rm -rf /tmp/*
 COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so

@@ -163,6 +163,13 @@ static const struct options_row rows[] = {
      NULL, 0, 0, "Start every kernel as a new program instead of forking it from a template."},
     {"output-file-limit", "IPYBOX_OUTPUT_FILE_LIMIT", OPTION_SIZE, AT(output_file_limit), "SIZE",
      "4G", 0, 0, "Maximum output of one cell that is kept in its file. K, M and G are understood."},
+    {"keep-files", "IPYBOX_KEEP_FILES", OPTION_MANY, AT(keep_files), "N", NULL, 0, 0,
+     "Maximum number of files that ipybox keeps in images/ and outputs/; the oldest are deleted. "
+     "Default: no limit, as of the next two."},
+    {"keep-files-size", "IPYBOX_KEEP_FILES_SIZE", OPTION_SIZE, AT(keep_files_size), "SIZE", NULL, 0,
+     0, "Maximum size of these files together."},
+    {"keep-files-age", "IPYBOX_KEEP_FILES_AGE", OPTION_SECONDS, AT(keep_files_age), "SECONDS", NULL,
+     0, 1, "Maximum age of these files."},
     {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
      "Python interpreter that kernels run in."},
     {"allow-root", "IPYBOX_ALLOW_ROOT", OPTION_FLAG, AT(allow_root), NULL, NULL, 0, 0,

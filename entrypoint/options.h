@@ -74,6 +74,9 @@ struct options {
     bool no_kernel_template;
     bool allow_root;
     uint64_t output_file_limit; /* bytes */
+    int keep_files;             /* in images/ and outputs/; 0: all, as of the next */
+    uint64_t keep_files_size;   /* bytes */
+    int keep_files_age;         /* seconds */
     const char *python;
     const char *ca; /* NULL: none */
     /* of apigen alone; NULL: not given */

@@ -262,3 +262,14 @@ PY
         prints("os.listdir('/tmp/elsewhere')", "[]")
 PY
 }
+
+@test "with --keep-files the oldest of the saved files go, and the answer says so" {
+    drive -- --keep-files 2 <<'PY'
+runs("open('images.txt', 'w').close()")
+draw = "from IPython.display import SVG; SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')"
+first, second, third = (runs(draw) for _ in range(3))
+equal(len(second.texts), 1)
+matches(third.texts[1], "^.ipybox. 1 of the oldest files in images/ and outputs/ .* were deleted")
+prints("import os; len(os.listdir('images')), os.path.exists('images.txt')", (2, True))
+PY
+}

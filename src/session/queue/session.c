@@ -51,10 +51,29 @@ static struct cell *take_first(struct session *s)
     return cell;
 }
 
+/* The answer says what was deleted for its files: its reader may have the names of old ones. */
+static void delete_old_files(struct session *s, const struct output *o)
+{
+    char text[200];
+    if (!retention_is_due(&s->config->retention, o))
+        return;
+    struct retention_result gone = retention_apply(&s->config->retention, o);
+    if (gone.files == 0)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "%zu of the oldest files in images/ and outputs/ (%llu bytes) were deleted, as "
+                   "--keep-files, --keep-files-size or --keep-files-age says",
+                   gone.files, (unsigned long long)gone.bytes);
+    s->config->log(LOG_INFO, text);
+    size_t n = strlen(s->notice);
+    (void)snprintf(s->notice + n, sizeof s->notice - n, "%s%s.", n > 0 ? " " : "", text);
+}
+
 static void notify_finished(struct session *s, struct cell *cell, struct cell_result *result)
 {
     result->number = cell->number;
     output_finish(&cell->output);
+    delete_old_files(s, &cell->output);
     result->output = &cell->output;
     record_result(result);
     if (cell->number > 0) {

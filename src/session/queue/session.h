@@ -21,6 +21,7 @@
 #include "jupyter/kernel.h"
 #include "jupyter/pool.h"
 #include "output/output.h"
+#include "output/retention.h"
 #include "session/events/eventlog.h"
 #include "session/events/metrics.h"
 #include "session/history/history.h"
@@ -48,6 +49,7 @@ struct session_config {
     int64_t
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     uint64_t output_file_limit; /* bytes */
+    struct retention retention; /* of images/ and outputs/ */
     size_t event_memory;        /* bytes of the event log; 0: none is kept */
     size_t event_data;          /* of one event; 0: half of that */
     const char *event_dir;      /* where it spills to; NULL: nowhere */
