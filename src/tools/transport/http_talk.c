@@ -179,3 +179,12 @@ void http_explain_status(const struct http_peer *peer, struct http_client_reques
     (void)err_set(ret, -EPROTO, "%s answered with status %d%s%s%.*s", peer->host, status,
                   meaning(status), said ? ": " : "", SAID_MAX, said ? said : "");
 }
+
+void http_explain_message(const struct http_peer *peer, int code, struct err *ret)
+{
+    if (code == -EMSGSIZE)
+        (void)err_set(ret, code, "%s sent a message that is longer than the limit of %zu MiB",
+                      peer->host, TRANSPORT_MESSAGE_MAX >> 20);
+    else
+        (void)err_set(ret, code, "no memory for a message of %s", peer->host);
+}

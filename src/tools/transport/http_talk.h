@@ -52,4 +52,7 @@ bool http_error_as_answer(const char *body, size_t n, const char *id, struct buf
 void http_explain_status(const struct http_peer *peer, struct http_client_request *request,
                          int status, const struct buf *body, struct err *ret);
 
+/* Why a message of the peer cannot be taken: -EMSGSIZE or -ENOMEM. */
+void http_explain_message(const struct http_peer *peer, int code, struct err *ret);
+
 #endif

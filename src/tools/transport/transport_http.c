@@ -285,11 +285,7 @@ static void on_http_head(void *ctx, int status)
 static void http_message_too_long(struct exchange *x, int code)
 {
     struct err why = ERR_NONE;
-    if (code == -EMSGSIZE)
-        (void)err_set(&why, code, "%s sent a message that is longer than the limit of %zu MiB",
-                      x->t->peer.host, TRANSPORT_MESSAGE_MAX >> 20);
-    else
-        (void)err_set(&why, code, "no memory for a message of %s", x->t->peer.host);
+    http_explain_message(&x->t->peer, code, &why);
     refuse_http_message(x, x->status, &why);
 }
 

@@ -212,11 +212,7 @@ static void on_sse_events(struct sse_transport *t, const char *bytes, size_t n)
     }
     if (r == 0)
         return;
-    if (r == -EMSGSIZE)
-        (void)err_set(&why, r, "%s sent a message that is longer than the limit of %zu MiB",
-                      t->peer.host, TRANSPORT_MESSAGE_MAX >> 20);
-    else
-        (void)err_set(&why, r, "no memory for a message of %s", t->peer.host);
+    http_explain_message(&t->peer, r, &why);
     notify_sse_closed(t, &why);
 }
 

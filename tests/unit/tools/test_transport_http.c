@@ -356,8 +356,8 @@ static void other_answers_are_refused_with_their_status(void)
         {EMPTY("202 Accepted"), "refused 1 202;", "no message"},
         {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
          "refused 1 200;", "no message"},
-        {JSON("200 OK", 4, "junk"), "refused 1 200;", "no answer"},
-        {JSON("200 OK", 9, "{\"id\":77}"), "<{\"id\":77}>refused 1 200;", "no answer"},
+        {JSON("200 OK", 4, "junk"), "refused 1 200;", "invalid answer"},
+        {JSON("200 OK", 9, "{\"id\":77}"), "<{\"id\":77}>refused 1 200;", "invalid answer"},
         {JSON("404 Not Found", 4, "junk"), "refused 1 404;", "404"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
