@@ -136,6 +136,9 @@ WORKDIR /app/workspace
 # Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
 ENTRYPOINT ["/usr/local/bin/ipybox", "init"]
 STOPSIGNAL SIGTERM
+# The HTTP API and the kernel gateway, where the container is started without standard input. Who publishes all ports of an
+# image (docker run -P, frameworks) finds them here.
+EXPOSE 8080 8888
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s CMD ["/usr/local/bin/ipybox", "health"]
 
 # --- slim: Python, kernel, gateway ---
@@ -144,6 +147,7 @@ COPY --from=overlay /overlay/ /
 # Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
 # environment of the container, and with --user the uid of cells.
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- extras: what uvx, npx and git+https MCP servers need, and the OpenMP library that wheels expect of the system ---
@@ -196,4 +200,5 @@ COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/b
 FROM extras AS default
 COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

@@ -28,7 +28,7 @@
 enum { NO_DEADLINE = -1, FAILED_STATUS = 1, SIGNAL_STATUS = 128 };
 
 struct init {
-    const struct init_plan *plan;
+    struct init_plan *plan;
     int signals;
     pid_t main;
     bool foreground;  /* the main child has the terminal */
@@ -38,9 +38,9 @@ struct init {
     int status;
 };
 
-void init_plan_words(int argc, char **words, struct init_plan *ret)
+void init_plan_words(int argc, char **words, char *server, struct init_plan *ret)
 {
-    static char program[] = "ipybox", server[] = "server";
+    static char program[] = "ipybox";
     bool for_server = argc == 0 || words[0][0] == '-';
     ret->self = for_server || options_is_command(words[0]);
     char **argv = xcalloc((size_t)argc + 3, sizeof *argv);
@@ -111,6 +111,7 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     reset_child_signals();
     if (plan->passed > 0)
         (void)fcntl(plan->passed, F_SETFD, 0);
+    ahead_pass(&plan->ahead);
     if (plan->self)
         exec_self(plan->argv);
     else
@@ -161,8 +162,9 @@ static int start_main_child(struct init *s, struct err *e)
         become_main(s, self);
     if (s->main < 0)
         return err_set(e, -errno, "fork: %s", strerror(errno));
-    if (s->plan->passed > 0) /* with the server its socket ends */
+    if (s->plan->passed > 0) /* with the server its sockets end */
         (void)close(s->plan->passed);
+    ahead_close(&s->plan->ahead);
     r = id ? identity_confine_init(id, true, e) : 0;
     if (r < 0)
         (void)kill(s->main, SIGKILL);
@@ -259,7 +261,7 @@ static int exit_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_STATUS + WTERMSIG(status);
 }
 
-int init_main(const struct init_plan *plan)
+int init_main(struct init_plan *plan)
 {
     struct init s = {.plan = plan, .deadline = NO_DEADLINE};
     struct err e = ERR_NONE;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "entrypoint/identity/identity.h"
+#include "front/http/ahead.h"
 
 #define INIT_STATUS_NOT_RUNNABLE 126
 #define INIT_STATUS_NOT_FOUND 127
@@ -25,16 +26,18 @@ struct init_plan {
     bool self;   /* run this very program instead of looking argv[0] up in PATH */
     const struct identity *identity; /* NULL: stays who we are */
     int passed;                      /* a descriptor for the main child alone; 0: none */
+    struct ahead ahead;              /* likewise */
     int64_t stop_grace_ms;           /* for the main child, after the first signal */
     int64_t leftover_grace_ms;       /* for what the main child left behind */
 };
 
-/* Fills argv and self from the words behind `init`: none, or options first: the server with these;
- * a command of our own: that; any other word: that program. *ret->argv is owned: xfree(). */
-void init_plan_words(int argc, char **words, struct init_plan *ret);
+/* Fills argv and self from the words behind `init`: none, or options first: `server`, the command
+ * of that server, with these; a command of our own: that; any other word: that program. *ret->argv
+ * is owned: xfree(). `server` is borrowed. */
+void init_plan_words(int argc, char **words, char *server, struct init_plan *ret);
 
 /* Returns the exit status for the whole container: the main child's, 128+N when signal N ended
  * it, 126 or 127 when it could not be run. */
-int init_main(const struct init_plan *plan);
+int init_main(struct init_plan *plan);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * entrypoint/main.c - which role of the program is meant, and nothing else. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox/sandbox.h"
 #include "entrypoint/server/server.h"
+#include "entrypoint/started.h"
 #include "sandbox/shim/shim.h"
 
 static int fail_command(const struct err *e)
@@ -45,9 +48,19 @@ static void put_version(struct buf *out)
     (void)buf_addf(out, "%s\n", options_version());
 }
 
+/* Of a server; else ROLE_VERSION. */
+static enum role server_role(const char *word)
+{
+    if (strcmp(word, "server") == 0)
+        return ROLE_SERVER;
+    if (strcmp(word, "serve") == 0)
+        return ROLE_SERVE;
+    return strcmp(word, "serve-all") == 0 ? ROLE_SERVE_ALL : ROLE_VERSION;
+}
+
 static bool is_server(const char *word)
 {
-    return strcmp(word, "server") == 0 || strcmp(word, "serve") == 0;
+    return server_role(word) != ROLE_VERSION;
 }
 
 /* Commands that run programs, which is not for root to do. */
@@ -133,6 +146,13 @@ static int serve_alone(enum role role, int argc, char **argv)
 
 enum { LEFTOVER_GRACE_MS = 500 };
 
+/* Before all that takes time: a framework may come as soon as the container runs. */
+static int listen_ahead(const struct options *options, struct init_plan *plan, struct err *e)
+{
+    started_listen(options, &plan->ahead);
+    return ahead_tell(&plan->ahead, e);
+}
+
 /* While we are root, and only for a server that will not be. */
 static void open_api_socket(const struct identity *identity, struct init_plan *plan)
 {
@@ -153,6 +173,30 @@ static void show_installed_programs(void)
         (void)setenv("PATH", with, 1);
 }
 
+/* No descriptor of ours is to be standard input for what we start. */
+static void keep_standard_input(void)
+{
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+        (void)!open("/dev/null", O_RDONLY); /* inherited: the lowest number is 0 */
+}
+
+/* A terminal may be nobody's: some frameworks give the container one and come with `docker exec`
+ * alone. They take every capability from root, with which no server can start. */
+static int stay_for_exec(struct init_plan *plan, const struct err *e)
+{
+    static char program[] = "sleep", forever[] = "infinity";
+    log_error("init", "%s", e->msg);
+    log_warning("init", "nothing is served; programs can be run with `docker exec`");
+    xfree(plan->argv);
+    plan->argv = xcalloc(3, sizeof *plan->argv);
+    plan->argv[0] = program;
+    plan->argv[1] = forever;
+    plan->self = false;
+    plan->identity = NULL;
+    ahead_close(&plan->ahead);
+    return 0;
+}
+
 /* The words behind `init` are checked here, before anything runs: a typing error should not look
  * like a container that starts and stops. */
 static int init(int argc, char **argv)
@@ -161,11 +205,18 @@ static int init(int argc, char **argv)
     struct identity identity;
     struct options options;
     struct err e = ERR_NONE;
-    init_plan_words(argc, argv, &plan);
+    static char server_word[] = "server", all_word[] = "serve-all";
+    enum started how = started_how(STDIN_FILENO);
+    keep_standard_input();
+    init_plan_words(argc, argv, how == STARTED_WITH_PEER ? server_word : all_word, &plan);
     bool server = plan.self && is_server(plan.argv[1]);
     bool named = argc > 0 && is_server(argv[0]);
-    enum role role = named && strcmp(argv[0], "serve") == 0 ? ROLE_SERVE : ROLE_SERVER;
+    enum role role = server ? server_role(plan.argv[1]) : ROLE_SERVER;
     int r = options_parse(role, server ? argc - named : 0, argv + (server && named), &options, &e);
+    if (argc == 0 && how == STARTED_AT_TERMINAL)
+        (void)show_page(started_explain);
+    if (r == 0 && options.want == OPTIONS_RUN && server)
+        r = listen_ahead(&options, &plan, &e);
     bool works = server || !plan.self || runs_others(plan.argv[1]);
     if (r == 0 && options.want == OPTIONS_RUN && works) {
         /* a closed workspace is no reason to refuse --help or health */
@@ -180,7 +231,9 @@ static int init(int argc, char **argv)
             open_api_socket(&identity, &plan);
         plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
     }
-    if (r == 0 && !plan.self)
+    if (r == -EPERM && argc == 0 && how == STARTED_AT_TERMINAL)
+        r = stay_for_exec(&plan, &e);
+    else if (r == 0 && !plan.self)
         show_installed_programs();
     int status = r < 0 ? fail_command(&e) : init_main(&plan);
     xfree(plan.argv);
@@ -208,6 +261,7 @@ int main(int argc, char **argv)
     switch (role) {
     case ROLE_SERVER:
     case ROLE_SERVE:
+    case ROLE_SERVE_ALL:
     case ROLE_APIGEN:
         return serve_alone(role, argc, argv);
     case ROLE_INIT:

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "entrypoint/started.h"
 #include "sandbox/confine/level.h"
 
 #ifndef IPYBOX_VERSION
@@ -213,6 +214,10 @@ static const struct options_command commands[] = {
     {"serve", ROLE_SERVE, false,
      "Serve the HTTP API alone, on port 8080 unless --http says otherwise. Needs no standard "
      "input."},
+    {"serve-all", ROLE_SERVE_ALL, false,
+     "Serve the HTTP API and the Jupyter Kernel Gateway, on port 8888 unless "
+     "--kernel-gateway-port says otherwise: on every address if there is a token, else on "
+     "localhost. This is what a container without standard input does."},
     {"apigen", ROLE_APIGEN, false,
      "Generate the Python package for the tools of an MCP server, and print the names of its "
      "modules. apigen adopt [NAME...]: register the servers of packages that ipybox 0.7 to 0.9.2 "
@@ -268,6 +273,12 @@ static const struct options_variable variables[] = {
     {"IPYBOX_RUNTIME_DIR", NULL,
      "Private directory for sockets. Default: the first usable of /run/ipybox, /tmp/ipybox and "
      "/dev/shm/ipybox, with the user's number below."},
+    {"KG_PORT, KG_IP, KG_AUTH_TOKEN", NULL,
+     "Other names of IPYBOX_KERNEL_GATEWAY_PORT, _HOST and _TOKEN, which come first. "
+     "docs/gateway.md has the other KG_ variables."},
+    {"TOKEN, JUPYTER_TOKEN", NULL,
+     "For serve-all: token of the Jupyter Kernel Gateway where no other is given, and of the HTTP "
+     "API, as IPYBOX_EXECUTE_TOKEN, where that has none."},
     {"KERNEL_ENV_NAME", NULL,
      "Reaches kernels as NAME; also from a file .env in the workspace. No other variable does."},
 };
@@ -576,20 +587,47 @@ static int set_option(const struct options_row *row, const char *dashes, const c
     return 0;
 }
 
-static int set_defaults_and_environment(enum role role, struct options *ret, struct err *e)
+static void set_defaults(enum role role, struct options *ret)
 {
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].fallback)
             (void)set_field(&rows[i], rows[i].fallback, ret); /* the tests hold them valid */
-        bool known = rows[i].env && is_row_of(role, &rows[i]);
-        const char *value = known ? getenv(rows[i].env) : NULL;
-        if (value && *value) {
-            int r = set_option(&rows[i], "", rows[i].env, value, ret, e);
-            if (r < 0)
-                return r;
-        }
+    if (role == ROLE_SERVE_ALL) {                             /* for started_complete() */
+        ret->kernel_gateway_port = -1;
+        ret->kernel_gateway_host = NULL;
     }
-    return 0;
+}
+
+/* The Kernel Gateway's own name for a variable of ours; NULL: it has none. */
+static const char *gateway_name(const char *env)
+{
+    static const char *const names[][2] = {{"IPYBOX_KERNEL_GATEWAY_PORT", "KG_PORT"},
+                                           {"IPYBOX_KERNEL_GATEWAY_HOST", "KG_IP"},
+                                           {"IPYBOX_KERNEL_GATEWAY_TOKEN", "KG_AUTH_TOKEN"}};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (strcmp(names[i][0], env) == 0)
+            return names[i][1];
+    return NULL;
+}
+
+static int set_from_environment(const struct options_row *row, struct options *ret, struct err *e)
+{
+    const char *name = row->env, *value = getenv(name);
+    if (!value || !*value) {
+        name = gateway_name(name);
+        value = name ? getenv(name) : NULL;
+    }
+    return value && *value ? set_option(row, "", name, value, ret, e) : 0;
+}
+
+static int set_defaults_and_environment(enum role role, struct options *ret, struct err *e)
+{
+    set_defaults(role, ret);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < COUNT(rows); i++)
+        if (rows[i].env && is_row_of(role, &rows[i]))
+            r = set_from_environment(&rows[i], ret, e);
+    return r;
 }
 
 static int unknown_option(enum role role, const char *word, int length, struct err *e)
@@ -704,7 +742,8 @@ bool options_is_loopback(const char *host)
 
 int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
-    struct options parsed = {.want = OPTIONS_RUN, .serve = role == ROLE_SERVE};
+    struct options parsed = {.want = OPTIONS_RUN};
+    parsed.serve = role == ROLE_SERVE || role == ROLE_SERVE_ALL;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (wants_text(argv[i], &parsed.want)) {
             *ret = parsed;
@@ -716,6 +755,8 @@ int options_parse(enum role role, int argc, char **argv, struct options *ret, st
         r = parse_option(role, argc - i, argv + i, &parsed, e);
     if (parsed.serve && !parsed.http)
         parsed.http = "8080";
+    if (role == ROLE_SERVE_ALL)
+        started_complete(&parsed);
     if (!parsed.sandbox_min)
         parsed.sandbox_min = parsed.sandbox ? "full" : "none";
     if (r >= 0)

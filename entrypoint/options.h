@@ -49,7 +49,7 @@ struct options {
     const char *kernel_gateway_host;
     int kernel_gateway_port;          /* 0: off */
     const char *kernel_gateway_token; /* NULL: none */
-    bool serve;                       /* HTTP alone: `ipybox serve` */
+    bool serve;                       /* without standard input: `ipybox serve`, `serve-all` */
     const char *http;                 /* [HOST:]PORT (options_address()); NULL: off */
     const char *token;                /* NULL: none, as the next */
     const char *execute_token;
@@ -98,6 +98,7 @@ struct options {
 enum role {
     ROLE_SERVER,
     ROLE_SERVE,
+    ROLE_SERVE_ALL,
     ROLE_APIGEN,
     ROLE_INIT,
     ROLE_SHIM,
@@ -123,8 +124,9 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 /* Is it the first word of a role, and not a program of the image? */
 bool options_is_command(const char *word);
 
-/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE or ROLE_APIGEN, and the environment;
- * or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE, ROLE_LOGS or ROLE_EXPORT.
+/* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE, ROLE_SERVE_ALL or ROLE_APIGEN, and
+ * the environment; or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE, ROLE_LOGS or
+ * ROLE_EXPORT.
  * -EINVAL: unknown or bad. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);

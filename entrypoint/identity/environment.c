@@ -341,10 +341,49 @@ static void put_pip(struct variable_list *list)
         put_variable(list, "PIP_NO_CACHE_DIR", "1");
 }
 
+/* Of the Kernel Gateway's variables those that mean something where the server holds the port and
+ * the kernels; the options have port, host and token. */
+static const char *const gateway_settings[] = {
+    "KG_BASE_URL",         "KG_DEFAULT_KERNEL_NAME", "KG_FORCE_KERNEL_NAME",
+    "KG_ALLOW_ORIGIN",     "KG_ALLOW_HEADERS",       "KG_ALLOW_METHODS",
+    "KG_ALLOW_CREDENTIALS", "KG_EXPOSE_HEADERS",      "KG_MAX_AGE"};
+static const char *const gateway_options[] = {"KG_PORT", "KG_IP", "KG_AUTH_TOKEN",
+                                              "KG_MAX_KERNELS"};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 static void put_gateway(struct variable_list *list, const struct environment_config *config)
 {
+    const char *most = getenv("KG_MAX_KERNELS");
     if (config->gateway_token)
         put_variable(list, "KG_AUTH_TOKEN", config->gateway_token);
+    for (size_t i = 0; i < COUNT(gateway_settings); i++)
+        copy_variable(list, gateway_settings[i], NULL);
+    if (most && *most) /* under another name: the stock gateway counts the session's kernel, too */
+        put_variable(list, "IPYBOX_GATEWAY_MAX_KERNELS", most);
+}
+
+static bool is_gateways(const char *item, const char *const *names, size_t count)
+{
+    size_t n = strcspn(item, "=");
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(item, names[i], n) == 0 && names[i][n] == '\0')
+            return true;
+    return false;
+}
+
+void environment_warn_of_gateway(void)
+{
+    drop_buf struct buf names = BUF_INIT(NAMES_MAX);
+    for (char **item = environ; *item; item++)
+        if (strncmp(*item, "KG_", 3) == 0 &&
+            !is_gateways(*item, gateway_settings, COUNT(gateway_settings)) &&
+            !is_gateways(*item, gateway_options, COUNT(gateway_options)))
+            (void)buf_addf(&names, "%s%.*s", names.len > 0 ? ", " : "", (int)strcspn(*item, "="),
+                           *item);
+    if (names.len > 0)
+        log_warning("gateway", "%s: without effect here (docs/gateway.md has those that have one)",
+                    buf_text(&names));
 }
 
 char **environment_build(const struct environment_config *config, enum environment_purpose purpose,

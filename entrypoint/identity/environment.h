@@ -76,6 +76,9 @@ char **environment_free(char **envp); /* NULL in, NULL out */
  * and once, by their names, variables that programs would heed if they came another way. */
 void environment_load_dotenv(const char *workspace);
 
+/* Logs which KG_ variables of this process have no effect. */
+void environment_warn_of_gateway(void);
+
 /* A variable of this process, else of .env: for ${NAME} in the parameters of an MCP server. */
 const char *environment_lookup(const char *name);
 

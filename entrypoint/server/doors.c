@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "entrypoint/identity/apisocket.h"
+#include "entrypoint/started.h"
 #include "entrypoint/version.h"
 
 enum {
@@ -175,6 +176,11 @@ static int open_gateway(void *ctx, struct err *e)
     int r = check_gateway_token(o, e);
     if (r < 0)
         return r;
+    environment_warn_of_gateway();
+    if (!o->kernel_gateway_token)
+        log_warning("gateway",
+                    "no IPYBOX_KERNEL_GATEWAY_TOKEN: only this machine, or container, can connect, "
+                    "and whoever does may run code");
     s->supervise = supervise_open(s->loop);
     s->kernels = kernels_open(&(struct kernels_config){.session_config = &s->session_config,
                                                        .session = s->session,
@@ -186,6 +192,7 @@ static int open_gateway(void *ctx, struct err *e)
         .loop = s->loop,
         .host = o->kernel_gateway_host,
         .port = o->kernel_gateway_port,
+        .ahead = &s->ahead,
         .connect = connect_gateway,
         .wanted = on_gateway_wanted,
         .busy = is_gateway_busy,
@@ -196,6 +203,9 @@ static int open_gateway(void *ctx, struct err *e)
     r = relay_open(&relay, &s->relay, e);
     if (r < 0)
         close_gateway(s);
+    else
+        log_info("gateway", "the kernel gateway is at http://%s:%d", o->kernel_gateway_host,
+                 o->kernel_gateway_port);
     return r;
 }
 
@@ -256,15 +266,12 @@ static const struct door mcp_http_door = {
 
 /* --- the HTTP API --------------------------------------------------------------------------- */
 
-/* Without HOST: where everybody is, when a token tells who may; else only this machine. */
 static int choose_address(struct server *s, int *ret_port, struct err *e)
 {
     const struct options *o = s->options;
     bool guarded = o->token || o->execute_token;
-    if (!options_address(o->http, s->http_host, ret_port))
+    if (!started_http_address(o, s->http_host, ret_port))
         return err_set(e, -EINVAL, "--http: not an address: %s", o->http);
-    if (!*s->http_host)
-        (void)snprintf(s->http_host, sizeof s->http_host, guarded ? "0.0.0.0" : "localhost");
     if (!guarded && !options_is_loopback(s->http_host))
         return err_set(e, -EPERM,
                        "the HTTP API runs code for everyone who reaches %s: give IPYBOX_TOKEN or "
@@ -283,6 +290,7 @@ static struct api_config api_config(struct server *s, int port)
         .loop = s->loop,
         .host = o->http ? s->http_host : NULL,
         .port = port,
+        .ahead = &s->ahead,
         .workspace = s->workspace,
         .version = IPYBOX_VERSION,
         .admin_token = o->token,

@@ -409,6 +409,7 @@ static int open_server_parts(struct server *s, struct err *e)
         r = open_tools(s, e);
     if (r == 0)
         r = doors_open(s->loop, server_doors, &doors_events, s, &s->doors, e);
+    ahead_close(&s->ahead); /* what no door wants */
     return r;
 }
 
@@ -443,6 +444,7 @@ int server_main(const struct options *options)
 {
     struct server s = {.options = options, .api_socket = apisocket_inherit(), .channels = -1};
     struct err e = ERR_NONE;
+    ahead_inherit(&s.ahead);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);         /* a write over a limit is an error of that write */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* shims outlive the template that forked them */
@@ -453,7 +455,10 @@ int server_main(const struct options *options)
     int r = open_server_parts(&s, &e);
     if (r == 0) {
         log_info("server", "ipybox %s serves %s; workspace %s", IPYBOX_VERSION,
-                 options->serve ? "HTTP" : "MCP on standard input and output", s.workspace);
+                 !options->serve ? "MCP on standard input and output"
+                 : s.relay       ? "HTTP and the kernel gateway"
+                                 : "HTTP",
+                 s.workspace);
         loop_run(s.loop);
     } else {
         log_error("server", "%s", e.msg);

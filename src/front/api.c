@@ -283,6 +283,7 @@ static int open_port(struct api *api, struct err *e)
     const struct http_config http = {.loop = api->loop,
                                      .host = api->config->host,
                                      .port = api->config->port,
+                                     .ahead = api->config->ahead,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
                                      .guarded =

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "front/http/ahead.h"
 #include "loop/loop.h"
 
 #define RELAY_BUFFER ((size_t)64 << 10)
@@ -27,6 +28,7 @@ struct relay_config { /* copied; the texts are borrowed */
     struct loop *loop;
     const char *host;          /* all addresses of this name */
     int port;                  /* 0: any, for tests */
+    struct ahead *ahead;       /* sockets that listen already; NULL: none */
     int (*connect)(void *ctx); /* a socket to it, not blocking, owned; -1: not yet */
     void (*wanted)(void *ctx); /* a connection waits for the gateway */
     bool (*busy)(void *ctx);   /* it is needed without a connection, too */

@@ -29,6 +29,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "front/http/ws.h"
+#include "front/http/ahead.h"
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4
@@ -75,6 +76,7 @@ struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host;                 /* all addresses of this name; NULL: no port */
     int port;                         /* 0: any */
+    struct ahead *ahead;              /* sockets that listen already; NULL: none */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
     size_t n_routes;

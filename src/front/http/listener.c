@@ -13,7 +13,6 @@
 enum {
     ADDRESSES_MAX = 4,
     SOCKETS_MAX = ADDRESSES_MAX + 1,
-    BACKLOG = 256,
     ACCEPTS_PER_TURN = 32,
     FULL_MS = 100
 };
@@ -101,17 +100,15 @@ static void set_port(struct sockaddr *at, int port)
         ((struct sockaddr_in *)(void *)at)->sin_port = htons((uint16_t)port);
 }
 
-static int listen_at_address(struct listener *l, const struct addrinfo *at, int port)
+static int listen_at_address(struct listener *l, const struct addrinfo *at, int port,
+                             struct ahead *ahead)
 {
-    int on = 1;
-    drop_fd int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
-        return -errno;
-    if (at->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     set_port(at->ai_addr, port);
-    if (bind(fd, at->ai_addr, at->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
-        return -errno;
+    drop_fd int fd = ahead_take(ahead, at->ai_addr, at->ai_addrlen);
+    if (fd < 0)
+        fd = ahead_socket(at->ai_addr, at->ai_addrlen);
+    if (fd < 0)
+        return fd_take(&fd);
     int r = loop_io_add(l->loop, fd, LOOP_IN, on_listener_connection, l, &l->io[l->count], NULL);
     if (r < 0)
         return r;
@@ -120,7 +117,8 @@ static int listen_at_address(struct listener *l, const struct addrinfo *at, int 
 }
 
 /* A name may have addresses that this machine does not: ::1 where there is no IPv6. */
-static int listen_all(struct listener *l, const char *host, int port, struct err *e)
+static int listen_all(struct listener *l, const char *host, int port, struct ahead *ahead,
+                      struct err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
@@ -131,7 +129,7 @@ static int listen_all(struct listener *l, const char *host, int port, struct err
     for (struct addrinfo *at = found; at && l->count < ADDRESSES_MAX; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
             continue;
-        int failed = listen_at_address(l, at, port);
+        int failed = listen_at_address(l, at, port, ahead);
         if (failed < 0 && failed != -EADDRNOTAVAIL && failed != -EAFNOSUPPORT)
             r = failed;
         else if (failed == 0 && port == 0)
@@ -144,13 +142,13 @@ static int listen_all(struct listener *l, const char *host, int port, struct err
                    r == -EADDRINUSE ? "; name another port, or end the program that has it" : "");
 }
 
-int listener_open(struct loop *loop, const char *host, int port,
+int listener_open(struct loop *loop, const char *host, int port, struct ahead *ahead,
                   void (*accepted)(void *ctx, int fd, const struct sockaddr *from, socklen_t n),
                   void *ctx, struct listener **ret, struct err *e)
 {
     struct listener *l = NEW(struct listener);
     *l = (struct listener){.loop = loop, .accepted = accepted, .ctx = ctx, .on = true};
-    int r = host ? listen_all(l, host, port, e) : 0;
+    int r = host ? listen_all(l, host, port, ahead, e) : 0;
     if (r < 0) {
         (void)listener_close(l);
         return r;

@@ -10,11 +10,13 @@
 
 #include <sys/socket.h>
 
+#include "front/http/ahead.h"
 #include "loop/loop.h"
 
 struct listener;
-/* accepted: fd is given; address without port. host: NULL: no address. */
-MUST_CHECK int listener_open(struct loop *loop, const char *host, int port,
+/* accepted: fd is given; address without port. host: NULL: no address. ahead: sockets
+ * that listen already are taken out of it; NULL: none. */
+MUST_CHECK int listener_open(struct loop *loop, const char *host, int port, struct ahead *ahead,
                              void (*accepted)(void *ctx, int fd, const struct sockaddr *from,
                                               socklen_t n),
                              void *ctx, struct listener **ret, struct err *e);

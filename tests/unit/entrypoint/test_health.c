@@ -126,7 +126,39 @@ static void no_server_is_status_1(void)
     (void)health_main(); /* looks at every base; what it finds there is not ours */
 }
 
+static void a_container_that_runs_another_program_needs_no_server(void)
+{
+#define LINE(text, result) {text, sizeof text, result}
+    static const struct {
+        const char *words;
+        size_t n;
+        bool result;
+    } cases[] = {
+        LINE("/usr/local/bin/ipybox\0init\0bash", true),
+        LINE("ipybox\0init\0bash\0-c\0serve", true),
+        LINE("/sbin/docker-init\0--\0/usr/local/bin/ipybox\0init\0sleep\0" "9", true),
+        LINE("ipybox\0init\0doctor", true),
+        LINE("ipybox\0init", false),
+        LINE("ipybox\0init\0--sandbox", false),
+        LINE("ipybox\0init\0server", false),
+        LINE("ipybox\0init\0serve\0--http\0" "80", false),
+        LINE("ipybox\0init\0serve-all", false),
+        LINE("ipybox\0serve", false),
+        LINE("/sbin/init\0bash", false),
+        LINE("bash", false),
+        LINE("", false),
+    };
+#undef LINE
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE(cases[i].words);
+        TEST_CHECK(health_has_no_server(cases[i].words, cases[i].n) == cases[i].result);
+    }
+    TEST_CHECK(!health_has_no_server("", 0) && !health_has_no_server("ipybox", 6));
+}
+
 TEST_LIST = {
+    {"a_container_that_runs_another_program_needs_no_server",
+     a_container_that_runs_another_program_needs_no_server},
     {"a_server_that_is_well_is_status_0", a_server_that_is_well_is_status_0},
     {"a_server_that_is_not_well_is_status_1", a_server_that_is_not_well_is_status_1},
     {"a_server_that_says_nothing_is_status_1", a_server_that_says_nothing_is_status_1},

@@ -43,7 +43,8 @@ static int run_words(const char *const words[], const struct identity *id, int64
     int argc = 0;
     for (; words[argc]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc];
-    init_plan_words(argc, argv, &plan);
+    static char server[] = "server";
+    init_plan_words(argc, argv, server, &plan);
     return init_main(&plan);
 }
 
@@ -118,13 +119,14 @@ static void the_words_say_what_runs(void)
         {{"healthy"}, false, {"healthy"}},
         {{""}, false, {""}},
     };
+    static char server[] = "server";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct init_plan plan = {.self = !cases[i].self};
         char *words[4] = {NULL};
         int argc = 0;
         for (; argc < 3 && cases[i].words[argc]; argc++)
             words[argc] = (char *)(uintptr_t)cases[i].words[argc];
-        init_plan_words(argc, words, &plan);
+        init_plan_words(argc, words, server, &plan);
         TEST_CASE(argc ? words[0] : "none");
         TEST_CHECK(plan.self == cases[i].self);
         int n = 0;

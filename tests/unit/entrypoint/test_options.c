@@ -300,6 +300,7 @@ static const struct {
     {{"ipybox", "--workspace", "x"}, 0, ROLE_SERVER, 1},
     {{"ipybox", "server", "--sandbox"}, 0, ROLE_SERVER, 2},
     {{"ipybox", "serve", "--http=1"}, 0, ROLE_SERVE, 2},
+    {{"ipybox", "serve-all"}, 0, ROLE_SERVE_ALL, 2},
     {{"ipybox", "init"}, 0, ROLE_INIT, 2},
     {{"ipybox", "shim", "3", "--"}, 0, ROLE_SHIM, 2},
     {{"ipybox", "health"}, 0, ROLE_HEALTH, 2},

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any
 
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_core.application import JupyterApp
 from jupyter_core.paths import jupyter_path
+from jupyter_server.log import log_request
+from jupyter_server.utils import url_path_join
 from kernel_gateway.gatewayapp import KernelGatewayApp
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
@@ -19,6 +22,7 @@ from traitlets.config import Config
 from ipybox_gateway import supervisor
 from ipybox_gateway.authorization import accept_forms
 from ipybox_gateway.manager import KernelsOfServer
+from ipybox_gateway.status import StatusHandler
 
 PROVISIONER = "ipybox"
 NOWHERE = "/"  # must be there; nothing is written in it: a key in a file would be every cell's
@@ -43,6 +47,14 @@ def configure() -> Config:
 
 class App(KernelGatewayApp):  # type: ignore[misc]
     """The gateway, behind the server's port."""
+
+    def init_webapp(self) -> None:
+        """Serve what the stock one does, and more."""
+        super().init_webapp()
+        # The stock function writes tokens of URLs to the log, and a line for every request.
+        self.web_app.settings["log_function"] = partial(log_request, record_prometheus_metrics=False)
+        status = url_path_join(self.base_url, "/api/status")
+        self.web_app.add_handlers(".*$", [(status, StatusHandler)])
 
     def init_http_server(self) -> None:
         """Listen nowhere: clients come one by one from the server, by descriptor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -90,6 +91,15 @@ class Connection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         """Wait until a reattach() has come to its end."""
         if self._nudged is not None:
             await asyncio.wait([self._nudged])
+
+    # --- messages of the client ---
+
+    def handle_incoming_message(self, incoming_msg: Any) -> None:
+        """As ever. A message without a channel is one for the shell; the stock gateway takes it so,
+        too, and writes the code that is in it to the log."""
+        if isinstance(incoming_msg, str) and '"channel"' not in incoming_msg:
+            incoming_msg = json.dumps({**json.loads(incoming_msg), "channel": "shell"})
+        super().handle_incoming_message(incoming_msg)
 
     # --- messages to the client ---
 

@@ -9,6 +9,7 @@ its clients then stay connected, and are told that it restarted.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from typing import Any
 
@@ -20,11 +21,13 @@ from kernel_gateway.services.kernels.manager import (
     KernelGatewayIOLoopKernelManager,
     SeedingMappingKernelManager,
 )
+from tornado import web
 from traitlets import default
 
 from ipybox_gateway import supervisor
 from ipybox_gateway.connection import Connection
 
+MAX_KERNELS = "IPYBOX_GATEWAY_MAX_KERNELS"
 RETRY_SECONDS = 1.0
 IOPUB_QUEUE = 16  # messages that ZeroMQ holds for a reader here; the rest waits in the kernel
 
@@ -217,8 +220,18 @@ class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
 
     # --- what is done to them ---
 
+    def _check_number(self) -> None:
+        """KG_MAX_KERNELS is for those of the gateway: the session's own is always there."""
+        most = os.environ.get(MAX_KERNELS, "")
+        if not most:
+            return
+        there = [k for k in supervisor.list_kernels() if k["owner"] != "session"]
+        if len(there) + len(self._starting()) >= int(most):
+            raise web.HTTPError(403, "there are %s kernels, which is the limit", most)
+
     async def start_kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Start one. Its id is chosen first, so that it is not taken for somebody else's."""
+        self._check_number()
         if kwargs.get("kernel_id") is None:
             kwargs["kernel_id"] = self.new_kernel_id(**kwargs)
         kernel_id: str = kwargs["kernel_id"]

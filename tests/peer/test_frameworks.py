@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frameworks that start the image themselves, or use its kernel gateway, with nothing but its name or its address.
+
+Each test is a row of docs/works-with.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import types
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from box import IMAGE, INSIDE, Box, docker, tool_path
+
+TOKEN = "a-token-of-the-tests"
+STARTS = 5  # of the image by a framework that does not wait for it
+RUNS = 20  # of Open WebUI, each with a kernel of its own
+OPEN_WEBUI_MS = 60  # from POST to DELETE, half of the runs
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(box: Box, *options: str) -> Iterator[str]:
+    """A container without standard input, as frameworks start them; its id."""
+    mount = f"{box.workspace}:{INSIDE}"
+    container = docker("run", "-d", "-v", mount, *options, IMAGE).strip()
+    try:
+        yield container
+        docker("stop", container)
+        state = docker("inspect", "-f", "{{.State.ExitCode}}", container).strip()
+        assert state == "0", docker("logs", container)
+    finally:
+        docker("rm", "-f", container)
+
+
+@pytest.fixture(scope="module")
+def gateway(shared_box: Box) -> Iterator[str]:
+    """The URL of a kernel gateway that is reached with TOKEN. Nobody waits for it."""
+    port = f"127.0.0.1:{free_port()}"
+    with started(shared_box, "-p", f"{port}:8888", "-e", f"TOKEN={TOKEN}"):
+        yield f"http://{port}"
+
+
+def get(url: str, header: str = "") -> tuple[int, str]:
+    request = urllib.request.Request(url, headers=dict([header.split(": ")] if header else []))
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_forms_of_the_token(gateway: str) -> None:
+    for header in "Authorization: token", "Authorization: Bearer":
+        assert get(f"{gateway}/api/status", f"{header} {TOKEN}")[0] == 200
+        assert get(f"{gateway}/api/status", f"{header} x")[0] == 401
+    status, text = get(f"{gateway}/api/status?token={TOKEN}")
+    assert status == 200
+    assert set(json.loads(text)) == {"started", "last_activity", "kernels", "connections"}
+    assert get(f"{gateway}/api/status")[0] == 401
+
+
+@pytest.fixture(scope="module")
+def open_webui() -> Any:
+    """Open WebUI's own client: one file of its wheel, without the application around it."""
+    settings: Any = types.ModuleType("open_webui.env")
+    settings.AIOHTTP_CLIENT_ALLOW_REDIRECTS = False
+    codec: Any = types.ModuleType("open_webui.utils.json_codec")
+    codec.JSONCodec = json  # which it is without orjson
+    for module in settings, codec, types.ModuleType("open_webui"), types.ModuleType("open_webui.utils"):
+        sys.modules[module.__name__] = module
+    path = Path(os.environ["PEER_OPEN_WEBUI"])
+    spec = importlib.util.spec_from_file_location("open_webui.utils.code_interpreter", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_open_webui(gateway: str, open_webui: Any) -> None:
+    async def runs() -> list[float]:
+        taken = []
+        for number in range(RUNS):
+            since = time.perf_counter()
+            code = f"print({number} * 7)\n{number} + 1"
+            seen = await open_webui.execute_code_jupyter(gateway, code, TOKEN)
+            taken.append(1000 * (time.perf_counter() - since))
+            assert seen == {"stdout": f"{number * 7}", "stderr": "", "result": f"{number + 1}"}
+        return taken
+
+    async def other_runs() -> None:
+        seen = await open_webui.execute_code_jupyter(gateway, "1 / 0", TOKEN)
+        assert "ZeroDivisionError" in seen["stderr"]
+        png = "from IPython.display import Image, display\ndisplay(Image(data=b'\\x89PNG', format='png'))"
+        seen = await open_webui.execute_code_jupyter(gateway, png, TOKEN)
+        assert seen["result"].startswith("data:image/png;base64,iVBO")
+        seen = await open_webui.execute_code_jupyter(gateway, "x", "wrong")
+        assert "401" in seen["stderr"]
+
+    before = get(f"{gateway}/api/kernels?token={TOKEN}")[1]
+    taken = asyncio.run(runs())
+    asyncio.run(other_runs())
+    print(f"\nOpen WebUI, POST to DELETE: {statistics.median(taken):.0f} ms, half of {RUNS} runs")
+    after = get(f"{gateway}/api/kernels?token={TOKEN}")[1]
+    assert [k["id"] for k in json.loads(after)] == [k["id"] for k in json.loads(before)]
+
+
+def test_jupyter_kernel_client(gateway: str) -> None:
+    from jupyter_kernel_client import JupyterKernelClient
+
+    with JupyterKernelClient(server_url=gateway, token=TOKEN) as kernel:
+        assert kernel.execute("x = 6; print(x * 7)")["outputs"][0]["text"] == "42\n"
+        assert kernel.execute("1 / 0")["status"] == "error"
+        kernel.restart()
+        assert kernel.execute("print('x' in globals())")["outputs"][0]["text"] == "False\n"
+
+
+def test_jupyter_mcp_server(gateway: str) -> None:
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    program = str(Path(sys.executable).with_name("jupyter-mcp-server"))
+    place = ["--code-sandbox-url", gateway, "--code-sandbox-token", TOKEN]
+    place += ["--document-url", gateway, "--document-token", TOKEN]
+    command = StdioServerParameters(
+        command=program, args=["start", "--transport", "stdio", "--jupyterlab", "false", *place]
+    )
+
+    async def run() -> None:
+        with Path(os.devnull).open("w") as nowhere:
+            async with Client(stdio_client(command, errlog=nowhere)) as client:
+                seen = await client.call_tool("execute_code", {"code": "print(6 * 7)"})
+                assert seen.content[0].text == "42\n"
+                listed = await client.call_tool("list_kernels", {})
+                assert "python3" in listed.content[0].text
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def test_jupyter_server_with_gateway_url(gateway: str, tmp_path: Path) -> None:
+    from jupyter_kernel_client import JupyterKernelClient
+
+    port, program = free_port(), str(Path(sys.executable).with_name("jupyter-server"))
+    words = [f"--port={port}", "--no-browser", "--allow-root", f"--gateway-url={gateway}"]
+    words += [f"--GatewayClient.auth_token={TOKEN}", "--IdentityProvider.token=own"]
+    words += ["--ServerApp.jpserver_extensions={}", f"--ServerApp.root_dir={tmp_path}"]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [program, *words],
+            stdout=log,
+            stderr=log,
+            env=os.environ | {"HOME": str(tmp_path), "JUPYTER_CONFIG_DIR": str(tmp_path)},
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            until = time.monotonic() + 120
+            while not answers(f"{url}/api/status?token=own"):
+                assert server.poll() is None, (tmp_path / "log").read_text()
+                assert time.monotonic() < until, (tmp_path / "log").read_text()
+                time.sleep(0.1)
+            with JupyterKernelClient(server_url=url, token="own") as kernel:
+                seen = kernel.execute("import os; print(os.getcwd())")
+                assert seen["outputs"][0]["text"] == f"{INSIDE}\n"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def answers(url: str) -> bool:
+    try:
+        return get(url)[0] == 200
+    except OSError:
+        return False
+
+
+def test_jupyterlab_services(gateway: str) -> None:
+    run = subprocess.run(
+        ["node", str(tool_path("jupyterlab.mjs")), gateway, TOKEN],
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=True,
+    )
+    assert json.loads(run.stdout.splitlines()[-1]) == {
+        "specs": ["python3"],
+        "info": "python",
+        "printed": "42\n",
+        "kept": "6\n",
+        "asked": "said\n",
+        "interrupted": "begun\nKeyboardInterrupt",
+        "restarted": "False\n",
+        "left": 0,
+    }
+
+
+def test_nbclient_and_papermill(box: Box) -> None:
+    """Their WebSocket sends no token: they share the gateway's network, where it needs none."""
+    port = free_port()
+    notebook = box.workspace / "in.ipynb"
+    cells = [
+        {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "source": "x = 1"},
+        {"cell_type": "code", "id": "b", "metadata": {}, "source": "print(x * 7)"},
+    ]
+    for cell in cells:
+        cell |= {"execution_count": None, "outputs": []}
+    spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    notebook.write_text(
+        json.dumps({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    options = ["--network", "host", "-e", f"KG_PORT={port}", "-e", f"IPYBOX_HTTP={free_port()}"]
+    with started(box, *options):
+        run_in_gateway(port, NBCLIENT, str(notebook))
+        out = box.workspace / "out.ipynb"
+        run_in_gateway(port, PAPERMILL, str(notebook), str(out))
+        text = json.loads(out.read_text())
+        assert [c["outputs"][0]["text"] for c in text["cells"] if c["outputs"]] == [["42\n"]]
+
+
+NBCLIENT = """
+import sys, nbformat
+from nbclient import NotebookClient
+manager = "jupyter_server.gateway.managers.GatewayKernelManager"
+notebook = nbformat.read(sys.argv[1], 4)
+NotebookClient(notebook, kernel_manager_class=manager).execute()
+assert notebook.cells[1].outputs[0].text == "7\\n", notebook.cells[1]
+"""
+PAPERMILL = """
+import sys, papermill
+from jupyter_server.gateway.managers import GatewayKernelManager
+papermill.execute_notebook(
+    *sys.argv[1:], {"x": 6}, progress_bar=False, kernel_manager_class=GatewayKernelManager
+)
+"""
+
+
+def run_in_gateway(port: int, script: str, *words: str) -> None:
+    """In a process of its own: where the gateway is, is a setting of the process."""
+    url = f"http://127.0.0.1:{port}"
+    subprocess.run(
+        [sys.executable, "-c", script, *words],
+        env=os.environ | {"JUPYTER_GATEWAY_URL": url},
+        timeout=120,
+        check=True,
+    )
+
+
+def test_smolagents() -> None:
+    from smolagents import tool
+    from smolagents.monitoring import AgentLogger, LogLevel
+    from smolagents.remote_executors import DockerExecutor
+
+    @tool
+    def double(number: int) -> int:
+        """Doubles a number.
+
+        Args:
+            number: What to double.
+        """
+        return 2 * number
+
+    executor = DockerExecutor(
+        [], AgentLogger(LogLevel.ERROR), image_name=IMAGE, build_new_image=False, port=free_port()
+    )
+    try:
+        executor.send_tools({"double": double})
+        executor.send_variables({"given": [1, 2]})
+        assert executor("x = double(len(given)) + 38\nprint('seen')\nx").output == "42"
+        assert executor("x + 1").output == "43"
+        with pytest.raises(Exception, match="ZeroDivisionError"):
+            executor("1 / 0")
+    finally:
+        executor.cleanup()
+
+
+def test_autogen(box: Box) -> None:
+    from autogen_core import CancellationToken
+    from autogen_core.code_executor import CodeBlock
+    from autogen_ext.code_executors.docker_jupyter import (
+        DockerJupyterCodeExecutor,
+        DockerJupyterServer,
+    )
+
+    async def run(number: int) -> None:
+        async with DockerJupyterServer(custom_image_name=IMAGE, bind_dir=box.workspace) as server:
+            async with DockerJupyterCodeExecutor(server) as executor:
+                code = f"open('made-{number}', 'w').write('x'); print(6 * 7)"
+                block = CodeBlock(code=code, language="python")
+                seen = await executor.execute_code_blocks([block], CancellationToken())
+                assert (seen.exit_code, seen.output) == (0, "42\n")
+                block = CodeBlock(code="1 / 0", language="python")
+                seen = await executor.execute_code_blocks([block], CancellationToken())
+                assert seen.exit_code != 0
+                assert "ZeroDivisionError" in seen.output
+
+    for number in range(STARTS):
+        asyncio.run(run(number))
+        assert (box.workspace / f"made-{number}").read_text() == "x"
+
+
+def test_google_adk() -> None:
+    from google.adk.code_executors.code_execution_utils import CodeExecutionInput
+    from google.adk.code_executors.container_code_executor import ContainerCodeExecutor
+
+    with ContainerCodeExecutor(image=IMAGE) as executor:
+        for _ in range(2):
+            context: Any = None  # which it does not look at
+            seen = executor.execute_code(context, CodeExecutionInput(code="print(6 * 7)"))
+            assert (seen.stdout.strip(), seen.exit_code) == ("42", 0)
+        container = executor._container.id
+        assert docker("inspect", "-f", "{{.State.Status}}", container).strip() == "running"
+        assert re.search("nothing is served", docker("logs", container))
