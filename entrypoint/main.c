@@ -176,8 +176,9 @@ static void show_installed_programs(void)
 /* No descriptor of ours is to be standard input for what we start. */
 static void keep_standard_input(void)
 {
-    if (fcntl(STDIN_FILENO, F_GETFD) < 0)
-        (void)!open("/dev/null", O_RDONLY); /* inherited: the lowest number is 0 */
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0 && /* the lowest number is 0 then */
+        open("/dev/null", O_RDONLY | O_CLOEXEC) == STDIN_FILENO)
+        (void)fcntl(STDIN_FILENO, F_SETFD, 0);
 }
 
 /* A terminal may be nobody's: some frameworks give the container one and come with `docker exec`

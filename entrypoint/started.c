@@ -76,10 +76,9 @@ void started_listen(const struct options *o, struct ahead *ahead)
 void started_explain(struct buf *out)
 {
     (void)buf_adds(
-        out,
-        "ipybox runs Python for agents. A terminal speaks no MCP, so it serves HTTP at 8080\n"
-        "and the Jupyter Kernel Gateway at 8888, until Ctrl-C. It is meant to be started\n"
-        "  by an MCP client:   docker run -i --rm -v \"$PWD:/app/workspace\" ipybox\n"
-        "  by who uses HTTP:   docker run -d -p 8080:8080 -p 8888:8888 -e TOKEN=… ipybox\n"
-        "  for a shell:        docker run -it --rm ipybox bash     (all options: --help)\n");
+        out, "ipybox runs Python for agents. A terminal speaks no MCP, so it serves HTTP at 8080\n"
+             "and the Jupyter Kernel Gateway at 8888, until Ctrl-C. It is meant to be started\n"
+             "  by an MCP client:   docker run -i --rm -v \"$PWD:/app/workspace\" ipybox\n"
+             "  by who uses HTTP:   docker run -d -p 8080:8080 -p 8888:8888 -e TOKEN=… ipybox\n"
+             "  for a shell:        docker run -it --rm ipybox bash     (all options: --help)\n");
 }

@@ -46,7 +46,7 @@ static int read_status_line(int fd, char *into, size_t size, struct err *e)
 }
 
 /* The word behind this one, or NULL at the end. */
-static const char *next_word(const char *word, const char *end)
+static const char *next_argument(const char *word, const char *end)
 {
     word += strlen(word) + 1;
     return word < end ? word : NULL;
@@ -63,11 +63,11 @@ bool health_has_no_server(const char *words, size_t n)
     static const char *const servers[] = {"server", "serve", "serve-all"};
     const char *word = n > 0 && words[n - 1] == '\0' ? words : NULL;
     while (word && !ends_in(word, "ipybox"))
-        word = next_word(word, words + n);
-    word = word ? next_word(word, words + n) : NULL;
+        word = next_argument(word, words + n);
+    word = word ? next_argument(word, words + n) : NULL;
     if (!word || strcmp(word, "init") != 0)
         return false;
-    word = next_word(word, words + n);
+    word = next_argument(word, words + n);
     bool server = !word || word[0] == '-';
     for (size_t i = 0; !server && i < sizeof servers / sizeof *servers; i++)
         server = strcmp(word, servers[i]) == 0;

@@ -344,8 +344,8 @@ static void put_pip(struct variable_list *list)
 /* Of the Kernel Gateway's variables those that mean something where the server holds the port and
  * the kernels; the options have port, host and token. */
 static const char *const gateway_settings[] = {
-    "KG_BASE_URL",         "KG_DEFAULT_KERNEL_NAME", "KG_FORCE_KERNEL_NAME",
-    "KG_ALLOW_ORIGIN",     "KG_ALLOW_HEADERS",       "KG_ALLOW_METHODS",
+    "KG_BASE_URL",          "KG_DEFAULT_KERNEL_NAME", "KG_FORCE_KERNEL_NAME",
+    "KG_ALLOW_ORIGIN",      "KG_ALLOW_HEADERS",       "KG_ALLOW_METHODS",
     "KG_ALLOW_CREDENTIALS", "KG_EXPOSE_HEADERS",      "KG_MAX_AGE"};
 static const char *const gateway_options[] = {"KG_PORT", "KG_IP", "KG_AUTH_TOKEN",
                                               "KG_MAX_KERNELS"};

@@ -43,7 +43,7 @@ static bool is_name(const char *name)
 }
 
 /* Texts of entries belong to the caller: these, one behind the other, in his buffer. */
-static bool put_texts(const char *texts, size_t length, char *buffer, size_t size)
+static bool put_entry_texts(const char *texts, size_t length, char *buffer, size_t size)
 {
     for (size_t i = 0; i < length && length <= size; i++)
         buffer[i] = texts[i];
@@ -54,7 +54,7 @@ static enum nss_status give_user(uid_t uid, struct passwd *ret, char *buffer, si
                                  int *error)
 {
     static const char texts[] = NAME "\0x\0\0" HOME "\0" SHELL;
-    if (!put_texts(texts, sizeof texts, buffer, size)) {
+    if (!put_entry_texts(texts, sizeof texts, buffer, size)) {
         *error = ERANGE;
         return NSS_STATUS_TRYAGAIN;
     }
@@ -71,7 +71,7 @@ static enum nss_status give_group(gid_t gid, struct group *ret, char *buffer, si
 {
     static const char texts[] = NAME "\0x";
     size_t skip = -(size_t)buffer % _Alignof(char *), room = skip + sizeof(char *);
-    if (size < room || !put_texts(texts, sizeof texts, buffer + room, size - room)) {
+    if (size < room || !put_entry_texts(texts, sizeof texts, buffer + room, size - room)) {
         *error = ERANGE;
         return NSS_STATUS_TRYAGAIN;
     }

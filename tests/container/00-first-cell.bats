@@ -85,7 +85,7 @@ PY
 }
 
 @test "a client that says nothing is told in the log how to start the container" {
-    run_box < /dev/null
+    run_box -i < /dev/null
     assert_equal "$status" 0
     assert_equal "$output" ""
     assert_match "$errors" 'docker run -i'

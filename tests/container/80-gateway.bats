@@ -101,7 +101,7 @@ PY
     assert_equal "$status" 2
 }
 
-@test "with a token the gateway is reached through a published port, and a container without input serves it alone" {
+@test "with a token the gateway is reached through a published port" {
     start_box -p 127.0.0.1::8888 -e IPYBOX_KERNEL_GATEWAY_TOKEN=let-me-in -- \
         --kernel-gateway-port 8888 --kernel-gateway-host 0.0.0.0
     box port "$id" 8888

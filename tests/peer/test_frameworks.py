@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frameworks that start the image themselves, or use its kernel gateway, with nothing but its name or its address.
+"""Frameworks that start the image by its name, or use its kernel gateway by its address.
 
 Each test is a row of docs/works-with.md.
 """
@@ -87,8 +87,8 @@ def open_webui() -> Any:
     settings.AIOHTTP_CLIENT_ALLOW_REDIRECTS = False
     codec: Any = types.ModuleType("open_webui.utils.json_codec")
     codec.JSONCodec = json  # which it is without orjson
-    for module in settings, codec, types.ModuleType("open_webui"), types.ModuleType("open_webui.utils"):
-        sys.modules[module.__name__] = module
+    packages = [types.ModuleType(name) for name in ("open_webui", "open_webui.utils")]
+    sys.modules |= {module.__name__: module for module in (settings, codec, *packages)}
     path = Path(os.environ["PEER_OPEN_WEBUI"])
     spec = importlib.util.spec_from_file_location("open_webui.utils.code_interpreter", path)
     assert spec is not None
@@ -112,7 +112,7 @@ def test_open_webui(gateway: str, open_webui: Any) -> None:
     async def other_runs() -> None:
         seen = await open_webui.execute_code_jupyter(gateway, "1 / 0", TOKEN)
         assert "ZeroDivisionError" in seen["stderr"]
-        png = "from IPython.display import Image, display\ndisplay(Image(data=b'\\x89PNG', format='png'))"
+        png = "import IPython.display as d\nd.display(d.Image(data=b'\\x89PNG', format='png'))"
         seen = await open_webui.execute_code_jupyter(gateway, png, TOKEN)
         assert seen["result"].startswith("data:image/png;base64,iVBO")
         seen = await open_webui.execute_code_jupyter(gateway, "x", "wrong")
@@ -217,16 +217,15 @@ def test_nbclient_and_papermill(box: Box) -> None:
     """Their WebSocket sends no token: they share the gateway's network, where it needs none."""
     port = free_port()
     notebook = box.workspace / "in.ipynb"
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "source": "x = 1"},
         {"cell_type": "code", "id": "b", "metadata": {}, "source": "print(x * 7)"},
     ]
     for cell in cells:
         cell |= {"execution_count": None, "outputs": []}
     spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    notebook.write_text(
-        json.dumps({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
-    )
+    form = {"metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
+    notebook.write_text(json.dumps({"cells": cells, **form}))
     options = ["--network", "host", "-e", f"KG_PORT={port}", "-e", f"IPYBOX_HTTP={free_port()}"]
     with started(box, *options):
         run_in_gateway(port, NBCLIENT, str(notebook))
@@ -269,7 +268,6 @@ def test_smolagents() -> None:
     from smolagents.monitoring import AgentLogger, LogLevel
     from smolagents.remote_executors import DockerExecutor
 
-    @tool
     def double(number: int) -> int:
         """Doubles a number.
 
@@ -282,7 +280,7 @@ def test_smolagents() -> None:
         [], AgentLogger(LogLevel.ERROR), image_name=IMAGE, build_new_image=False, port=free_port()
     )
     try:
-        executor.send_tools({"double": double})
+        executor.send_tools({"double": tool(double)})
         executor.send_variables({"given": [1, 2]})
         assert executor("x = double(len(given)) + 38\nprint('seen')\nx").output == "42"
         assert executor("x + 1").output == "43"
@@ -301,16 +299,18 @@ def test_autogen(box: Box) -> None:
     )
 
     async def run(number: int) -> None:
-        async with DockerJupyterServer(custom_image_name=IMAGE, bind_dir=box.workspace) as server:
-            async with DockerJupyterCodeExecutor(server) as executor:
-                code = f"open('made-{number}', 'w').write('x'); print(6 * 7)"
-                block = CodeBlock(code=code, language="python")
-                seen = await executor.execute_code_blocks([block], CancellationToken())
-                assert (seen.exit_code, seen.output) == (0, "42\n")
-                block = CodeBlock(code="1 / 0", language="python")
-                seen = await executor.execute_code_blocks([block], CancellationToken())
-                assert seen.exit_code != 0
-                assert "ZeroDivisionError" in seen.output
+        async with (
+            DockerJupyterServer(custom_image_name=IMAGE, bind_dir=box.workspace) as server,
+            DockerJupyterCodeExecutor(server) as executor,
+        ):
+            code = f"open('made-{number}', 'w').write('x'); print(6 * 7)"
+            block = CodeBlock(code=code, language="python")
+            seen = await executor.execute_code_blocks([block], CancellationToken())
+            assert (seen.exit_code, seen.output) == (0, "42\n")
+            block = CodeBlock(code="1 / 0", language="python")
+            seen = await executor.execute_code_blocks([block], CancellationToken())
+            assert seen.exit_code != 0
+            assert "ZeroDivisionError" in seen.output
 
     for number in range(STARTS):
         asyncio.run(run(number))

@@ -322,8 +322,8 @@ int relay_open(const struct relay_config *config, struct relay **ret, struct err
     struct relay *relay = NEW(struct relay);
     relay->config = *config;
     relay->loop = config->loop;
-    int r = listener_open(relay->loop, config->host, config->port, config->ahead, on_relay_accepted, relay,
-                          &relay->listener, e);
+    int r = listener_open(relay->loop, config->host, config->port, config->ahead, on_relay_accepted,
+                          relay, &relay->listener, e);
     if (r < 0) {
         (void)relay_close(relay);
         return err_wrap(e, "the kernel gateway");

@@ -30,7 +30,7 @@ int ahead_socket(const struct sockaddr *at, socklen_t n)
     return fd_take(&fd);
 }
 
-static in_port_t *port_of(struct sockaddr *at)
+static in_port_t *socket_port(struct sockaddr *at)
 {
     return at->sa_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)at)->sin6_port
                                      : &((struct sockaddr_in *)(void *)at)->sin_port;
@@ -45,7 +45,7 @@ void ahead_listen(struct ahead *ahead, const char *host, int port)
     for (struct addrinfo *at = found; at && ahead->count < AHEAD_MAX; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
             continue;
-        *port_of(at->ai_addr) = htons((uint16_t)port);
+        *socket_port(at->ai_addr) = htons((uint16_t)port);
         int fd = ahead_socket(at->ai_addr, at->ai_addrlen);
         if (fd >= 0)
             ahead->fds[ahead->count++] = fd;
@@ -95,12 +95,11 @@ void ahead_inherit(struct ahead *ret)
 /* Scope ids and flow labels are not the same on both sides. */
 static bool is_same(struct sockaddr *a, struct sockaddr *b)
 {
-    if (a->sa_family != b->sa_family || *port_of(a) != *port_of(b))
+    if (a->sa_family != b->sa_family || *socket_port(a) != *socket_port(b))
         return false;
     if (a->sa_family == AF_INET6)
         return memcmp(&((struct sockaddr_in6 *)(void *)a)->sin6_addr,
-                      &((struct sockaddr_in6 *)(void *)b)->sin6_addr,
-                      sizeof(struct in6_addr)) == 0;
+                      &((struct sockaddr_in6 *)(void *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
     return ((struct sockaddr_in *)(void *)a)->sin_addr.s_addr ==
            ((struct sockaddr_in *)(void *)b)->sin_addr.s_addr;
 }

@@ -743,8 +743,8 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);
     if (r == 0)
-        r = listener_open(http->loop, config->host, config->port, config->ahead, on_http_accepted, http,
-                          &http->listen, e);
+        r = listener_open(http->loop, config->host, config->port, config->ahead, on_http_accepted,
+                          http, &http->listen, e);
     if (r < 0) {
         (void)http_close(http);
         return r;

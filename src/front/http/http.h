@@ -28,8 +28,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "front/http/ws.h"
 #include "front/http/ahead.h"
+#include "front/http/ws.h"
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4

@@ -128,7 +128,10 @@ static void no_server_is_status_1(void)
 
 static void a_container_that_runs_another_program_needs_no_server(void)
 {
-#define LINE(text, result) {text, sizeof text, result}
+#define LINE(text, result)                                                                         \
+    {                                                                                              \
+        text, sizeof text, result                                                                  \
+    }
     static const struct {
         const char *words;
         size_t n;
@@ -136,12 +139,16 @@ static void a_container_that_runs_another_program_needs_no_server(void)
     } cases[] = {
         LINE("/usr/local/bin/ipybox\0init\0bash", true),
         LINE("ipybox\0init\0bash\0-c\0serve", true),
-        LINE("/sbin/docker-init\0--\0/usr/local/bin/ipybox\0init\0sleep\0" "9", true),
+        LINE("/sbin/docker-init\0--\0/usr/local/bin/ipybox\0init\0sleep\0"
+             "9",
+             true),
         LINE("ipybox\0init\0doctor", true),
         LINE("ipybox\0init", false),
         LINE("ipybox\0init\0--sandbox", false),
         LINE("ipybox\0init\0server", false),
-        LINE("ipybox\0init\0serve\0--http\0" "80", false),
+        LINE("ipybox\0init\0serve\0--http\0"
+             "80",
+             false),
         LINE("ipybox\0init\0serve-all", false),
         LINE("ipybox\0serve", false),
         LINE("/sbin/init\0bash", false),

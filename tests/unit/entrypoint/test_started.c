@@ -54,9 +54,15 @@ static const struct {
 
 static void set_variables(const char *const *variables)
 {
-    static const char *const names[] = {"KG_AUTH_TOKEN", "KG_IP", "KG_PORT", "TOKEN",
-                                        "JUPYTER_TOKEN", "IPYBOX_TOKEN", "IPYBOX_EXECUTE_TOKEN",
-                                        "IPYBOX_KERNEL_GATEWAY_TOKEN", "IPYBOX_KERNEL_GATEWAY_PORT",
+    static const char *const names[] = {"KG_AUTH_TOKEN",
+                                        "KG_IP",
+                                        "KG_PORT",
+                                        "TOKEN",
+                                        "JUPYTER_TOKEN",
+                                        "IPYBOX_TOKEN",
+                                        "IPYBOX_EXECUTE_TOKEN",
+                                        "IPYBOX_KERNEL_GATEWAY_TOKEN",
+                                        "IPYBOX_KERNEL_GATEWAY_PORT",
                                         "IPYBOX_KERNEL_GATEWAY_HOST"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unsetenv(names[i]);

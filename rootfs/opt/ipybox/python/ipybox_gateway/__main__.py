@@ -52,7 +52,9 @@ class App(KernelGatewayApp):  # type: ignore[misc]
         """Serve what the stock one does, and more."""
         super().init_webapp()
         # The stock function writes tokens of URLs to the log, and a line for every request.
-        self.web_app.settings["log_function"] = partial(log_request, record_prometheus_metrics=False)
+        self.web_app.settings["log_function"] = partial(
+            log_request, record_prometheus_metrics=False
+        )
         status = url_path_join(self.base_url, "/api/status")
         self.web_app.add_handlers(".*$", [(status, StatusHandler)])
 

@@ -1,4 +1,4 @@
-"""``GET /api/status``, which the Kernel Gateway (3.0.1) has not and clients of Jupyter Server ask."""
+"""``GET /api/status``: clients of Jupyter Server ask it; the Kernel Gateway (3.0.1) has none."""
 
 from __future__ import annotations
 
