@@ -38,8 +38,12 @@ static in_port_t *socket_port(struct sockaddr *at)
 
 void ahead_listen(struct ahead *ahead, const char *host, int port)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
     struct addrinfo *found = NULL;
+    if (strcmp(host, "localhost") == 0) {
+        ahead_listen(ahead, "127.0.0.1", port);
+        ahead_listen(ahead, "::1", port);
+    }
     if (port == 0 || getaddrinfo(host, NULL, &hints, &found) != 0)
         return;
     for (struct addrinfo *at = found; at && ahead->count < AHEAD_MAX; at = at->ai_next) {

@@ -21,7 +21,8 @@ struct ahead {
     size_t count;
 };
 
-/* In PID 1: listens on all addresses of the host. Port 0 and a host that is no name: nothing. */
+/* In PID 1: listens at the address, or those of "localhost". Port 0, or another name, which would
+ * have to be asked for: nothing. */
 void ahead_listen(struct ahead *ahead, const char *host, int port);
 /* Tells the environment of them, for ahead_inherit() behind the exec. */
 MUST_CHECK int ahead_tell(const struct ahead *ahead, struct err *e);

@@ -120,6 +120,7 @@ static int listen_all(struct listener *l, const char *host, int port, struct ahe
     int r = getaddrinfo(host, NULL, &hints, &found);
     if (r != 0)
         return err_set(e, -EINVAL, "the host %s: %s", host, gai_strerror(r));
+    size_t before = l->count;
     r = -EADDRNOTAVAIL;
     for (struct addrinfo *at = found; at && l->count < ADDRESSES_MAX; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
@@ -131,10 +132,24 @@ static int listen_all(struct listener *l, const char *host, int port, struct ahe
             port = listener_port(l);
     }
     freeaddrinfo(found);
-    if (l->count > 0)
+    if (l->count > before)
         return 0;
     return err_set(e, r, "cannot listen on %s, port %d: %s%s", host, port, strerror(-r),
                    r == -EADDRINUSE ? "; name another port, or end the program that has it" : "");
+}
+
+/* Without asking anybody: where a container has no network, it has no /etc/hosts either, and the
+ * question would wait for a name server. */
+static int listen_at_host(struct listener *l, const char *host, int port, struct ahead *ahead,
+                          struct err *e)
+{
+    if (strcmp(host, "localhost") != 0)
+        return listen_all(l, host, port, ahead, e);
+    int r = listen_all(l, "127.0.0.1", port, ahead, e);
+    struct err no_ipv6 = ERR_NONE;
+    if (r == 0)
+        (void)!listen_all(l, "::1", port > 0 ? port : listener_port(l), ahead, &no_ipv6);
+    return r;
 }
 
 int listener_open(struct loop *loop, const char *host, int port, struct ahead *ahead,
@@ -143,7 +158,7 @@ int listener_open(struct loop *loop, const char *host, int port, struct ahead *a
 {
     struct listener *l = NEW(struct listener);
     *l = (struct listener){.loop = loop, .accepted = accepted, .ctx = ctx, .on = true};
-    int r = host ? listen_all(l, host, port, ahead, e) : 0;
+    int r = host ? listen_at_host(l, host, port, ahead, e) : 0;
     if (r < 0) {
         (void)listener_close(l);
         return r;

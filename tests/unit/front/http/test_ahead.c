@@ -65,6 +65,23 @@ static void who_comes_before_the_server_is_served_by_it(void)
     (void)loop_free(loop);
 }
 
+static void localhost_is_known_without_asking(void)
+{
+    struct ahead ahead = {0};
+    struct err e = ERR_NONE;
+    struct loop *loop = NULL;
+    struct listener *listener = NULL;
+    int port = free_port();
+    ahead_listen(&ahead, "localhost", port);
+    TEST_CHECK(ahead.count == 1 || ahead.count == 2); /* ::1, where there is one */
+    TEST_ASSERT(loop_new(&loop, &e) == 0);
+    TEST_CHECK(listener_open(loop, "localhost", port, &ahead, on_accepted, loop, &listener, &e) ==
+               0);
+    TEST_CHECK(ahead.count == 0);
+    (void)listener_close(listener);
+    (void)loop_free(loop);
+}
+
 static void only_the_same_address_is_taken(void)
 {
     struct ahead ahead = {0};
@@ -87,7 +104,7 @@ static void what_cannot_be_had_is_not_there(void)
     struct ahead ahead = {0};
     ahead_listen(&ahead, "127.0.0.1", 0);
     ahead_listen(&ahead, "192.0.2.1", 1);
-    ahead_listen(&ahead, "not a name", 1);
+    ahead_listen(&ahead, "a.example", 1); /* which would have to be asked for */
     TEST_CHECK(ahead.count == 0);
     int port = free_port();
     for (int i = 0; i < 2 * AHEAD_MAX; i++)
@@ -119,6 +136,7 @@ static void they_go_through_one_exec_and_no_other_descriptor_does(void)
 
 TEST_LIST = {
     {"who_comes_before_the_server_is_served_by_it", who_comes_before_the_server_is_served_by_it},
+    {"localhost_is_known_without_asking", localhost_is_known_without_asking},
     {"only_the_same_address_is_taken", only_the_same_address_is_taken},
     {"what_cannot_be_had_is_not_there", what_cannot_be_had_is_not_there},
     {"they_go_through_one_exec_and_no_other_descriptor_does",

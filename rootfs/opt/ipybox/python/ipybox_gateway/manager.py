@@ -227,7 +227,7 @@ class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
             return
         there = [k for k in supervisor.list_kernels() if k["owner"] != "session"]
         if len(there) + len(self._starting()) >= int(most):
-            raise web.HTTPError(403, "there are %s kernels, which is the limit", most)
+            raise web.HTTPError(403, f"there are {int(most)} kernels, which is the limit")
 
     async def start_kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Start one. Its id is chosen first, so that it is not taken for somebody else's."""
