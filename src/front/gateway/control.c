@@ -54,8 +54,8 @@ static int listen_for_control(struct control *control, struct err *e)
         return err_set(e, -EADDRINUSE, "another server is running here (%s answers)", to.sun_path);
     }
     int fd = -1;
-    r = listener_open(control->loop, NULL, 0, on_control_connection, control, &control->listener,
-                      e);
+    r = listener_open(control->loop, NULL, 0, NULL, on_control_connection, control,
+                      &control->listener, e);
     if (r == 0)
         r = unixsock_listen(control->path, BACKLOG, &fd, e);
     return r < 0 ? r : listener_add(control->listener, fd, e);

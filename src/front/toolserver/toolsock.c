@@ -444,7 +444,7 @@ static void on_tool_connection(void *ctx, int fd, const struct sockaddr *from, s
 static int listen_for_tools(struct toolsock *s, struct err *e)
 {
     int fd = -1;
-    int r = listener_open(s->config.loop, NULL, 0, on_tool_connection, s, &s->listener, e);
+    int r = listener_open(s->config.loop, NULL, 0, NULL, on_tool_connection, s, &s->listener, e);
     if (r == 0)
         r = unixsock_listen(s->path, BACKLOG, &fd, e);
     return r < 0 ? r : listener_add(s->listener, fd, e);
