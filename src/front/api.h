@@ -15,8 +15,8 @@
 
 #include "approval/approvals.h"
 #include "approval/toolplane.h"
-#include "front/mcp_http/mcp_http.h"
 #include "front/http/ahead.h"
+#include "front/mcp_http/mcp_http.h"
 #include "loop/loop.h"
 #include "session/events/metrics.h"
 #include "session/kernels/sessions.h"
@@ -26,7 +26,7 @@ struct api_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host; /* NULL: no port */
     int port;
-    struct ahead *ahead; /* sockets that listen already; NULL: none */
+    struct ahead *ahead;   /* sockets that listen already; NULL: none */
     const char *workspace; /* absolute */
     const char *version;
     const char *admin_token, *execute_token, *approver_token; /* NULL: none */
