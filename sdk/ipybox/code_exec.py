@@ -449,7 +449,7 @@ class CodeExecutor:
         if not path:
             return str(data["text"])
         whole = await self.client.read_file(self._relative(path))
-        return whole.decode(errors="replace").strip()
+        return whole.decode(errors="replace").strip("\n")
 
     async def _image(self, saved: dict[str, Any]) -> Path:
         """Where the image is. One that no event holds is put where it is wanted first."""

@@ -68,8 +68,10 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
 /* The session that its code acts for (tokens.h); at most TOKEN_OWNER_MAX bytes. */
 void kernel_set_owner(struct kernel *kernel, const char *owner);
 
-/* One at a time. -EBUSY: not ready, or a cell is running. */
-MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, struct err *e);
+/* One at a time. -EBUSY: not ready, or a cell is running. `is_cell`: it is a user's, whom the kernel
+ * gives a number and remembers; else nobody has typed it. */
+MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell,
+                              struct err *e);
 
 /* KeyboardInterrupt in the running cell, whatever it waits for. */
 void kernel_interrupt(struct kernel *kernel);

@@ -11,10 +11,23 @@ struct bundle { /* the data of a display message, by MIME type */
     char *printed; /* text of the JSON-typed value that was asked for last */
 };
 
+/* The first type with that ending. A widget's view is nothing without its front end. */
+static const struct json *find_ending(const struct json *data, const char *ending)
+{
+    for (const struct json *item = json_first(data); item; item = json_next(item)) {
+        const char *name = json_name(item);
+        size_t n = name ? strlen(name) : 0, e = strlen(ending);
+        if (n > e && strcmp(name + n - e, ending) == 0 && !strstr(name, "jupyter.widget"))
+            return item;
+    }
+    return NULL;
+}
+
 static const char *find_mime(void *ctx, const char *mime)
 {
     struct bundle *bundle = ctx;
-    const struct json *value = json_get(bundle->data, mime);
+    const struct json *value =
+        mime[0] == '*' ? find_ending(bundle->data, mime + 1) : json_get(bundle->data, mime);
     const char *text = json_text(value);
     if (!value || text)
         return text;
@@ -74,8 +87,10 @@ bool collect_payload(struct output *o, const struct json *reply)
     for (const struct json *p = json_first(json_get(reply, "payload")); p; p = json_next(p)) {
         const char *source = json_get_text(p, "source");
         const char *text = json_get_text(json_get(p, "data"), "text/plain");
-        if (source && strcmp(source, "page") == 0 && text)
+        if (source && strcmp(source, "page") == 0 && text) {
+            output_new_line(o);
             output_text(o, text, strlen(text));
+        }
         exits = exits || (source && strcmp(source, "ask_exit") == 0);
     }
     return exits;

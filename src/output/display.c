@@ -12,6 +12,7 @@
 
 enum { DISPLAY_MAX = 256 << 20 /* bytes of one decoded display: a message is not larger */ };
 
+/* From the best to the last, among those of one kind. */
 static const struct mime_type {
     const char *mime, *extension;
     bool base64, is_image;
@@ -24,11 +25,20 @@ static const struct mime_type {
     {"image/svg+xml", "svg", false, true},
     {"application/pdf", "pdf", true, false},
     {"text/html", "html", false, false},
-    {"text/markdown", "md", false, false},
-    {"text/latex", "tex", false, false},
-    {"application/json", "json", false, false},
     {"application/vnd.plotly.v1+json", "plotly.json", false, false},
+    {"*+json", "json", false, false}, /* Vega, Vega-Lite, GeoJSON, Bokeh */
     {"application/javascript", "js", false, false},
+};
+
+/* What is text, where text/plain says nothing. */
+static const struct text_type {
+    const char *mime;
+    bool file_too;
+} text_types[] = {
+    {"text/vnd.ipybox.table", true}, /* the cells of its HTML */
+    {"text/markdown", false},
+    {"text/latex", false},
+    {"application/json", false},
 };
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -91,23 +101,24 @@ static void save_display(struct output *o, const struct mime_type *type, const c
         return;
     }
     o->files = xrealloc(o->files, (o->file_count + 1) * sizeof *o->files);
-    o->files[o->file_count++] = (struct output_file){.path = path,
-                                                     .mime = type->mime,
-                                                     .is_image = type->is_image,
-                                                     .display_id = xstrdup(id),
-                                                     .bytes = bytes.len};
+    o->files[o->file_count++] =
+        (struct output_file){.path = path,
+                             .mime = type->mime[0] == '*' ? "application/json" : type->mime,
+                             .is_image = type->is_image,
+                             .display_id = xstrdup(id),
+                             .bytes = bytes.len};
     o->saved_bytes += bytes.len;
 }
 
-static void save_all(struct output *o, const struct display_data *data, const char *id, bool shown)
+/* The first image that there is, and a file if that is wanted and there is none. */
+static void save_best(struct output *o, const struct display_data *data, const char *id, bool file)
 {
     for (size_t i = 0; !o->unsaved && i < sizeof types / sizeof *types; i++) {
-        const char *text =
-            types[i].is_image || !shown ? data->find(data->ctx, types[i].mime) : NULL;
+        const char *text = types[i].is_image || file ? data->find(data->ctx, types[i].mime) : NULL;
         if (!text)
             continue;
         save_display(o, &types[i], text, id);
-        shown = true;
+        return;
     }
 }
 
@@ -138,6 +149,8 @@ static bool replace_text(struct output *o, struct output_slot *slot, const char 
     if (o->truncated || !o->text.data)
         return false;
     char *place = o->text.data + slot->offset;
+    if (n == 0 && slot->len > 0 && place[slot->len] == '\n')
+        slot->len++; /* a display that is gone leaves no empty line */
     size_t chars = o->head_chars - utf8_count(place, slot->len) + utf8_count(text, n);
     if (chars > o->max_chars || buf_reserve(&o->text, n) < 0)
         return false;
@@ -153,44 +166,80 @@ static bool replace_text(struct output *o, struct output_slot *slot, const char 
     slot->len = n;
     o->head_chars = chars;
     o->chars = chars;
-    size_t space = utf8_space_suffix(o->text.data, o->text.len);
-    o->space_chars = utf8_count(o->text.data + o->text.len - space, space);
+    o->space_chars = 0;
+    for (size_t end = o->text.len; end > 0 && o->text.data[end - 1] == '\n'; end--)
+        o->space_chars++;
     return true;
 }
 
-static void show_display_text(struct output *o, const char *plain, const char *id)
+/* "<a.Class object at 0x7f…>", "<a.Class object>", "a.Chart(...)": its first line at least. */
+static bool says_nothing(const char *plain)
 {
+    size_t n = strcspn(plain, "\n");
+    if (n > 2 && plain[0] == '<' && plain[n - 1] == '>')
+        return memmem(plain, n, " at 0x", 6) || memmem(plain, n, " object", 7);
+    static const char call[] = "(...)";
+    size_t name = strcspn(plain, "( \n");
+    return name > 0 && strcmp(plain + name, call) == 0;
+}
+
+/* The text that a display has; *ret_file: it is worth a file, too. */
+static const char *choose_text(const struct display_data *data, bool *ret_file)
+{
+    const char *plain = data->find(data->ctx, "text/plain");
+    *ret_file = false;
+    if (plain && !says_nothing(plain))
+        return plain;
+    for (size_t i = 0; i < sizeof text_types / sizeof *text_types; i++) {
+        const char *text = data->find(data->ctx, text_types[i].mime);
+        *ret_file = text_types[i].file_too;
+        if (text)
+            return text;
+    }
+    *ret_file = true;
+    return data->find(data->ctx, "text/plain");
+}
+
+static void show_display_text(struct output *o, const char *text, const char *id)
+{
+    if (!text)
+        return;
+    if (*text)
+        output_new_line(o);
+    output_break(o); /* before the place of this text is noted */
     size_t offset = o->text.len;
-    if (plain)
-        output_text(o, plain, strlen(plain));
+    output_text(o, text, strlen(text));
     output_settle(o);
-    if (id && plain)
+    o->shown = o->open_line;
+    if (id)
         remember_display(o, id, offset);
 }
 
 void display_show(struct output *o, const struct display_data *data, const char *id)
 {
+    bool file;
     output_settle(o);
-    const char *plain = data->find(data->ctx, "text/plain");
-    show_display_text(o, plain, id);
-    save_all(o, data, id, plain != NULL);
+    const char *text = choose_text(data, &file);
+    show_display_text(o, text, id);
+    save_best(o, data, id, file);
 }
 
 void display_update(struct output *o, const struct display_data *data, const char *id)
 {
     output_settle(o);
     struct output_slot *slot = id ? find_display_slot(o, id) : NULL;
-    const char *plain = data->find(data->ctx, "text/plain");
-    if (slot && plain && !replace_text(o, slot, plain)) {
+    bool file;
+    const char *text = choose_text(data, &file);
+    if (slot && text && !replace_text(o, slot, text)) {
         xfree(slot->later);
-        slot->later = xstrdup(plain);
+        slot->later = xstrdup(text);
     }
     if (!slot && o->late)
-        show_display_text(o, plain, id);
+        show_display_text(o, text, id);
     if (!id)
         return;
     drop_files_of(o, id);
-    save_all(o, data, id, plain != NULL);
+    save_best(o, data, id, file);
 }
 
 /* --- ends ----------------------------------------------------------------------------------- */
@@ -214,11 +263,13 @@ void display_clear(struct output *o)
 void display_finish(struct output *o)
 {
     for (size_t i = 0; i < o->slot_count; i++) {
-        const char *later = o->slots[i].later;
+        char *later = o->slots[i].later;
         if (!later)
             continue;
-        output_text(o, "\n", 1);
+        output_new_line(o);
         output_text(o, later, strlen(later));
+        xfree(later);
+        o->slots[i].later = NULL;
     }
 }
 

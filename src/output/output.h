@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * output/output.h - what one cell printed and displayed, in bounded memory.
- * Text:    stream text and text/plain in the order of arrival, as a terminal would show it at the
- *          end (screen.h), displays in their last state, white space stripped at both ends;
- *          the first `max_chars` characters stay in memory, and once there are more the whole text
- *          goes to outputs/<8 hex>.txt below the workspace while it arrives.
+ * Text:    stream text and text of displays in the order of arrival, as a terminal would show it at
+ *          the end (screen.h), displays in their last state and on lines of their own, line breaks
+ *          stripped at both ends. The first `max_chars` characters and the last stay in memory
+ *          (fit.h), and once there are more the whole text goes to outputs/<8 hex>.txt below the
+ *          workspace while it arrives.
  * Images:  see display.h.
  * Limits:  max_chars is cut to OUTPUT_HEAD_MAX; a file ends at `file_limit` bytes, then the rest is
  *          counted and dropped, and `file_note` says so.
@@ -49,6 +50,7 @@ struct output {
                   update shows a display that is not there: it was the cell's */
     /* results, final after output_finish() */
     struct buf text;     /* at most max_chars characters, stripped */
+    size_t text_chars;   /* how many */
     bool truncated;      /* there was more text: */
     uint64_t chars;      /* characters of the whole stripped text */
     char *file;          /* path of the file with the whole text, NULL when none could be made */
@@ -59,10 +61,13 @@ struct output {
     uint64_t saved_bytes; /* of the files */
     int fd;
     uint64_t file_bytes;
-    uint64_t space_chars; /* white space at the end of what came so far */
+    uint64_t space_chars; /* line breaks at the end of what came so far */
     size_t head_chars;
-    bool started;   /* something but white space came */
-    bool clear_due; /* at the next output */
+    struct buf tail; /* the end of what came behind the head */
+    bool started;    /* something but line breaks came */
+    bool open_line;  /* the text so far does not end with a line break */
+    bool shown;      /* a display was the last; what follows begins on a line of its own */
+    bool clear_due;  /* at the next output */
     struct buf pending;
     struct screen screen;
     struct output_slot *slots;
@@ -78,10 +83,17 @@ void output_text(struct output *o, const char *text, size_t n);
 /* clear_output: drops the output so far, at once or (wait) with the next output. */
 void output_clear(struct output *o, bool wait);
 
-void output_finish(struct output *o);
+/* What comes next begins on a line of its own. */
+void output_new_line(struct output *o);
+
+/* Nothing follows: `chars` is final. Then the text is cut, to max_chars or to the room that others
+ * have left for it. */
+void output_end(struct output *o);
+void output_finish(struct output *o, size_t max_chars);
 
 /* For display.c: */
 void output_settle(struct output *o); /* all text so far is in `text` or its file */
+void output_break(struct output *o);  /* likewise, with the line break of output_new_line() */
 /* In a file a NUL is a NUL: C0 80 is the form inside the program. */
 void output_add_bytes(struct buf *to, const char *text, size_t n);
 

@@ -6,7 +6,9 @@
 #include "base/text/bytes8.h"
 #include "base/text/utf8.h"
 
-enum { ESCAPE_MAX = 64, PEN_MAX = 512, CHARACTER_MAX = 4 };
+enum { ESCAPE_MAX = 4096, CSI_MAX = 64 };
+
+enum escape_state { ESCAPE_OPEN, ESCAPE_COMPLETE, ESCAPE_DROPPED, ESCAPE_BROKEN };
 
 static struct buf *row_at(struct screen *s, size_t i)
 {
@@ -24,8 +26,7 @@ static void reset_screen(struct screen *s)
 
 void screen_init(struct screen *s, void (*out)(void *ctx, const char *text, size_t n), void *ctx)
 {
-    *s = (struct screen){
-        .out = out, .ctx = ctx, .escape = BUF_INIT(ESCAPE_MAX), .pen = BUF_INIT(PEN_MAX)};
+    *s = (struct screen){.out = out, .ctx = ctx, .escape = BUF_INIT(ESCAPE_MAX)};
     for (size_t i = 0; i < SCREEN_ROWS; i++)
         s->rows[i] = BUF_INIT(SCREEN_ROW_MAX + 8);
     reset_screen(s);
@@ -36,14 +37,12 @@ void screen_done(struct screen *s)
     for (size_t i = 0; i < SCREEN_ROWS; i++)
         buf_done(&s->rows[i]);
     buf_done(&s->escape);
-    buf_done(&s->pen);
 }
 
 void screen_clear(struct screen *s)
 {
     reset_screen(s);
     buf_clear(&s->escape);
-    buf_clear(&s->pen);
 }
 
 static void hand_out(struct screen *s, const char *text, size_t n)
@@ -65,24 +64,6 @@ static void hand_out_first_row(struct screen *s)
 
 /* --- a row ---------------------------------------------------------------------------------- */
 
-/* Bytes of a colour sequence at text: it takes no column. 0: none. */
-static size_t colour_length(const char *text, size_t n)
-{
-    size_t i = 2;
-    if (n < 3 || text[0] != '\033' || text[1] != '[')
-        return 0;
-    while (i < n && ((text[i] >= '0' && text[i] <= '9') || text[i] == ';' || text[i] == ':'))
-        i++;
-    return i < n && text[i] == 'm' ? i + 1 : 0;
-}
-
-static size_t skip_colours(const struct buf *row, size_t at)
-{
-    for (size_t n = 1; n > 0; at += n)
-        n = colour_length(buf_text(row) + at, row->len - at);
-    return at;
-}
-
 static size_t character_length(const struct buf *row, size_t at)
 {
     if (at >= row->len)
@@ -91,20 +72,19 @@ static size_t character_length(const struct buf *row, size_t at)
     return width > 0 ? width : 1;
 }
 
-/* Where in the row a column begins, before the colours of its character; the row's length when it
- * is shorter. *ret_missing: how many columns short it is. */
+/* Where in the row a column begins; the row's length when it is shorter. *ret_missing: how many
+ * columns short it is. */
 static size_t column_offset(const struct buf *row, size_t column, size_t *ret_missing)
 {
     size_t i = 0;
     for (; column > 0; column--) {
-        size_t at = skip_colours(row, i);
-        size_t width = character_length(row, at);
+        size_t width = character_length(row, i);
         if (width == 0)
             break;
-        i = at + width;
+        i += width;
     }
     *ret_missing = column;
-    return column > 0 ? row->len : i;
+    return i;
 }
 
 static void replace_on_screen(struct buf *row, size_t at, size_t old, const char *text, size_t n)
@@ -141,39 +121,21 @@ static void put_on_screen(struct screen *s, const char *text, size_t n)
 {
     size_t missing;
     size_t at = cursor_offset(s, &missing);
-    if (row_at(s, s->row)->len + missing + s->pen.len + n > SCREEN_ROW_MAX) {
+    if (row_at(s, s->row)->len + missing + n > SCREEN_ROW_MAX) {
         spill_row(s);
         at = missing = 0;
     }
     struct buf *row = row_at(s, s->row);
     for (; missing > 0; missing--, at++)
         (void)buf_addc(row, ' ');
-    size_t end = skip_colours(row, at);
-    end += character_length(row, end);
-    s->behind = end == row->len;
-    (void)buf_add(&s->pen, text, n); /* in the colours that were chosen for it */
-    replace_on_screen(row, at, end - at, buf_text(&s->pen), s->pen.len);
-    buf_clear(&s->pen);
+    size_t old = character_length(row, at);
+    s->behind = at + old == row->len;
+    replace_on_screen(row, at, old, text, n);
     s->column++;
-}
-
-/* The cursor goes elsewhere: colours that no character took stay where they were written. */
-static void lift_pen(struct screen *s)
-{
-    if (s->pen.len == 0)
-        return;
-    if (row_at(s, s->row)->len + s->pen.len > SCREEN_ROW_MAX)
-        spill_row(s);
-    struct buf *row = row_at(s, s->row);
-    size_t missing;
-    size_t at = cursor_offset(s, &missing);
-    replace_on_screen(row, at, skip_colours(row, at) - at, buf_text(&s->pen), s->pen.len);
-    buf_clear(&s->pen);
 }
 
 void screen_flush(struct screen *s)
 {
-    lift_pen(s);
     while (s->count > 1)
         hand_out_first_row(s);
     hand_out(s, buf_text(row_at(s, 0)), row_at(s, 0)->len);
@@ -200,7 +162,6 @@ static void erase_line(struct screen *s, size_t row_index, int how)
 
 static void line_feed(struct screen *s)
 {
-    lift_pen(s);
     s->column = 0;
     s->behind = s->row + 1 == s->count;
     if (s->row + 1 < s->count) {
@@ -228,7 +189,6 @@ static void erase_display(struct screen *s, int how)
 
 static void move_cursor(struct screen *s, char final, size_t n)
 {
-    lift_pen(s);
     s->behind = false;
     switch (final) {
     case 'A':
@@ -255,14 +215,6 @@ static void move_cursor(struct screen *s, char final, size_t n)
         s->column = 0;
 }
 
-/* Of a flood of colours without text the last ones count. */
-static void add_to_pen(struct screen *s, const char *text, size_t n)
-{
-    if (s->pen.len + n + CHARACTER_MAX > PEN_MAX)
-        buf_clear(&s->pen);
-    (void)buf_add(&s->pen, text, n);
-}
-
 static size_t first_number(const char *text)
 {
     size_t n = 0;
@@ -276,9 +228,7 @@ static void run_sequence(struct screen *s)
     const char *text = buf_text(&s->escape);
     char final = text[s->escape.len - 1];
     size_t n = first_number(text + 2);
-    if (colour_length(text, s->escape.len) > 0)
-        add_to_pen(s, text, s->escape.len);
-    else if (final == 'K')
+    if (final == 'K')
         erase_line(s, s->row, (int)(n < 3 ? n : 0));
     else if (final == 'J')
         erase_display(s, (int)(n < 4 ? n : 0));
@@ -287,20 +237,45 @@ static void run_sequence(struct screen *s)
     buf_clear(&s->escape);
 }
 
+/* How a sequence of n bytes goes on. ESC [ ... letter; ESC ] ... BEL or ESC \, for links and
+ * titles; ESC ( B and its like. */
+static enum escape_state escape_state(const char *text, size_t n)
+{
+    unsigned char c = (unsigned char)text[n - 1];
+    if (n < 2)
+        return ESCAPE_OPEN;
+    if (text[1] == ']') {
+        bool ends = c == '\a' || (n > 3 && c == '\\' && text[n - 2] == '\033');
+        return ends ? ESCAPE_DROPPED : n < ESCAPE_MAX && c != '\n' ? ESCAPE_OPEN : ESCAPE_BROKEN;
+    }
+    if (text[1] == '[') {
+        if (n >= CSI_MAX || (n > 2 && c < 0x20))
+            return ESCAPE_BROKEN;
+        return n > 2 && c >= 0x40 && c <= 0x7E ? ESCAPE_COMPLETE : ESCAPE_OPEN;
+    }
+    if (text[1] < 0x20 || text[1] > 0x2F)
+        return ESCAPE_BROKEN;
+    return n < 3 ? ESCAPE_OPEN : ESCAPE_DROPPED;
+}
+
 /* A byte of a sequence. What cannot be one, or is too long, is text after all. */
 static void feed_escape(struct screen *s, char c)
 {
     (void)buf_addc(&s->escape, c);
-    size_t n = s->escape.len;
-    bool csi = n < 2 || s->escape.data[1] == '[';
-    bool broken = !csi || n >= ESCAPE_MAX || (n > 2 && (unsigned char)c < 0x20);
-    if (broken) {
-        for (size_t i = 0; i < n; i++)
-            put_on_screen(s, s->escape.data + i, 1);
-        buf_clear(&s->escape);
-    } else if (n > 2 && c >= 0x40 && c <= 0x7E) {
+    switch (escape_state(s->escape.data, s->escape.len)) {
+    case ESCAPE_OPEN:
+        return;
+    case ESCAPE_COMPLETE:
         run_sequence(s);
+        return;
+    case ESCAPE_BROKEN:
+        for (size_t i = 0; i < s->escape.len; i++)
+            put_on_screen(s, s->escape.data + i, 1);
+        break;
+    case ESCAPE_DROPPED:
+        break;
     }
+    buf_clear(&s->escape);
 }
 
 static size_t feed_one(struct screen *s, const char *text, size_t n)
@@ -315,7 +290,6 @@ static size_t feed_one(struct screen *s, const char *text, size_t n)
         return 1;
     }
     if (c == '\r' || c == '\b') {
-        lift_pen(s);
         s->behind = false;
     }
     if (c == '\r') {
@@ -366,11 +340,6 @@ static size_t tail_offset(const char *text, size_t n, size_t rows)
  * out where the next character does not fit, however the text came in pieces. */
 static void append_to_screen(struct screen *s, const char *text, size_t n)
 {
-    if (n > 0 && s->pen.len > 0) {
-        size_t first = feed_one(s, text, n);
-        text += first;
-        n -= first;
-    }
     while (n > 0) {
         size_t room = SCREEN_ROW_MAX - row_at(s, s->row)->len;
         size_t part = n < room ? n : room;
@@ -394,7 +363,6 @@ static void write_plain(struct screen *s, const char *text, size_t n)
 {
     size_t tail = tail_offset(text, n, SCREEN_ROWS);
     if (tail > 0 && at_end(s)) { /* most of it can never be changed */
-        lift_pen(s);
         while (s->count > 1)
             hand_out_first_row(s);
         hand_out(s, buf_text(row_at(s, 0)), row_at(s, 0)->len);

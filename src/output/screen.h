@@ -2,8 +2,8 @@
  *
  * output/screen.h - what a terminal would show of a text: progress bars in their last state.
  * Knows:   carriage return, backspace, cursor up/down/forward/back/column, erase in line and
- *          display (ECMA-48 CSI A B C D E F G K J). Colours stay in the text and take no column;
- *          other sequences are dropped. A tab is a character like any other.
+ *          display (ECMA-48 CSI A B C D E F G K J). Other sequences are dropped: colours, links
+ *          (ESC ]). A tab is a character like any other.
  * Rows:    the last SCREEN_ROWS lines can still be changed; older ones are handed out and final.
  * Speed:   text without control characters is handed out as it comes, but for its last rows.
  * Limits:  a row of SCREEN_ROW_MAX bytes is handed out unfinished; memory is rows times that. */
@@ -26,7 +26,6 @@ struct screen {
     size_t row, column;           /* of the cursor; the row counts from `first` */
     bool behind;                  /* the cursor is known to be behind all of its row's text */
     struct buf escape;            /* a sequence that is not complete yet */
-    struct buf pen;               /* colours that wait for the character they are for */
 };
 
 void screen_init(struct screen *s, void (*out)(void *ctx, const char *text, size_t n), void *ctx);

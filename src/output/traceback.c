@@ -4,6 +4,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text/utf8.h"
+#include "output/fit.h"
+#include "output/output.h"
+#include "output/savefile.h"
+
+enum { ENAME_CHARS = 100, WHOLE_MAX = 16 << 20 };
 
 void failure_init(struct cell_failure *f, size_t traceback_max)
 {
@@ -14,7 +20,8 @@ void failure_clear(struct cell_failure *f)
 {
     xfree(f->ename);
     xfree(f->evalue);
-    f->ename = f->evalue = NULL;
+    xfree(f->file);
+    f->ename = f->evalue = f->file = NULL;
     buf_clear(&f->traceback);
 }
 
@@ -124,4 +131,58 @@ void failure_set(struct cell_failure *f, const struct json *content)
             add_traceback_entry(&f->traceback, json_text(entry));
     }
     f->traceback.failed = 0; /* one over the limit is shown as far as it fits */
+}
+
+/* --- in the room that there is ---------------------------------------------------------------- */
+
+size_t failure_chars(const struct cell_failure *f)
+{
+    if (!f->ename)
+        return 0;
+    return utf8_count(f->ename, strlen(f->ename)) + utf8_count(f->evalue, strlen(f->evalue)) +
+           utf8_count(buf_text(&f->traceback), f->traceback.len) + sizeof ": \n";
+}
+
+/* Without a file the answer is what there is. */
+static void save_failure(struct cell_failure *f, const char *whole, const char *workspace)
+{
+    drop_buf struct buf text = BUF_INIT(WHOLE_MAX), bytes = BUF_INIT(WHOLE_MAX);
+    if (whole)
+        add_traceback_entry(&text, whole);
+    else
+        (void)buf_addf(&text, "%s: %s\n%s", f->ename, f->evalue, buf_text(&f->traceback));
+    output_add_bytes(&bytes, buf_text(&text), text.len);
+    struct err e = ERR_NONE;
+    if (savefile_write(workspace, "outputs", "txt", buf_text(&bytes), bytes.len, &f->file, &e) < 0)
+        f->file = NULL;
+}
+
+static void cut_text(char **text, size_t max_chars)
+{
+    drop_buf struct buf cut = BUF_INIT(strlen(*text) + 256);
+    if (!fit_text(&cut, *text, strlen(*text), max_chars, 0))
+        return;
+    xfree(*text);
+    *text = xstrdup(buf_text(&cut));
+}
+
+void failure_fit(struct cell_failure *f, const char *whole, const char *workspace, size_t max_chars)
+{
+    bool fits = failure_chars(f) <= max_chars;
+    if (!f->ename || (fits && !whole))
+        return;
+    save_failure(f, whole, workspace);
+    if (fits)
+        return;
+    size_t lines = utf8_count(buf_text(&f->traceback), f->traceback.len) + ENAME_CHARS;
+    size_t most = max_chars / 5; /* it stands at the end of the lines, too */
+    cut_text(&f->ename, ENAME_CHARS);
+    cut_text(&f->evalue, lines < max_chars - most ? max_chars - lines : most);
+    size_t rest = failure_chars(f) + ENAME_CHARS - lines;
+    struct buf cut = BUF_INIT(f->traceback.cap + 256);
+    (void)fit_text(&cut, buf_text(&f->traceback), f->traceback.len,
+                   max_chars > rest ? max_chars - rest : 0, 0);
+    buf_done(&f->traceback);
+    cut.cap = cut.cap - 256;
+    f->traceback = cut;
 }

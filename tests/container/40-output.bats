@@ -1,18 +1,19 @@
 # What a cell prints and displays, as text and as files.
 load lib/helpers
 
-@test "the text is all that was printed and shown, in order, without white space at its ends" {
+@test "the text is all that was printed and shown, in order, without line breaks at its ends" {
     drive <<'PY'
         prints("", "")
         prints("pass", "")
         prints("None", "")
         prints("print()", "")
         prints("print('a'); print('b'); 'c'", "a\nb\n'c'")
-        prints("print('  a  ')", "a")
-        prints("print('a', end=''); 'b'", "a'b'")
-        prints("print('\\n\\n a\\n b \\n\\n')", "a\n b")
+        prints("print('  a  ')", "  a  ")
+        prints("print('a', end=''); 'b'", "a\n'b'")
+        prints("print('\\n\\n a\\n b \\n\\n')", " a\n b ")
+        prints("1;", "")
         prints("import sys; print('out'); print('err', file=sys.stderr); print('out')", "out\nerr\nout")
-        prints("display(1); print(2); display('three'); 4", "12\n'three'4")
+        prints("display(1); print(2); display('three'); 4", "1\n2\n'three'\n4")
         prints("class A:\n  def __repr__(self): return 'shown'\nA()", "shown")
         prints("print('tab\\there')", "tab\there")
         prints("[1,\n2]", "[1, 2]")
@@ -56,7 +57,7 @@ PY
     drive <<'PY'
         prints("from IPython.display import clear_output; print('old'); clear_output(); print('new')", "new")
         prints("print('old'); clear_output(wait=True); print('new')", "new")
-        prints("h = display('first', display_id=True); print('between'); h.update('second')", "'second'between")
+        prints("h = display('first', display_id=True); print('between'); h.update('second')", "'second'\nbetween")
 PY
 }
 
@@ -65,7 +66,8 @@ saving='
 def show(mime, data):
     return f"display({{{mime!r}: {data!r}}}, raw=True)"
 def saved(text, folder, kind, title):
-    found = matches(text, rf"\A\n\nGenerated {title}:\n\n- \[([0-9a-f]{{8}})\]\((/app/workspace/{folder}/([0-9a-f]{{8}})\.{kind})\)\n\Z")
+    size = "" if title == "images" else r" [a-z/]+, \d+ bytes"
+    found = matches(text, rf"\A\n\nGenerated {title}:\n\n- \[([0-9a-f]{{8}})\]\((/app/workspace/{folder}/([0-9a-f]{{8}})\.{kind})\){size}\n\Z")
     equal(found[1], found[3])
     return found[2]
 '
@@ -104,8 +106,10 @@ path = saved(runs(show("image/svg+xml", "<svg>é</svg>")).text, "images", "svg",
 prints(f"open('{path}').read()", "'<svg>é</svg>'")
 path = saved(runs(show("text/html", "<b>é</b>")).text, "outputs", "html", "files")
 prints(f"open('{path}').read()", "'<b>é</b>'")
-path = saved(runs("display({'application/json': {'a': [1]}}, raw=True)").text, "outputs", "json", "files")
+path = saved(runs("display({'application/vnd.vegalite.v6+json': {'a': [1]}}, raw=True)").text, "outputs", "json", "files")
 prints(f"import json; json.load(open('{path}'))", "{'a': [1]}")
+prints("display({'application/json': {'a': [1]}}, raw=True)", '{"a":[1]}')
+prints("display({'text/markdown': '# title'}, raw=True)", "# title")
 path = saved(runs(show("application/pdf", "JVBERg==")).text, "outputs", "pdf", "files")
 prints(f"open('{path}').read()", "'%PDF'")
 prints("display({'text/plain': 'a table', 'text/html': '<table/>'}, raw=True)", "a table")
@@ -136,12 +140,11 @@ PY
     drive -v "$workspace:/app/workspace" <<'PY'
         prints("print('x' * 5000)", "x" * 5000)
         prints("print('x' * 10)", "x" * 10, max_output_chars=10)
-        for code, limit, whole in (
-            ("print('x' * 5001)", 5000, "x" * 5001),
+        for code, limit, whole in (  # below 200 characters the beginning alone
             ("for i in range(10000): print(i)", 100, "\n".join(map(str, range(10000)))),
             ("'é漢🐍' * 100", 50, repr("é漢🐍" * 100)),
             ("print('abc')", 0, "abc"),
-            ("print('  abc' + ' ' * 100 + 'd   ')", 4, "abc" + " " * 100 + "d"),
+            ("print('  abc' + ' ' * 100 + 'd   ')", 4, "  abc" + " " * 100 + "d   "),
         ):
             text = runs(code, max_output_chars=limit).text
             head, notice = text[:limit], text[limit:]
@@ -149,9 +152,13 @@ PY
             lines = notice.split("\n")
             equal(lines[:3], ["", "", f"[Output truncated: exceeded {limit} character limit]"])
             found = matches(lines[3], rf"\A\[The whole output, {len(whole)} characters, is in (/app/workspace/outputs/[0-9a-f]{{8}}\.txt)\]\Z")
-            equal(inside("cat", found[1]).strip(), whole)
+            equal(inside("cat", found[1]).strip("\n"), whole)
             equal(len(lines), 4)
-        prints("import os; len(os.listdir('outputs'))", 5)
+        prints("import os; len(os.listdir('outputs'))", 4)
+        text = runs("print('x' * 6000 + 'end')").text
+        matches(text, r"\Ax+\n\[… \d+ characters are left out here …\]\nx+end\n\n\[Output truncated: exceeded 5000 character limit\]\n"
+                      r"\[The whole output, 6003 characters, is in /app/workspace/outputs/\w{8}\.txt\]\Z")
+        below(len(text), 5200)
 PY
 }
 
@@ -188,7 +195,7 @@ PY
         text = runs("for i in range(100_000): print(i)", max_output_chars=1_000_000).text
         equal(text, "\n".join(map(str, range(100_000))))
         text = runs("for i in range(3_000): display(i)", max_output_chars=1_000_000).text
-        equal(text, "".join(map(str, range(3_000))))
+        equal(text, "\n".join(map(str, range(3_000))))
         text = runs("import os\nfor i in range(20_000): _ = os.write(1 + i % 2, b'%d\\n' % i) if i % 3 else print(f'{i}\\n', end='')", max_output_chars=1_000_000).text
         equal(sorted(map(int, text.split())), list(range(20_000)))
         below(server().peak, 64 << 20)
@@ -236,9 +243,10 @@ PY
 @test "a full disk is said, the file that is named has what fitted, and the server lives" {
     drive --tmpfs /app/workspace:size=2m,mode=1777 <<'PY'
         text = runs("print('x' * 10_000_000)", max_output_chars=100).text
-        found = matches(text, r"\[The whole output, 10000000 characters, cut after (\d+) bytes: No space left on device, is in (\S+)\]")
-        equal(inside("stat", "-c", "%s", found[2]).strip(), found[1])
-        below(1_000_000, int(found[1]))
+        found = matches(text, r"\[The beginning of the output, 10000000 characters in all, is in (\S+): the rest is lost after (\d+) bytes: No space left on device\]")
+        equal(inside("stat", "-c", "%s", found[1]).strip(), found[2])
+        below(1_000_000, int(found[2]))
+        matches(runs("print('x' * 10_000)").text, r"\[The rest of 10000 characters could not be saved: .*No space left on device\]\Z")
         matches(runs(SHOW_PNG).text, "image/png was displayed but could not be saved: .*No space left on device")
         wait_for("health", healthy)
         inside("sh", "-c", "rm -r /app/workspace/outputs")
@@ -249,7 +257,7 @@ PY
 @test "the limit of an output file is kept, and said" {
     drive -e IPYBOX_OUTPUT_FILE_LIMIT=1M <<'PY'
         text = runs("print('é' * 1_000_000)", max_output_chars=10).text
-        path = matches(text, r"1000000 characters, cut after 1048576 bytes, the limit of an output file, is in (\S+)\]")[1]
+        path = matches(text, r"1000000 characters in all, is in (\S+): the rest is lost after 1048576 bytes: the limit of an output file\]")[1]
         equal(inside("stat", "-c", "%s", path).strip(), "1048576")
 PY
 }

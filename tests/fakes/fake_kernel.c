@@ -36,9 +36,9 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     return 0;
 }
 
-int kernel_execute(struct kernel *kernel, struct slice code, struct err *e)
+int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell, struct err *e)
 {
-    (void)kernel, (void)e;
+    (void)kernel, (void)is_cell, (void)e;
     (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)code.len, code.data);
     return 0;
 }

@@ -138,7 +138,7 @@ void fake_session_end_all(void)
         }
         struct output o;
         output_init(&o, "/tmp", 5000, 0);
-        output_finish(&o);
+        output_finish(&o, SIZE_MAX);
         fake_session_finish(&(struct cell_result){.status = CELL_ERROR, .output = &o});
         output_done(&o);
     }

@@ -8,90 +8,49 @@
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
-#include "base/text/utf8.h"
 #include "front/mcp/mcp_call.h"
+#include "output/fit.h"
+#include "output/links.h"
 
 enum {
     TEXT_MAX = 64 << 20,
-    ERROR_TEXT_MAX = 100000, /* bytes; of a longer one the middle is left out */
-    IMAGE_MAX = 10 << 20,    /* bytes of an image that is put into the answer */
+    IMAGE_MAX = 10 << 20, /* bytes of an image that is put into the answer */
 };
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-static void put_files(struct buf *out, const struct output *o, bool images)
-{
-    bool titled = false;
-    for (size_t i = 0; i < o->file_count; i++) {
-        if (o->files[i].is_image != images)
-            continue;
-        const char *path = o->files[i].path;
-        const char *name = strrchr(path, '/') + 1;
-        if (!titled)
-            (void)buf_addf(out, "\n\nGenerated %s:\n\n", images ? "images" : "files");
-        titled = true;
-        (void)buf_addf(out, "- [%.*s](%s)\n", (int)strcspn(name, "."), name, path);
-    }
-}
-
 static void put_cut_notice(struct buf *out, const struct output *o)
 {
+    unsigned long long chars = o->chars;
     (void)buf_addf(out, "\n\n[Output truncated: exceeded %zu character limit]", o->max_chars);
-    if (o->truncated && o->file)
-        (void)buf_addf(out, "\n[The whole output, %llu characters%s%s, is in %s]",
-                       (unsigned long long)o->chars, *o->file_note ? ", " : "", o->file_note,
-                       o->file);
-    else if (o->truncated)
-        (void)buf_addf(out, "\n[The rest of %llu characters could not be saved: %s]",
-                       (unsigned long long)o->chars, o->file_note);
+    if (o->file && *o->file_note)
+        (void)buf_addf(out, "\n[The beginning of the output, %llu characters in all, is in %s: %s]",
+                       chars, o->file, o->file_note);
+    else if (o->file)
+        (void)buf_addf(out, "\n[The whole output, %llu characters, is in %s]", chars, o->file);
+    else
+        (void)buf_addf(out, "\n[The rest of %llu characters could not be saved: %s]", chars,
+                       o->file_note);
 }
 
-/* The first block's text of a cell that ran to its end. */
-static void put_cell_text(struct buf *out, const struct output *o)
+/* What the cell has printed and displayed. */
+static void put_cell_text(struct buf *out, const struct cell_result *r)
 {
-    drop_buf struct buf files = BUF_INIT(TEXT_MAX);
-    put_files(&files, o, true);
-    put_files(&files, o, false);
-    size_t chars = o->truncated ? o->max_chars : (size_t)o->chars;
-    size_t file_chars = utf8_count(buf_text(&files), files.len);
+    const struct output *o = r->output;
     (void)buf_add(out, buf_text(&o->text), o->text.len);
-    if (!o->truncated && chars + file_chars <= o->max_chars) {
-        (void)buf_add(out, buf_text(&files), files.len);
-        return;
-    }
-    /* the limit is over text and links together; the links that it cuts stand behind the notice */
-    size_t room = o->max_chars - chars;
-    (void)buf_add(out, buf_text(&files), utf8_offset(buf_text(&files), files.len, room));
-    put_cut_notice(out, o);
-    (void)buf_add(out, buf_text(&files), files.len);
+    if (o->truncated)
+        put_cut_notice(out, o);
+    links_put(out, o, r->links_room);
 }
 
 /* --- errors --------------------------------------------------------------------------------- */
 
-static void put_shortened(struct buf *out, const char *text)
-{
-    size_t n = strlen(text);
-    if (n <= ERROR_TEXT_MAX) {
-        (void)buf_add(out, text, n);
-        return;
-    }
-    size_t head = ERROR_TEXT_MAX / 2, tail = n - ERROR_TEXT_MAX / 2;
-    while (head > 0 && ((unsigned char)text[head] & 0xC0) == 0x80)
-        head--;
-    while (tail < n && ((unsigned char)text[tail] & 0xC0) == 0x80)
-        tail++;
-    (void)buf_add(out, text, head);
-    (void)buf_addf(out, "\n[%zu bytes of the error are left out here]\n", tail - head);
-    (void)buf_adds(out, text + tail);
-}
-
 static void put_exception(struct buf *out, const struct cell_result *r)
 {
-    put_shortened(out, r->ename);
-    (void)buf_adds(out, ": ");
-    put_shortened(out, r->evalue);
-    (void)buf_addc(out, '\n');
-    put_shortened(out, r->traceback);
+    (void)buf_addf(out, "%s: %s\n", r->ename, r->evalue);
+    (void)buf_adds(out, r->traceback);
+    if (r->error_file)
+        (void)buf_addf(out, "\n[The whole error is in %s]", r->error_file);
 }
 
 static void put_error_text(struct buf *out, const struct cell_result *r, double timeout_s)
@@ -119,7 +78,7 @@ static void put_error_text(struct buf *out, const struct cell_result *r, double 
                        r->reason);
         if (*r->last_words) {
             (void)buf_adds(out, "\nIt wrote at its end:\n");
-            put_shortened(out, r->last_words);
+            (void)fit_text(out, r->last_words, strlen(r->last_words), r->words_room, 0);
         }
         break;
     case CELL_STOPPED:
@@ -177,7 +136,7 @@ void cell_answer(void *ctx, const struct cell_result *r)
     call->cell = NULL;
     call_answer_begin(call, &out, &w);
     drop_buf struct buf text = BUF_INIT(TEXT_MAX), error = BUF_INIT(TEXT_MAX);
-    put_cell_text(&text, r->output);
+    put_cell_text(&text, r);
     if (r->status == CELL_OK) {
         put_text_block(&w, buf_text(&text), text.len);
     } else {

@@ -10,10 +10,12 @@
 #include "front/mcp/cell_answer.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_search.h"
+#include "output/savefile.h"
 #include "session/kernels/sessions.h"
+#include "session/packages/pip_summary.h"
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
-enum { SIGNATURES_SHOWN = 20 };
+enum { SIGNATURES_SHOWN = 20, PIP_SHOWN = 3000 /* characters */ };
 
 /* Where a tool's schema has the session's name, when there are several (the table's texts are
  * JSON but for this). */
@@ -126,16 +128,30 @@ static int execute_cell_tool(struct mcp_call *call, const struct json *arguments
 
 static const char install_json[] =
     "{\"name\":\"install_package\",\"title\":\"Install a Python package\","
-    "\"description\":\"Install a Python package with pip.\\n\\n"
+    "\"description\":\"Install a Python package with pip, or several.\\n\\n"
     "Installed packages are importable at once and persist across reset() calls. Supports version "
-    "specifiers (e.g., 'numpy>=1.20.0') and git URLs.\\n\\n"
-    "Returns pip's output.\","
+    "specifiers (e.g., 'numpy>=1.20.0'), git URLs, and several names ('numpy pandas').\\n\\n"
+    "Returns what was installed, or why nothing was.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
     "\"package_name\":{\"type\":\"string\",\"title\":\"Package Name\","
     "\"description\":\"Package spec (name, name==version, or git+https://... URL)\"}},"
     "\"required\":[\"package_name\"]},"
     "\"annotations\":{\"title\":\"Install a Python package\",\"readOnlyHint\":false,"
     "\"destructiveHint\":false,\"idempotentHint\":true,\"openWorldHint\":true}}";
+
+/* A line of what was installed; all that pip wrote is in a file. */
+static void put_pip_output(struct jsonw *w, const struct mcp_call *call, const char *output,
+                           bool failed)
+{
+    drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
+    drop_str char *file = NULL;
+    struct err e = ERR_NONE;
+    if (pip_summary(&text, output, failed, PIP_SHOWN) &&
+        savefile_write(call->mcp->config->packages.workspace, "outputs", "txt", output,
+                       strlen(output), &file, &e) == 0)
+        (void)buf_addf(&text, "\n[pip's output is in %s]", file);
+    put_text_block(w, buf_text(&text), text.len);
+}
 
 static void installed(void *ctx, const char *output, const struct err *why)
 {
@@ -144,7 +160,7 @@ static void installed(void *ctx, const char *output, const struct err *why)
     struct jsonw w;
     call->install = NULL;
     call_answer_begin(call, &out, &w);
-    put_text_block(&w, output, strlen(output));
+    put_pip_output(&w, call, output, why != NULL);
     if (why) {
         drop_str char *text = xasprintf("Error executing tool install_package: %s", why->msg);
         put_text_block(&w, text, strlen(text));

@@ -39,6 +39,8 @@ static void put_error(struct jsonw *w, const struct execution_result *r)
     jsonw_set_text(w, "ename", r->ename);
     jsonw_set_text(w, "evalue", r->evalue);
     jsonw_set_text(w, "traceback", r->traceback);
+    if (r->error_file)
+        jsonw_set_text(w, "file", r->error_file);
     jsonw_end(w);
 }
 

@@ -50,6 +50,7 @@ struct execution_result { /* texts are never NULL but where it is said */
     bool kernel_replaced, truncated;
     char *ename, *evalue, *traceback, *reason, *last_words, *notice, *late; /* as of cell_result */
     struct buf text;        /* as struct output has it */
+    char *error_file;       /* has all of the error; NULL: nothing of it is left out */
     char *output_file;      /* NULL: none */
     char *output_file_note; /* "": the file is whole */
     struct execution_file *files;

@@ -93,6 +93,7 @@ void result_finish(struct execution_result *r, const struct cell_result *cell, i
     r->ename = xstrdup(cell->ename);
     r->evalue = xstrdup(cell->evalue);
     r->traceback = xstrdup(cell->traceback);
+    r->error_file = cell->error_file ? xstrdup(cell->error_file) : NULL;
     r->reason = xstrdup(cell->reason);
     r->last_words = xstrdup(cell->last_words);
     r->notice = xstrdup(cell->notice);
@@ -118,8 +119,8 @@ size_t result_bytes(const struct execution_result *r)
 
 void result_done(struct execution_result *r)
 {
-    char *texts[] = {r->ename,  r->evalue, r->traceback,   r->reason,          r->last_words,
-                     r->notice, r->late,   r->output_file, r->output_file_note};
+    char *texts[] = {r->ename,  r->evalue, r->traceback,   r->reason,           r->last_words,
+                     r->notice, r->late,   r->output_file, r->output_file_note, r->error_file};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         xfree(texts[i]);
     for (size_t i = 0; i < r->file_count; i++)

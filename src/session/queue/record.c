@@ -75,6 +75,8 @@ static void put_end_error(struct jsonw *w, const struct cell_result *result)
     jsonw_set_text(w, "ename", result->ename);
     jsonw_set_text(w, "evalue", result->evalue);
     jsonw_set_text(w, "traceback", result->traceback);
+    if (result->error_file)
+        jsonw_set_text(w, "file", result->error_file);
     jsonw_end(w);
 }
 

@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "output/collect.h"
 #include "session/queue/record.h"
+#include "session/queue/share.h"
 
 enum { TRACEBACK_MAX = 4 << 20 };
 
@@ -71,8 +72,9 @@ static void delete_old_files(struct session *s, const struct output *o)
 
 static void notify_finished(struct session *s, struct cell *cell, struct cell_result *result)
 {
+    bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->number = cell->number;
-    output_finish(&cell->output);
+    share_room(s, cell, result, ran && !cell->abandoned);
     delete_old_files(s, &cell->output);
     result->output = &cell->output;
     record_result(result);
@@ -84,9 +86,7 @@ static void notify_finished(struct session *s, struct cell *cell, struct cell_re
     }
     metrics_cell(s->config->metrics, (int)result->status,
                  cell->number > 0 ? loop_now(s->loop) - cell->begun_ms : -1);
-    bool ran = result->status != CELL_REFUSED && result->status != CELL_CANCELLED;
     result->notice = ran ? s->notice : "";
-    result->late = ran && !cell->abandoned ? background_tell(&s->late) : "";
     cell->events->finished(cell->ctx, result);
     if (cell->abandoned) {
         background_text(&s->late, buf_text(&cell->output.text));
@@ -300,7 +300,7 @@ static void start_cell(struct session *s)
     struct err e = ERR_NONE;
     failure_clear(&s->failure);
     if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
-        kernel_execute(s->kernel, code, &e) < 0) {
+        kernel_execute(s->kernel, code, true, &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         notify_finished(s, take_first(s), &result);
         look_for_work(s);
@@ -335,7 +335,7 @@ static bool start_setup(struct session *s)
     if (!s->config->setup)
         return false;
     drop_str char *code = xstrdup(s->config->setup);
-    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, NULL) == 0;
+    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, false, NULL) == 0;
 }
 
 static void step_begin(struct session *s)

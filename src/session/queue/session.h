@@ -83,11 +83,14 @@ struct cell_result { /* borrowed for the call */
     const struct output *output;
     const char *ename, *evalue; /* of CELL_ERROR and of an interrupted cell, else "" */
     const char *traceback;      /* its lines, without colours */
+    const char *error_file;     /* has all of it, NULL when nothing is left out */
     const char *reason;         /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
     const char *last_words;     /* LOST: what the process wrote to standard error at its end */
     bool kernel_replaced;       /* all variables are gone: a new kernel serves the next cell */
     const char *notice;         /* why it ran in a new kernel, a budget that it met, or "" */
     const char *late;           /* what arrived after the cell before it had ended, or "" */
+    size_t links_room;          /* characters for the links to its files, */
+    size_t words_room;          /* and for last_words */
 };
 
 struct cell_request {

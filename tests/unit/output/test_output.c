@@ -51,19 +51,18 @@ static char *read_whole(const char *path, size_t *ret_n)
     return bytes;
 }
 
-static void text_is_stripped_at_both_ends_as_python_does(void)
+static void line_breaks_alone_are_stripped_at_both_ends(void)
 {
     static const struct {
         const char *parts[4];
         const char *expected;
     } cases[] = {
         {{"hello\n"}, "hello"},
-        {{" \n\t", "a", " b ", "\n\n"}, "a b"},
-        {{"   ", "\n"}, ""},
-        {{"\xC2\xA0", "x", "\xE3\x80\x80"}, "x"}, /* no-break and ideographic space */
-        {{"\x1C", "x\x1F", "\xC2\x85"}, "x"},     /* separators count, as in Python */
-        {{"\xE2\x80\x8B", "x"}, "\xE2\x80\x8Bx"}, /* zero-width space does not */
+        {{"\n\n", "   a\n0  1", "\n", "\n"}, "   a\n0  1"}, /* the head of a frame */
+        {{"  a  \n"}, "  a  "},
+        {{"\n", "\n"}, ""},
         {{"a", "\n", "\n", "b"}, "a\n\nb"},
+        {{"\n", " ", "\n"}, " "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
@@ -71,7 +70,7 @@ static void text_is_stripped_at_both_ends_as_python_does(void)
         open_output(&o, 1000);
         for (int k = 0; k < 4 && cases[i].parts[k]; k++)
             add(&o, cases[i].parts[k]);
-        output_finish(&o);
+        output_finish(&o, SIZE_MAX);
         TEST_CHECK(strcmp(buf_text(&o.text), cases[i].expected) == 0);
         TEST_CHECK(!o.truncated && !o.file);
         close_output(&o);
@@ -83,14 +82,14 @@ static void text_at_the_limit_is_whole_and_one_more_goes_to_a_file(void)
     struct output o;
     open_output(&o, 5);
     add(&o, "12345");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(!o.truncated && o.chars == 5);
     close_output(&o);
 
     open_output(&o, 5);
     add(&o, "123");
     add(&o, "456");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.truncated && o.chars == 6);
     TEST_CHECK(strcmp(buf_text(&o.text), "12345") == 0);
     size_t n;
@@ -100,17 +99,17 @@ static void text_at_the_limit_is_whole_and_one_more_goes_to_a_file(void)
     close_output(&o);
 }
 
-static void white_space_beyond_the_limit_truncates_nothing(void)
+static void line_breaks_beyond_the_limit_truncate_nothing(void)
 {
     struct output o;
     open_output(&o, 3);
     add(&o, "abc");
     for (int i = 0; i < 100; i++)
-        add(&o, " \n");
+        add(&o, "\n");
     output_settle(&o);
     TEST_CHECK(o.file != NULL); /* it could not be known */
     drop_str char *path = xstrdup(o.file);
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(!o.truncated && !o.file && access(path, F_OK) < 0);
     TEST_CHECK(strcmp(buf_text(&o.text), "abc") == 0);
     close_output(&o);
@@ -124,7 +123,7 @@ static void characters_are_counted_and_never_cut(void)
         open_output(&o, max);
         for (int i = 0; i < 50; i++)
             add(&o, text);
-        output_finish(&o);
+        output_finish(&o, SIZE_MAX);
         TEST_CHECK(o.truncated && o.chars == 200);
         static const size_t lengths[] = {0, 1, 3, 6, 10};
         TEST_CHECK(o.text.len == lengths[max]);
@@ -141,7 +140,7 @@ static void a_nul_is_a_nul_in_the_file(void)
     open_output(&o, 1);
     add(&o, "a\xC0\x80"
             "b");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     size_t n;
     drop_str char *bytes = read_whole(o.file, &n);
     TEST_CHECK(n == 3 && memcmp(bytes, "a\0b", 3) == 0);
@@ -158,9 +157,9 @@ static void a_megabyte_in_pieces_is_whole_in_the_file(void)
         (void)snprintf(line, sizeof line, "%09d\n", i);
         add(&o, line);
     }
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.chars == 999999);
-    TEST_CHECK(o.text.size <= 41); /* memory is the limit's, not the output's */
+    TEST_CHECK(o.text.size <= 512); /* memory is the limit's, not the output's */
     size_t n;
     drop_str char *bytes = read_whole(o.file, &n);
     TEST_CHECK(n == 1000000 && memcmp(bytes + 999990, "000099999\n", 10) == 0);
@@ -174,7 +173,7 @@ static void a_file_ends_at_its_limit_and_says_so(void)
     output_init(&o, workspace, 1, 1000);
     for (int i = 0; i < 100; i++)
         add(&o, "\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.truncated && o.chars == 400);
     TEST_CHECK(strstr(o.file_note, "limit") != NULL);
     size_t n;
@@ -188,7 +187,7 @@ static void a_workspace_that_takes_no_file_is_said_in_the_note(void)
     struct output o;
     output_init(&o, "/proc/nowhere", 3, 1000);
     add(&o, "abcdef");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.truncated && !o.file && *o.file_note);
     TEST_CHECK(strcmp(buf_text(&o.text), "abc") == 0);
     output_done(&o);
@@ -201,7 +200,7 @@ static void a_folder_that_was_swapped_for_a_link_is_not_followed(void)
     drop_str char *link = xasprintf("%s/outputs", workspace);
     TEST_ASSERT(symlink("/tmp", link) == 0);
     add(&o, "abc");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.truncated && !o.file && *o.file_note);
     close_output(&o);
 }
@@ -220,6 +219,8 @@ static const char *find(void *ctx, const char *mime)
     return NULL;
 }
 
+#define BARE "<a.Class object at 0x7f00>"
+
 static void displays_give_text_and_files(void)
 {
     static const struct {
@@ -228,10 +229,26 @@ static void displays_give_text_and_files(void)
     } cases[] = {
         {{{"text/plain", "image/png"}, {"<Figure>", "aGk=\n"}}, "<Figure>", ".png"},
         {{{"image/jpeg"}, {"aGk="}}, "", ".jpg"},
+        {{{"image/jpeg", "image/png"}, {"aGk=", "aGk="}}, "", ".png"}, /* one picture, one file */
         {{{"image/svg+xml"}, {"<svg/>"}}, "", ".svg"},
-        {{{"text/plain", "text/html"}, {"   a\n0  1", "<table/>"}}, "a\n0  1", NULL},
+        {{{"text/plain", "text/html"}, {"   a\n0  1", "<table/>"}}, "   a\n0  1", NULL},
         {{{"text/html"}, {"<b>x</b>"}}, "", ".html"},
         {{{"application/vnd.plotly.v1+json"}, {"{}"}}, "", ".plotly.json"},
+        {{{"text/plain", "text/html"}, {BARE, "<b/>"}}, BARE, ".html"},
+        {{{"text/plain", "text/html"}, {"<a.HTML object>", "<b/>"}}, "<a.HTML object>", ".html"},
+        {{{"text/plain", "text/html"}, {"alt.Chart(...)", "<b/>"}}, "alt.Chart(...)", ".html"},
+        {{{"text/plain", "text/markdown"}, {BARE, "# title"}}, "# title", NULL},
+        {{{"text/plain", "text/latex"}, {BARE, "$x$"}}, "$x$", NULL},
+        {{{"text/plain", "application/json"}, {BARE, "{\"a\":1}"}}, "{\"a\":1}", NULL},
+        {{{"text/plain", "text/html", "text/vnd.ipybox.table"}, {BARE, "<table/>", "a  b"}},
+         "a  b",
+         ".html"},
+        {{{"text/plain"}, {BARE}}, BARE, NULL},
+        {{{"text/plain", "text/markdown"}, {"real", "# title"}}, "real", NULL},
+        {{{"text/plain", "*+json"}, {"<VegaLite 5 object>\n\nIf you", "{}"}},
+         "<VegaLite 5 object>\n\nIf you",
+         ".json"},
+        {{{"text/plain", "text/html"}, {"[<a.Line at 0x7f>]", "<b/>"}}, "[<a.Line at 0x7f>]", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TEST_CASE_("case %zu", i);
@@ -239,8 +256,9 @@ static void displays_give_text_and_files(void)
         open_output(&o, 1000);
         struct bundle bundle = cases[i].bundle;
         display_show(&o, &(struct display_data){find, &bundle}, NULL);
-        output_finish(&o);
+        output_finish(&o, SIZE_MAX);
         TEST_CHECK(strcmp(buf_text(&o.text), cases[i].text) == 0);
+        TEST_MSG("%s", buf_text(&o.text));
         TEST_CHECK(o.file_count == (cases[i].ending ? 1 : 0));
         if (o.file_count == 1) {
             size_t n = strlen(o.files[0].path), e = strlen(cases[i].ending);
@@ -251,13 +269,85 @@ static void displays_give_text_and_files(void)
     }
 }
 
+static void show_plain(struct output *o, const char *plain)
+{
+    struct bundle bundle = {{"text/plain"}, {plain}};
+    display_show(o, &(struct display_data){find, &bundle}, NULL);
+}
+
+static void displays_are_on_lines_of_their_own(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    add(&o, "a");
+    show_plain(&o, "1");
+    show_plain(&o, "   x\n0  2\n");
+    show_plain(&o, "3");
+    add(&o, "print\n");
+    add(&o, "ed\n");
+    show_plain(&o, "4");
+    output_new_line(&o);
+    add(&o, "pager");
+    output_finish(&o, SIZE_MAX);
+    TEST_CHECK(strcmp(buf_text(&o.text), "a\n1\n   x\n0  2\n3\nprint\ned\n4\npager") == 0);
+    TEST_MSG("%s", buf_text(&o.text));
+    close_output(&o);
+}
+
+static void of_a_long_text_the_end_is_kept_too(void)
+{
+    static const size_t limits[] = {200, 1000, 4999, 5000};
+    for (size_t k = 0; k < 4; k++) {
+        for (int less = 0; less < 2; less++) { /* others have taken half of the room */
+            TEST_CASE_("%zu/%d", limits[k], less + 1);
+            struct output o;
+            open_output(&o, limits[k]);
+            for (int i = 0; i < 5000; i++) {
+                char line[32];
+                (void)snprintf(line, sizeof line, "%d \xE2\x82\xAC\n", i);
+                add(&o, line);
+            }
+            add(&o, "the end");
+            output_finish(&o, limits[k] / (size_t)(less + 1));
+            const char *text = buf_text(&o.text);
+            bool both = limits[k] / (size_t)(less + 1) >= 200;
+            TEST_CHECK(o.truncated && o.text_chars <= limits[k] / (size_t)(less + 1));
+            TEST_CHECK(strncmp(text, "0 \xE2\x82\xAC\n1 ", 8) == 0);
+            TEST_CHECK(both == (strstr(text, "\xE2\x82\xAC\nthe end") != NULL));
+            TEST_CHECK(both ==
+                       (strstr(text, " characters are left out here \xE2\x80\xA6]\n") != NULL));
+            size_t n;
+            drop_str char *bytes = read_whole(o.file, &n);
+            TEST_CHECK(n > 30000 && memcmp(bytes + n - 7, "the end", 7) == 0);
+            close_output(&o);
+        }
+    }
+}
+
+static void what_is_left_out_is_counted(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    for (int i = 0; i < 3000; i++)
+        add(&o, "\xE2\x82\xAC");
+    output_finish(&o, SIZE_MAX);
+    unsigned long out = 0;
+    const char *mark = strstr(buf_text(&o.text), "[\xE2\x80\xA6 ");
+    TEST_ASSERT(mark != NULL);
+    TEST_CHECK(sscanf(mark + 5, "%lu characters", &out) == 1);
+    size_t around = strlen("\n[. 2000 characters are left out here .]\n");
+    TEST_CHECK(o.text_chars - around + out == 3000);
+    TEST_MSG("%zu + %lu", o.text_chars - around, out);
+    close_output(&o);
+}
+
 static void an_image_that_is_not_base64_is_said_in_the_text(void)
 {
     struct output o;
     open_output(&o, 1000);
     struct bundle bundle = {{"image/png"}, {"***"}};
     display_show(&o, &(struct display_data){find, &bundle}, NULL);
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.file_count == 0);
     TEST_CHECK(strstr(buf_text(&o.text), "image/png was displayed but could not be saved") != NULL);
     close_output(&o);
@@ -276,9 +366,9 @@ static void a_display_that_is_updated_shows_its_last_state_in_its_place(void)
     open_output(&o, 1000);
     add(&o, "before\n");
     show(&o, "a", "0 %", false);
-    add(&o, "\nbetween\n");
+    add(&o, "between\n");
     show(&o, "b", "B", false);
-    add(&o, "\nafter");
+    add(&o, "after");
     for (int i = 1; i <= 100; i++) {
         char text[16];
         (void)snprintf(text, sizeof text, "%d %%", i);
@@ -286,10 +376,25 @@ static void a_display_that_is_updated_shows_its_last_state_in_its_place(void)
     }
     show(&o, "b", "second", true);
     show(&o, "unknown", "nothing", true);
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(strcmp(buf_text(&o.text), "before\n100 %\nbetween\nsecond\nafter") == 0);
     TEST_MSG("%s", buf_text(&o.text));
     TEST_CHECK(o.file_count == 3 && o.chars == o.text.len); /* one image each, not one an update */
+    close_output(&o);
+}
+
+static void a_display_that_becomes_empty_leaves_no_line(void)
+{
+    struct output o;
+    open_output(&o, 1000);
+    add(&o, "a\n");
+    show(&o, "bar", "0 %", false);
+    show(&o, "b", "B", false);
+    show(&o, "bar", "", true);
+    show(&o, "b", "C", true);
+    output_finish(&o, SIZE_MAX);
+    TEST_CHECK(strcmp(buf_text(&o.text), "a\nC") == 0);
+    TEST_MSG("%s", buf_text(&o.text));
     close_output(&o);
 }
 
@@ -300,11 +405,11 @@ static void an_update_that_comes_too_late_is_added_at_the_end(void)
     show(&o, "a", "first", false);
     add(&o, "0123456789");
     show(&o, "a", "last", true);
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(o.truncated);
     size_t n;
     drop_str char *bytes = read_whole(o.file, &n);
-    TEST_CHECK(strcmp(bytes, "first0123456789\nlast") == 0);
+    TEST_CHECK(strcmp(bytes, "first\n0123456789\nlast") == 0);
     close_output(&o);
 }
 
@@ -321,7 +426,7 @@ static void clear_output_clears_at_once_or_when_something_comes(void)
     output_clear(&o, true);
     add(&o, "two");
     output_clear(&o, true);
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(strcmp(buf_text(&o.text), "two") == 0 && !o.truncated && !o.file);
     TEST_CHECK(o.chars == 3 && o.file_count == 0);
     close_output(&o);
@@ -337,17 +442,17 @@ static void progress_bars_come_out_in_their_last_state(void)
         add(&o, text);
     }
     add(&o, "\ndone");
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     TEST_CHECK(strcmp(buf_text(&o.text), "100%|##########\ndone") == 0);
     close_output(&o);
 }
 
 TEST_LIST = {
-    {"text_is_stripped_at_both_ends_as_python_does", text_is_stripped_at_both_ends_as_python_does},
+    {"line_breaks_alone_are_stripped_at_both_ends", line_breaks_alone_are_stripped_at_both_ends},
     {"text_at_the_limit_is_whole_and_one_more_goes_to_a_file",
      text_at_the_limit_is_whole_and_one_more_goes_to_a_file},
-    {"white_space_beyond_the_limit_truncates_nothing",
-     white_space_beyond_the_limit_truncates_nothing},
+    {"line_breaks_beyond_the_limit_truncate_nothing",
+     line_breaks_beyond_the_limit_truncate_nothing},
     {"characters_are_counted_and_never_cut", characters_are_counted_and_never_cut},
     {"a_nul_is_a_nul_in_the_file", a_nul_is_a_nul_in_the_file},
     {"a_megabyte_in_pieces_is_whole_in_the_file", a_megabyte_in_pieces_is_whole_in_the_file},
@@ -357,10 +462,14 @@ TEST_LIST = {
     {"a_folder_that_was_swapped_for_a_link_is_not_followed",
      a_folder_that_was_swapped_for_a_link_is_not_followed},
     {"displays_give_text_and_files", displays_give_text_and_files},
+    {"displays_are_on_lines_of_their_own", displays_are_on_lines_of_their_own},
+    {"of_a_long_text_the_end_is_kept_too", of_a_long_text_the_end_is_kept_too},
+    {"what_is_left_out_is_counted", what_is_left_out_is_counted},
     {"an_image_that_is_not_base64_is_said_in_the_text",
      an_image_that_is_not_base64_is_said_in_the_text},
     {"a_display_that_is_updated_shows_its_last_state_in_its_place",
      a_display_that_is_updated_shows_its_last_state_in_its_place},
+    {"a_display_that_becomes_empty_leaves_no_line", a_display_that_becomes_empty_leaves_no_line},
     {"an_update_that_comes_too_late_is_added_at_the_end",
      an_update_that_comes_too_late_is_added_at_the_end},
     {"clear_output_clears_at_once_or_when_something_comes",

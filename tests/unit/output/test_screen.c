@@ -48,15 +48,19 @@ static const struct {
     {"a\nb\nc\033[2Ax\n", "ax\nb\nc"},
     {"x\033[5Cy", "x     y"},
     {"xyz\033[1Gq\033[2Gr", "qrz"},
-    {"\033[31mred\033[0m plain", "\033[31mred\033[0m plain"},
-    {"\033[32m50%\033[0m\r\033[32m99%\033[0m\n", "\033[32m99%\033[0m\n"},
+    {"\033[31mred\033[0m plain", "red plain"},
+    {"\033[1;38;5;9mbold\033[0m\033(B", "bold"},
+    {"a \033]8;;https://x.y/z\033\\link\033]8;;\033\\ b", "a link b"},
+    {"\033]8;;never ended\nmore", "\033]8;;never ended\nmore"},
+    {"\033[32m50%\033[0m\r\033[32m99%\033[0m\n", "99%\n"},
     {"\xE2\x96\x88\xE2\x96\x88 1\r\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88 2\n",
      "\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88 2\n"},
     {"a\033[2Jb", "b"},
     {"abc\033[1Kd", "   d"},
     {"a\nb\nc\033[1A\033[Jx", "a\nbx"},
     {"\033[?25lhidden\033[?25h", "hidden"},
-    {"\033]0;title\007x", "\033]0;title\007x"}, /* not a CSI: text */
+    {"\033]0;title\007x", "x"},
+    {"\033=x", "\033=x"}, /* none that is known: text */
     {"end\033[", "end\033["},
     {"nul\xC0\x80\rN", "Nul\xC0\x80"},
     {"tab\there\rT", "Tab\there"},
@@ -127,11 +131,11 @@ static void nothing_is_lost_of_a_coloured_line_without_end(void)
     for (int i = 0; i < 50000; i++)
         screen_write(&s, "\033[31mx", 6);
     screen_flush(&s);
-    TEST_CHECK(shown.len == 300000);
+    TEST_CHECK(shown.len == 50000);
     screen_done(&s);
 }
 
-static void a_flood_of_colours_takes_no_text_along(void)
+static void a_flood_of_colours_leaves_the_text_alone(void)
 {
     drop_buf struct buf shown = BUF_INIT(4 << 20);
     struct screen s;
@@ -140,7 +144,7 @@ static void a_flood_of_colours_takes_no_text_along(void)
         screen_write(&s, "\033[31m", 5);
     screen_write(&s, "text", 4);
     screen_flush(&s);
-    TEST_CHECK(shown.len > 4 && strcmp(buf_text(&shown) + shown.len - 4, "text") == 0);
+    TEST_CHECK(strcmp(buf_text(&shown), "text") == 0);
     screen_done(&s);
 }
 
@@ -165,7 +169,7 @@ TEST_LIST = {
     T(lines_beyond_the_last_rows_cannot_be_changed_any_more),
     T(a_row_without_end_is_handed_out_whole),
     T(nothing_is_lost_of_a_coloured_line_without_end),
-    T(a_flood_of_colours_takes_no_text_along),
+    T(a_flood_of_colours_leaves_the_text_alone),
     T(what_was_cleared_is_not_shown),
     {NULL, NULL},
 };

@@ -62,3 +62,23 @@ def test_a_virtual_environment_and_no_home_show_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr(site, "getusersitepackages", lambda: "~/x")
     pip_main.show_user_site()
     assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("numpy", ["numpy"]),
+        ("numpy pandas>=2, requests[socks]", ["numpy", "pandas>=2", "requests[socks]"]),
+        ("numpy,pandas", ["numpy", "pandas"]),
+        ("numpy >= 2, < 3", ["numpy >= 2, < 3"]),
+        ("numpy>=2,<3 pandas==2.*", ["numpy>=2,<3", "pandas==2.*"]),
+        ("x @ http://a/b.whl", ["x @ http://a/b.whl"]),
+        ("foo; python_version < '3'", ["foo; python_version < '3'"]),
+        ("./a folder/x.whl", ["./a folder/x.whl"]),
+        ("numpy -r x", ["numpy -r x"]),
+        ("numpy --index-url=x", ["numpy --index-url=x"]),
+        ("not a package!", ["not a package!"]),
+    ],
+)
+def test_several_names_are_several_packages(text: str, expected: list[str]) -> None:
+    assert pip_main.packages(text) == expected

@@ -52,7 +52,7 @@ static void display(struct background_output *late, enum jupyter_type type, cons
 
 static void check_told(struct background_output *late, const char *expected)
 {
-    const char *told = background_tell(late);
+    const char *told = background_tell(late, SIZE_MAX);
     TEST_CHECK(strcmp(told, expected) == 0);
     TEST_MSG("told: %s", told);
     background_told(late);
@@ -91,7 +91,7 @@ static void what_goes_beyond_the_limit_is_said(void)
         memset(text, 'x', n);
         background_text(&late, text);
         background_text(&late, "y");
-        const char *told = background_tell(&late);
+        const char *told = background_tell(&late, SIZE_MAX);
         bool whole = n < BACKGROUND_CHARS_MAX;
         TEST_CASE_("%zu", n);
         TEST_CHECK(whole == !strstr(told, DROPPED));
@@ -102,8 +102,23 @@ static void what_goes_beyond_the_limit_is_said(void)
     }
     print(&late, "anew");
     check_told(&late, "anew");
-    drop_str char *outputs = xasprintf("%s/outputs", workspace);
-    TEST_CHECK(access(outputs, F_OK) < 0);
+    end(&late);
+}
+
+static void what_is_told_has_room_and_the_rest_a_file(void)
+{
+    struct background_output late;
+    char path[200] = "";
+    begin(&late);
+    for (int i = 0; i < 300; i++)
+        print(&late, "a line\\n");
+    const char *told = background_tell(&late, 400);
+    TEST_CHECK(strlen(told) < 600 && strstr(told, "characters are left out here"));
+    const char *file = strstr(told, "[All 2099 characters are in ");
+    TEST_ASSERT(file != NULL);
+    TEST_CHECK(sscanf(file, "[All 2099 characters are in %199[^]]", path) == 1);
+    TEST_CHECK(access(path, R_OK) == 0);
+    background_told(&late);
     end(&late);
 }
 
@@ -119,7 +134,7 @@ static void a_progress_bar_and_a_display_come_in_their_last_state(void)
     /* of a display that its cell has shown: there is nothing to change */
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, "\"text/plain\":\"third\"", "b");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, "\"text/plain\":\"fourth\"", "b");
-    check_told(&late, "30% done\nsecond fourth");
+    check_told(&late, "30% done\nsecond \nfourth");
     end(&late);
 }
 
@@ -141,20 +156,20 @@ static void displays_are_saved_and_listed(void)
     char path[200] = "", kind[32] = "";
     begin(&late);
     display(&late, JUPYTER_DISPLAY_DATA, "\"text/plain\":\"<Figure>\"," PNG, "");
-    const char *told = background_tell(&late);
-    TEST_CHECK(sscanf(told, "<Figure>\n\nGenerated files:\n\n- [%*8[0-9a-f]](%199[^)])", path) ==
+    const char *told = background_tell(&late, SIZE_MAX);
+    TEST_CHECK(sscanf(told, "<Figure>\n\nGenerated images:\n\n- [%*8[0-9a-f]](%199[^)])", path) ==
                1);
     TEST_CHECK(strstr(path, "/images/") && strstr(path, ".png") && access(path, R_OK) == 0);
     background_told(&late);
     TEST_CHECK(access(path, R_OK) == 0);
     display(&late, JUPYTER_DISPLAY_DATA, "\"application/vnd.plotly.v1+json\":{\"data\":[]}", "");
-    told = background_tell(&late);
+    told = background_tell(&late, SIZE_MAX);
     TEST_CHECK(sscanf(told, "Generated files:\n\n- [%*8[0-9a-f]](%*[^.].%31[^)])", kind) == 1);
     TEST_CHECK(strcmp(kind, "plotly.json") == 0);
     background_told(&late);
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    TEST_CHECK(count(background_tell(&late), ".png)") == 1);
+    TEST_CHECK(count(background_tell(&late, SIZE_MAX), ".png)") == 1);
     end(&late);
 }
 
@@ -178,7 +193,7 @@ static void displays_are_bounded_in_number_and_bytes_and_it_is_said(void)
     begin(&late);
     for (int i = 0; i < BACKGROUND_FILES_MAX + 2; i++)
         display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
-    const char *told = background_tell(&late);
+    const char *told = background_tell(&late, SIZE_MAX);
     TEST_CHECK(count(told, ".png)") == BACKGROUND_FILES_MAX);
     TEST_CHECK(count(told, "a cell may save 50 displays after its end") == 2);
     background_told(&late);
@@ -186,14 +201,14 @@ static void displays_are_bounded_in_number_and_bytes_and_it_is_said(void)
     for (int i = 0; i < 3; i++)
         display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    told = background_tell(&late);
+    told = background_tell(&late, SIZE_MAX);
     TEST_CHECK(count(told, ".png)") == 2);
     TEST_CHECK(count(told, "may take 5 bytes together") == 2);
     background_told(&late);
     late.output.saved_max = 3;
     for (int i = 0; i < 3; i++) /* each takes the place of the one before */
         display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
-    told = background_tell(&late);
+    told = background_tell(&late, SIZE_MAX);
     TEST_CHECK(count(told, ".png)") == 1 && !strstr(told, "together"));
     end(&late);
 }
@@ -202,6 +217,7 @@ static void displays_are_bounded_in_number_and_bytes_and_it_is_said(void)
 TEST_LIST = {
     T(what_came_is_told_once),
     T(what_goes_beyond_the_limit_is_said),
+    T(what_is_told_has_room_and_the_rest_a_file),
     T(a_progress_bar_and_a_display_come_in_their_last_state),
     T(what_another_cell_said_is_not_cleared),
     T(displays_are_saved_and_listed),

@@ -108,7 +108,7 @@ static void finish(enum cell_status status, const char *text)
     struct output o;
     output_init(&o, "/tmp", 5000, 0);
     output_text(&o, text, strlen(text));
-    output_finish(&o);
+    output_finish(&o, SIZE_MAX);
     sent[0] = '\0';
     messages = 0;
     fake_session_finish(&(struct cell_result){.status = status,

@@ -7,7 +7,9 @@
     publisher    everything that leaves on IOPub, in order and within bounded memory
     out_stream   sys.stdout and sys.stderr
     fd_capture   what is written to the file descriptors 1 and 2
-    tracebacks   where the traceback of an error ends
+    tracebacks   errors, short whatever was raised
+    displays     texts of tables and widgets, which would tell nothing; tables
+    history      what is kept of cells: In, Out, %history
     wire         objects to JSON bytes that are always valid UTF-8
     shell_approval  shell commands that ask first
     shell_runner    a process that runs them where the kernel may not

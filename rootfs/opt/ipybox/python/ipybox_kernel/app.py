@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, MutableMapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
@@ -54,22 +54,6 @@ def configure() -> Config:
     # Above it ZeroMQ shares a message's memory, which takes the GIL again to give it back.
     config.Session.copy_threshold = 1 << 20
     return config
-
-
-class _Forgetful(dict[int, list[Any]]):
-    """What is appended to an entry that is not there is gone."""
-
-    def __missing__(self, key: int) -> list[Any]:
-        return []
-
-
-def keep_no_outputs(shell: Any) -> None:
-    """Stop IPython from keeping every printed text and every result in memory for ever.
-
-    Only %notebook would use it. `_tee` is no public name; should it go, nothing else happens.
-    """
-    shell._tee = lambda channel: nullcontext()
-    shell.history_manager.outputs = _Forgetful()
 
 
 def plain_output(environ: MutableMapping[str, str], given: Mapping[str, str]) -> None:
@@ -254,6 +238,5 @@ class App(IPKernelApp):
     def init_shell(self) -> None:
         """Take the shell over from the kernel, and correct what it has set up."""
         super().init_shell()
-        keep_no_outputs(self.shell)
         commands.install(self.shell)
         plain_output(os.environ, self.given_environment)

@@ -30,9 +30,11 @@ from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 from traitlets import Float
 
+from ipybox_kernel.displays import Displays
+from ipybox_kernel.history import History
 from ipybox_kernel.once import Cell
 from ipybox_kernel.publisher import Publisher
-from ipybox_kernel.tracebacks import ending_outside
+from ipybox_kernel.tracebacks import VALUE_MAX, Tracebacks, ending_outside, shortened
 
 _WAKE = signal.SIGURG  # ignored by default, so also where a cell takes its handler away
 _WAKE_AFTER = (0.01, 0.1, 1.0)  # seconds after the interrupt
@@ -100,6 +102,9 @@ class Kernel(IPythonKernel):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._cell = Cell(self.shell)
+        self._history = History(self.shell, self._cell)
+        self._displays = Displays(self.shell)
+        self._tracebacks = Tracebacks(self.shell)
 
     def start(self) -> None:
         """Begin to serve requests."""
@@ -143,30 +148,48 @@ class Kernel(IPythonKernel):
             if self.iopub_thread.in_child:
                 os._exit(1)
             assert self.session is not None
-            content = {
-                "status": "error",
-                "ename": "KeyboardInterrupt",
-                "evalue": "",
-                "traceback": ["KeyboardInterrupt: "],
-                "execution_count": self.execution_count,
-                "user_expressions": {},
-                "payload": [],
-            }
+            content = self._failed("KeyboardInterrupt")
             self.session.send(stream, "execute_reply", content, parent, ident=ident)
 
     async def do_execute(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Run a cell; afterwards no interrupt and no waiting until the reply is out."""
+        """Run a cell; afterwards no interrupt and no waiting until the reply is out.
+
+        The reply to one that failed has its whole traceback, if the one that was sent leaves
+        anything out, as `whole_traceback`.
+        """
         publisher: Publisher = self.iopub_thread
         publisher.wait_in_flush = True
+        self._tracebacks.forget()
         try:
-            reply = cast("dict[str, Any]", await super().do_execute(*args, **kwargs))
+            reply: dict[str, Any] = await super().do_execute(*args, **kwargs)
+        except Exception as error:  # ipykernel asks an exception for its text, which may raise
+            reply = self._failed(type(error).__name__)
         finally:
             self._ignore_interrupts()
+            if not publisher.in_child:
+                self._displays.tell_widgets()
             publisher.wait_in_flush = False
             self._cell.forget()
+            self._history.forget()
         if publisher.in_child:
             _end_child(reply)
+        if reply["status"] == "error":
+            reply["evalue"] = shortened(reply["evalue"], VALUE_MAX)
+            if self._tracebacks.whole is not None:
+                reply["whole_traceback"] = self._tracebacks.whole
         return reply
+
+    def _failed(self, ename: str) -> dict[str, Any]:
+        """The reply to a cell that ended with what ipykernel does not expect."""
+        return {
+            "status": "error",
+            "ename": ename,
+            "evalue": "",
+            "traceback": [f"{ename}: "],
+            "execution_count": self.execution_count,
+            "user_expressions": {},
+            "payload": [],
+        }
 
     @contextmanager
     def _cancel_on_sigint(self, future: asyncio.Future[Any]) -> Iterator[None]:

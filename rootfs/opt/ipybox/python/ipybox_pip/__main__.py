@@ -8,12 +8,16 @@ what it imports comes from where Python itself and its packages are.
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import site
 import sys
 from importlib.machinery import PathFinder
 from typing import Any
 
+# The name of a package, its extras and versions; no option, address or path.
+VERSION = r"\s*(?:===|[<>=!~]=|[<>])\s*[\w.*+!-]+"
+NAME = rf"[A-Za-z0-9](?:[\w.-]*\w)?\s*(?:\[[\w\s,.-]*\])?(?:{VERSION}(?:\s*,{VERSION})*)?"
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tar")
 
 
@@ -65,10 +69,18 @@ def resolve(package: str, folder: str) -> str:
     return package
 
 
+def packages(text: str) -> list[str]:
+    """The packages of "numpy pandas>=2, requests[socks]": names, with extras and versions. Anything
+    else (an address, a path, a marker) is one package, as it stands."""
+    words = re.split(r"\s*,\s*(?=[A-Za-z])|(?<![,<>=!~])\s+(?=[A-Za-z0-9])", text.strip())
+    whole = all(re.fullmatch(NAME, word) for word in words)
+    return words if whole else [text]
+
+
 def main(argv: list[str]) -> None:
-    """Run pip; the last of its arguments is a package."""
+    """Run pip; the last of its arguments is a package, or several."""
     folder, *words = argv
-    words[-1:] = [resolve(word, folder) for word in words[-1:]]
+    words[-1:] = [resolve(word, folder) for word in packages(words[-1])]
     show_user_site()
     sys.argv[:] = ["pip", *words]
     runpy.run_module("pip", run_name="__main__")
