@@ -299,7 +299,7 @@ PY
         inside("touch", "/tmp/go")
         wait_for("the thread", lambda: inside("ls", "/tmp/shown", check=False))
         answer = prints("done.wait(60)", True)
-        found = matches(answer.rest, r"had ended:\n100%\n'second'\n\nGenerated images:\n\n- \[\w{8}\]\((/app/workspace/images/\w{8}\.png)\)\Z")
+        found = matches(answer.rest, r"had ended:\n100%\n'second'\n\nGenerated images:\n\n- \[\w{8}\]\((/app/workspace/images/\w{8}\.png)\)\n\Z")
         prints(f"open({found[1]!r}, 'rb').read(4)", r"b'\x89PNG'")
         equal(prints("1", 1).rest, "")
 PY

@@ -92,7 +92,7 @@ for module in "tqdm", "tqdm.auto":
             time.sleep(0.005)
     """)
     equal(answer.text.count("steps"), 1)
-    matches(answer.text, r"\Asteps: 100%\|█+\| 50/50 \[.*\]\Z")
+    matches(answer.text, r"\Asteps: 100%\|█+\| 50/50 \[.*\] *\Z")
 PY
 }
 
