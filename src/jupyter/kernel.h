@@ -68,8 +68,8 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
 /* The session that its code acts for (tokens.h); at most TOKEN_OWNER_MAX bytes. */
 void kernel_set_owner(struct kernel *kernel, const char *owner);
 
-/* One at a time. -EBUSY: not ready, or a cell is running. `is_cell`: it is a user's, whom the kernel
- * gives a number and remembers; else nobody has typed it. */
+/* One at a time. -EBUSY: not ready, or a cell is running. `is_cell`: a user's, which gets a number
+ * and is kept in the kernel's history. */
 MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell,
                               struct err *e);
 
