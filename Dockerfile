@@ -99,6 +99,8 @@ COPY --from=build --chmod=0755 /src/build/release/entrypoint/ipybox /binary/
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /binary/
 COPY sdk/ /src/sdk/
 ARG MUSL_ARCH
+# Another value makes them once more.
+ARG WHEEL_AGAIN
 # Reproducible: the times in it are this one.
 ENV SOURCE_DATE_EPOCH=1700000000
 RUN find /src -name __pycache__ -prune -exec rm -rf {} + \

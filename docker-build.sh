@@ -60,7 +60,8 @@ build()
     fi
 }
 
-# IPYBOX_WHEEL_MACHINES: other machines than both, separated by spaces.
+# IPYBOX_WHEEL_MACHINES: other machines than both, separated by spaces. IPYBOX_WHEEL_AGAIN: another value than the last
+# time makes the wheels once more of what is compiled.
 wheels()
 {
     local machine args=() arch
@@ -74,7 +75,7 @@ wheels()
         arch=()
         if [ "$machine" != "$(uname -m)" ]; then arch=(--build-arg "MUSL_ARCH=$machine"); fi
         DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" "${arch[@]}" \
-            "${args[@]}" --target dist --output "type=local,dest=$top/dist" "$top"
+            --build-arg "WHEEL_AGAIN=${IPYBOX_WHEEL_AGAIN:-}" "${args[@]}" --target dist --output "type=local,dest=$top/dist" "$top"
     done
     python3 "$top/docs/llms" "$top/dist"
     (cd "$top/dist" && sha256sum ./*.whl)

@@ -97,7 +97,7 @@ class Appliance:
     async def start(self) -> None:
         """Start the process; it may not listen yet."""
         if self.running:
-            raise RuntimeError("it is running already")
+            raise RuntimeError("it is already running")
         if not self.workspace.is_dir():
             raise ServerError(f"the workspace {self.workspace}: there is no such folder: make it")
         words = self._native() if self.backend == "native" else self._docker()

@@ -71,7 +71,8 @@ class CodeExecutor:
         leaves it closed. Code in kernels does not need it. ipybox.tool_exec.tokens has its tokens.
     kernel_gateway_host, kernel_gateway_port: the same for the Jupyter Kernel Gateway.
     kernel_env: variables of the kernel, which inherits none of this process.
-    working_dir: where the kernel works; the current directory by default.
+    working_dir: where the kernel works; the current directory by default. Given, each cell that has
+        left it ends there again, and its output says so.
     images_dir: where images are saved, once; `images` in `working_dir` by default.
     approval_timeout: seconds until a tool call that nobody decided on fails; None waits forever.
     connect_timeout: seconds that an MCP server has to start.
@@ -115,7 +116,7 @@ class CodeExecutor:
         self.kernel_gateway_host = kernel_gateway_host
         self.kernel_gateway_port = kernel_gateway_port
         self.kernel_env = dict(kernel_env or {})
-        self.working_dir = Path(working_dir or ".").absolute()
+        self.working_dir = Path(working_dir or ".").resolve()
         self.images_dir = Path(images_dir) if images_dir is not None else Path("images")
         self.approval_timeout = approval_timeout
         self.connect_timeout = connect_timeout
@@ -128,12 +129,14 @@ class CodeExecutor:
         self.require_shell_escape = require_shell_escape
         self.url = url
         self._attached = url is not None
+        self._restored = working_dir is not None and not self._attached
         self._token = token
         self._backend = backend
         self._own_images = images_dir is None and url is None  # then the appliance saves them
         self._session = "default"
         self._stack: AsyncExitStack | None = None
         self._client: Client | None = None
+        self._gateway = ""
         self._forwarded: set[str] = set()
         self._registering: list[asyncio.Task[None]] = []
         self._running: _Running | None = None
@@ -173,7 +176,7 @@ class CodeExecutor:
                 watching = await self._watch(self._client)
                 stack.push_async_callback(_end_task, watching)
             mcp_apigen.listeners.add(self)
-            servers = mcp_apigen.remembered(self.working_dir)
+            servers = mcp_apigen.remembered(*self._places())
             self._registering = [asyncio.create_task(self._try(server)) for server in servers]
             for task in self._registering:
                 stack.push_async_callback(_end_task, task)
@@ -227,11 +230,16 @@ class CodeExecutor:
     def _appliance(self, port: int) -> Appliance:
         self._application, self._approver = secrets.token_hex(16), secrets.token_hex(16)
         variables = {f"KERNEL_ENV_{name}": value for name, value in self.kernel_env.items()}
+        if self._restored:
+            variables["KERNEL_ENV_IPYBOX_RESTORE_CWD"] = str(self.working_dir)
         variables["IPYBOX_TOKEN"] = self._token or ""
         if self.tool_server_port is not None:
             variables["IPYBOX_TOOL_SERVER_TOKEN"] = self._application
             variables["IPYBOX_APPROVER_TOKEN"] = self._approver
-        params = [server.params for server in mcp_apigen.remembered(self.working_dir)]
+        if self.kernel_gateway_port is not None and not self._is_native():
+            self._gateway = secrets.token_hex(16)  # a container's port is not this machine's alone
+            variables["IPYBOX_KERNEL_GATEWAY_TOKEN"] = self._gateway
+        params = [server.params for server in mcp_apigen.remembered(*self._places())]
         self._forwarded = mcp_apigen.variables_of(params) & os.environ.keys()
         ports = [self.tool_server_port, self.kernel_gateway_port]
         return Appliance(
@@ -258,12 +266,16 @@ class CodeExecutor:
         options += [name for name, given in flags.items() if given]
         if self.sandbox and self.sandbox_config is not None:
             options += ["--sandbox-config", str(Path(self.sandbox_config).absolute())]
-        if self.tool_server_port is not None:
-            options += ["--tool-server-host", self.tool_server_host]
-            options += ["--tool-server-port", str(self.tool_server_port)]
-        if self.kernel_gateway_port is not None:
-            options += ["--kernel-gateway-host", self.kernel_gateway_host]
-            options += ["--kernel-gateway-port", str(self.kernel_gateway_port)]
+        ports = {
+            "tool-server": (self.tool_server_host, self.tool_server_port),
+            "kernel-gateway": (self.kernel_gateway_host, self.kernel_gateway_port),
+        }
+        for name, (host, port) in ports.items():
+            if (
+                port is not None
+            ):  # in a container every address: docker's -p says which of the host's
+                options += [f"--{name}-host", host if self._is_native() else "0.0.0.0"]
+                options += [f"--{name}-port", str(port)]
         return options
 
     def _members(self) -> dict[str, Any]:
@@ -280,11 +292,22 @@ class CodeExecutor:
         return members
 
     def _remember_tokens(self) -> Callable[[], None]:
-        if self.tool_server_port is None:
-            return lambda: None
-        host, port = self.tool_server_host, self.tool_server_port
-        tokens.remember(host, port, tokens.Tokens(self._application, self._approver))
-        return lambda: tokens.forget(host, port)
+        tools = tokens.Tokens(self._application, self._approver)
+        ours = {
+            (self.tool_server_host, self.tool_server_port): tools,
+            (self.kernel_gateway_host, self.kernel_gateway_port): tokens.Tokens(
+                gateway=self._gateway
+            ),
+        }
+        listening = [(host, port) for host, port in ours if port is not None]
+        for host, port in listening:
+            tokens.remember(host, port, ours[host, port])
+
+        def forget() -> None:
+            for host, port in listening:
+                tokens.forget(host, port)
+
+        return forget
 
     async def _watch(self, client: Client) -> asyncio.Task[None]:
         """Be somebody who looks: then questions come over HTTP. Returns when the server knows."""
@@ -312,12 +335,17 @@ class CodeExecutor:
 
     async def register(self, server: mcp_apigen.Remembered) -> None:
         """Make an MCP server known to the appliance without making its package anew."""
-        if not server.root_dir.is_relative_to(self.working_dir):
+        if not server.is_below(*self._places()):
             return
         params = server.params
         if mcp_apigen.variables_of(params) - self._forwarded and not self._is_native():
             params = _substitute(params)
         await self.client.register_server(server.name, params, generate=False)
+
+    def _places(self) -> list[Path]:
+        """Where code finds packages: what is generated there, or below, it can call."""
+        paths = self.kernel_env.get("PYTHONPATH", "").split(os.pathsep)
+        return [self.working_dir, *(self.working_dir / path for path in paths if path)]
 
     def _is_native(self) -> bool:
         return not self._attached and choose(self._backend) == "native"
@@ -333,7 +361,11 @@ class CodeExecutor:
         """Interrupt the code that runs; its stream() or execute() then ends without an error. Does
         nothing when no code runs."""
         self._cancelled = True
-        if self._running and self._client:
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """What was cancelled before it had a name is interrupted as soon as it has one."""
+        if self._cancelled and self._running and self._client:
             running, client = self._running, self._client
             self._cancelling = asyncio.ensure_future(
                 client.cancel(running.execution, running.session)
@@ -360,7 +392,6 @@ class CodeExecutor:
         Raises CodeExecutionError with the kernel's traceback, TimeoutError, HttpError.
         """
         loop = asyncio.get_running_loop()
-        deadline = None if timeout is None else loop.time() + timeout
         self._cancelled = False
         members: dict[str, Any] = {"timeout_ms": CELL_MS_MAX, "max_output_chars": OUTPUT_MAX}
         pictures = None if self._own_images else Pictures(self.images_dir)
@@ -368,6 +399,7 @@ class CodeExecutor:
             members["save_displays"] = False
         if self._registering:  # they began with start(); code finds them all
             await asyncio.wait(self._registering)
+        deadline = None if timeout is None else loop.time() + timeout
         try:
             async with self.client.stream(code, self._session, **members) as events:
                 while True:
@@ -380,6 +412,10 @@ class CodeExecutor:
                         yield item
             if result := await self._result(event, deadline, pictures):
                 yield result
+        except TimeoutError:
+            if deadline is None or loop.time() < deadline:  # of the connection
+                raise
+            raise TimeoutError(f"the code ran longer than {timeout:.2f}s") from None
         finally:
             self._running = None
             self._asked.clear()
@@ -398,6 +434,7 @@ class CodeExecutor:
             raise CodeExecutionError("the appliance has ended the stream of events") from None
         if event.name == "execution":
             self._running = _Running(event.data["id"], self._session)
+            self._interrupt()
         return event
 
     def _item(self, event: Event, chunks: bool) -> ApprovalRequest | CodeExecutionChunk | None:

@@ -44,7 +44,7 @@ class ListeningServer:
         """Start it; returns when it listens. Raises RuntimeError when it runs already, ServerError
         with the reason when it cannot start."""
         if self._appliance and self._appliance.running:
-            raise RuntimeError(f"{type(self).__name__} is running already")
+            raise RuntimeError(f"{type(self).__name__} is already running")
         self._appliance = appliance = Appliance(
             choose(self._backend), self._workspace, self._options, variables=self._variables,
             ports=[self.port],

@@ -28,6 +28,10 @@ class Remembered(NamedTuple):
     params: dict[str, Any]
     root_dir: Path
 
+    def is_below(self, *places: Path) -> bool:
+        """Whether its package is in one of `places` or below."""
+        return any(self.root_dir.is_relative_to(place) for place in places)
+
 
 class Listener(Protocol):
     """An executor that runs: it learns of packages that are made meanwhile."""
@@ -52,12 +56,13 @@ async def generate_mcp_sources(
     `server_params` is {"command", "args", "env"} of a program or {"url", "headers"} of a server on
     the network; `${NAME}` in it stands for a variable of this process or of `.env`, when the server
     is started. They are kept below $XDG_STATE_HOME/ipybox, with the placeholders, so that a
-    CodeExecutor in a folder above `root_dir` knows the server, also in another process.
+    CodeExecutor in a folder above `root_dir`, or with such a folder in the PYTHONPATH of its
+    `kernel_env`, knows the server, also in another process.
 
     Returns the names of the modules. Raises ServerError with the reason when the server does not
     start or list its tools.
     """
-    root = Path(root_dir).absolute()
+    root = Path(root_dir).resolve()
     root.mkdir(parents=True, exist_ok=True)
     words = _command(choose(backend), root, variables_of(server_params))
     words += ["--server-name", server_name, "--server-params", json.dumps(server_params)]
@@ -83,7 +88,7 @@ def adopt_mcp_sources(root_dir: Path) -> list[str]:
     Returns the names of the packages. `ipybox apigen adopt` does the same for the MCP server.
     """
     names = []
-    for path in sorted(Path(root_dir).absolute().glob("*/__init__.py")):
+    for path in sorted(Path(root_dir).resolve().glob("*/__init__.py")):
         server = _read_package(path)
         if server:
             _remember(server)
@@ -111,15 +116,14 @@ def _is_client(node: ast.Assign) -> bool:
     return isinstance(target, ast.Name) and target.id == "CLIENT"
 
 
-def remembered(workspace: Path) -> list[Remembered]:
-    """The servers whose packages are in `workspace` or below."""
+def remembered(*places: Path) -> list[Remembered]:
+    """The servers whose packages are in one of `places` or below."""
     found = []
     for path in sorted(_state().glob("*/*.json")):
         with suppress(OSError, ValueError, KeyError, TypeError):
             entry = json.loads(path.read_text())
             server = Remembered(entry["name"], entry["params"], Path(entry["root_dir"]))
-            in_workspace = server.root_dir.is_relative_to(workspace)
-            if in_workspace and (server.root_dir / server.name).is_dir():
+            if server.is_below(*places) and (server.root_dir / server.name).is_dir():
                 found.append(server)
     return found
 

@@ -216,8 +216,7 @@ PY
     printf '{"tools": [{"name": "Say", "inputSchema": {"type": "object"}}]}' | as_root tee "$workspace/tools.json" >/dev/null
     box run --rm -v "$workspace:/app/workspace" "$image" apigen --server-name other --tools tools.json
     assert_equal "$output" say
-    [ -f "$workspace/mcptools/demo/echo.py" ]
-    [ -f "$workspace/mcptools/other/say.py" ]
+    assert_equal "$(stat -c %u:%g "$workspace"/mcptools/{demo/echo.py,other/say.py} | sort -u)" 1234:1234
     box run --rm -v "$workspace:/app/workspace" "$image" apigen --server-name other
     assert_equal "$status" 2
     assert_match "$errors" "--server-params or --tools"

@@ -15,6 +15,7 @@ import pytest
 
 PLACE = Path(os.environ["SDK_PLACE"])
 SERVER = Path(__file__).parent / "search_server.py"
+NODE = PLACE / "node" / "node_modules" / ".bin"
 
 
 @pytest.fixture(params=["native", "docker"])
@@ -56,6 +57,28 @@ def search(folder: Path, backend: str) -> dict[str, Any]:
         return {"command": sys.executable, "args": [str(SERVER)], "env": {"KEY": "${HOME}"}}
     shutil.copy(SERVER, folder)
     return {"command": "python3", "args": ["search_server.py"]}
+
+
+@pytest.fixture
+def wheel_for_uvx(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`uvx ipybox` takes the wheel of dist/; settings of clients are in a home of this test."""
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    Path("home").mkdir()
+    monkeypatch.setenv("PATH", f"{PLACE / 'venv' / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("UV_FIND_LINKS", f"{PLACE / 'dist'},{PLACE / 'packages'}")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_PYTHON", sys.executable)
+    monkeypatch.setenv("UV_CACHE_DIR", str(PLACE / "uv"))
+
+
+def client(program: str, *words: str, answer: str = "", errors_too: bool = False) -> str:
+    """The output of a client's command, which is told `answer` when it asks; it must succeed."""
+    done = subprocess.run(
+        [NODE / program, *words], input=answer, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr if errors_too else done.stdout
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import PLACE
 
 import ipybox
@@ -126,6 +127,29 @@ def test_srt(folder: Path) -> None:
         text=True,
     )
     assert said.returncode != 0 and "not permitted" in said.stderr
+
+
+def test_two_builds_of_the_wheels_are_equal() -> None:
+    first, second = (
+        (PLACE / "dist" / f"sums-{which}").read_text() for which in ("first", "second")
+    )
+    assert first == second and len(first.splitlines()) == 2
+
+
+def test_the_module_of_0_9(folder: Path) -> None:
+    server = McpServer(sys.executable, "-m", "ipybox.mcp_server", "--workspace", str(folder))
+    assert server.cell("6 * 7") == "42"
+    assert server.end() == 0
+
+
+@pytest.mark.parametrize("settings", ["sandbox-kernel.json", "sandbox-mcp.json"])
+def test_the_settings_of_the_examples(folder: Path, settings: str) -> None:
+    Path(".env").write_text("SECRET=1")
+    Path("try.py").write_text("open('new', 'w').close(); print(open('.env').read())")
+    words = ["--settings", f"{PLACE}/examples/{settings}", sys.executable, "try.py"]
+    said = subprocess.run([BIN / "srt", *words], capture_output=True, text=True)
+    assert said.returncode == 1 and "Operation not permitted: '.env'" in said.stderr, said.stderr
+    assert Path("new").exists()
 
 
 def test_the_wheel_for_any_machine_says_what_it_needs(folder: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PLACE, processes
+from conftest import PLACE, SERVER, processes
 
 import ipybox
 import ipybox.sync
@@ -32,6 +32,7 @@ from mcptools.brave_search.brave_image_search import Params, Result, run
 result: Result = run(Params(query="neural topic models", count=3))
 print(f"num results = {len(result.items)}")
 """
+ENDLESS = "import time\nx = 1\nopen('running', 'w').close()\ntime.sleep(300)"
 PLOT = "from IPython.display import Image, display\ndisplay(Image(data={data!r}, format='png'))"
 UPDATES = """
 from IPython.display import Image, clear_output, display
@@ -44,6 +45,12 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000000000500"
     "01a5f645400000000049454e44ae426082"
 )
+
+
+async def the_cell_runs() -> None:
+    """ENDLESS has come to its last line."""
+    while not Path("running").exists():
+        await asyncio.sleep(0.05)
 
 
 def test_output_state_and_errors(backend: str) -> None:
@@ -83,6 +90,24 @@ def test_working_directory_and_environment(backend: str, folder: Path) -> None:
         async with CodeExecutor(kernel_env={"TEST_VAR": "test_val"}) as executor:
             code = "import os; print(os.getcwd(), os.environ['TEST_VAR'], 'NOT_FOR_KERNELS' in os.environ)"
             assert (await executor.execute(code)).text == f"{folder} test_val False"
+
+    asyncio.run(main())
+
+
+def test_a_given_working_directory_is_gone_back_to(backend: str, folder: Path) -> None:
+    async def main() -> None:
+        async with CodeExecutor(working_dir=folder) as executor:
+            left = await executor.execute("import os\nos.chdir('/')")
+            assert left.text == f"[ipybox] cwd reset to {folder}"
+            await executor.reset()
+            code = (
+                "import os; os.chdir('/'); print(os.getcwd(), 'IPYBOX_RESTORE_CWD' in os.environ)"
+            )
+            assert (await executor.execute(code)).text == f"/ False\n{left.text}"
+            assert (await executor.execute("print(os.getcwd())")).text == str(folder)
+        async with CodeExecutor() as executor:
+            await executor.execute("import os\nos.chdir('/')")
+            assert (await executor.execute("print(os.getcwd())")).text == "/"
 
     asyncio.run(main())
 
@@ -217,6 +242,28 @@ def test_packages_of_earlier_versions(version: str, backend: str, search: dict[s
     asyncio.run(main())
 
 
+def test_packages_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What PYTHONPATH of the kernel leads to can be called, too. Natively: a container has the
+    working directory alone."""
+    monkeypatch.setenv("IPYBOX_BACKEND", "native")
+    search = {"command": sys.executable, "args": [str(SERVER)]}
+    elsewhere = folder / "elsewhere"
+    (folder / "work").mkdir()
+    os.chdir(folder / "work")
+
+    async def main() -> None:
+        await generate_mcp_sources("brave_search", search, elsewhere / "mcptools")
+        for environment, works in (({"PYTHONPATH": str(elsewhere)}, True), ({}, False)):
+            async with CodeExecutor(kernel_env=environment) as executor:
+                if works:
+                    assert (await executor.execute(SEARCH)).text == "num results = 3"
+                    continue
+                with pytest.raises(CodeExecutionError, match="ModuleNotFoundError"):
+                    await executor.execute(SEARCH)
+
+    asyncio.run(main())
+
+
 def test_reset_stops_servers(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -256,10 +303,23 @@ def test_timeout_counts_the_wait_for_an_approval(backend: str, search: dict[str,
 def test_cancel_ends_without_an_error(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
-            asyncio.get_running_loop().call_later(0.5, executor.cancel)
-            found = await executor.execute("import time\nx = 1\ntime.sleep(60)")
-            assert found == CodeExecutionResult(None, [])
+            task = asyncio.create_task(executor.execute(ENDLESS))
+            await the_cell_runs()
+            executor.cancel()
+            assert await task == CodeExecutionResult(None, [])
             assert (await executor.execute("x")).text == "1"
+
+    asyncio.run(main())
+
+
+def test_cancel_before_the_cell_has_begun(backend: str) -> None:
+    async def main() -> None:
+        async with CodeExecutor() as executor:
+            stream = executor.stream("import time; time.sleep(300)")
+            first = asyncio.ensure_future(anext(stream, None))
+            await asyncio.sleep(0)
+            executor.cancel()
+            assert await asyncio.wait_for(first, 60) is None
 
     asyncio.run(main())
 
@@ -267,8 +327,8 @@ def test_cancel_ends_without_an_error(backend: str) -> None:
 def test_a_cancelled_task_interrupts(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
-            task = asyncio.create_task(executor.execute("import time\nx = 1\ntime.sleep(60)"))
-            await asyncio.sleep(1)
+            task = asyncio.create_task(executor.execute(ENDLESS))
+            await the_cell_runs()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plugins in the real Claude Code, their workflow, and the listings, each by its own checker."""
+"""The plugins in the real Claude Code, and the workflow of their skill."""
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
-import jsonschema  # type: ignore[import-untyped]
 import pytest
-from conftest import PLACE
+from conftest import PLACE, client
+from skills_ref.validator import validate
 from test_command import BIN, McpServer
 
-NODE = PLACE / "node" / "node_modules" / ".bin"
 PLUGINS = ("codeact-default", "codeact-sandbox", "codeact-docker")
-LISTINGS = PLACE / "plugins" / "listings"
 
 PARSER = """
 from pydantic import BaseModel
@@ -124,10 +118,8 @@ for repo in run(username="torvalds", top_n_repos=3, last_n_commits=2):
 
 
 def claude(*words: str) -> str:
-    """The output of the command; it must succeed."""
-    done = subprocess.run([NODE / "claude", *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    """What Claude Code says to a command; it must succeed."""
+    return client("claude", *words)
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
@@ -142,24 +134,24 @@ def test_the_marketplace_is_valid() -> None:
     assert "Validation passed" in claude("plugin", "validate", str(PLACE), "--strict")
 
 
+def test_the_skill_is_valid() -> None:
+    skills = [PLACE / "plugins" / "skill" / "codeact"]
+    skills += [PLACE / "plugins" / plugin / "skills" / "codeact" for plugin in PLUGINS]
+    for skill in skills:
+        assert validate(skill) == []
+
+
 def test_copies_are_the_same() -> None:
     subprocess.run([sys.executable, PLACE / "plugins" / "make", "--check"], check=True)
 
 
 def test_installed_from_the_marketplace_all_three_connect(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    wheel_for_uvx: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`uvx ipybox` takes the wheel of dist/, and `docker run … ipybox` the image of the tests."""
+    """`docker run … ipybox` takes the image of the tests."""
     image = os.environ["IPYBOX_IMAGE"]
     if image != "ipybox":
         pytest.fail("the plugins name the image ipybox: run the tests with it")
-    monkeypatch.setenv("HOME", str(folder / "home"))
-    monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
-    monkeypatch.setenv("UV_FIND_LINKS", f"{PLACE / 'dist'},{PLACE / 'packages'}")
-    monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_OFFLINE", "1")
-    monkeypatch.setenv("UV_PYTHON", sys.executable)
-    monkeypatch.setenv("UV_CACHE_DIR", str(PLACE / "uv"))
     monkeypatch.setenv("MCP_TIMEOUT", "60000")
     claude("plugin", "marketplace", "add", str(PLACE))
     for plugin in PLUGINS:
@@ -228,42 +220,3 @@ def test_the_workflow_of_the_skill(folder: Path, github: str) -> None:
     again.call("tools/call", {"name": "reset", "arguments": {}})
     assert again.cell(CHAINED) == chained, "a new registration keeps what was added"
     assert again.end() == 0
-
-
-def test_server_json_fits_the_registrys_schema() -> None:
-    schema = json.loads((PLACE / "registry" / "2025-12-11.json").read_text())
-    server = json.loads((LISTINGS / "server.json").read_text())
-    jsonschema.validate(server, schema)
-    image = os.environ["IPYBOX_IMAGE"]
-    form = '{{index .Config.Labels "io.modelcontextprotocol.server.name"}}'
-    label = subprocess.check_output(["docker", "image", "inspect", "-f", form, image], text=True)
-    assert label.strip() == server["name"]
-    for readme in (PLACE / "README.md", PLACE / "sdk-README.md"):
-        assert f"mcp-name: {server['name']}" in readme.read_text()
-
-
-def test_the_bundle_is_valid(folder: Path) -> None:
-    subprocess.run([NODE / "mcpb", "validate", LISTINGS / "mcpb" / "manifest.json"], check=True)
-    subprocess.run([NODE / "mcpb", "pack", LISTINGS / "mcpb", folder / "ipybox.mcpb"], check=True)
-
-
-def test_links_say_what_the_files_say() -> None:
-    """VS Code's and Cursor's links in the README of plugins/, decoded."""
-    text = (PLACE / "plugins" / "README.md").read_text()
-    [code] = re.findall(r"vscode:mcp/install\?([^)\s]+)", text)
-    [cursor] = re.findall(r"cursor://[^)\s]*config=([^)\s]+)", text)
-    wanted = json.loads((LISTINGS / "vscode" / "mcp.json").read_text())["servers"]["ipybox"]
-    assert json.loads(unquote(code)) == {"name": "ipybox", **wanted}
-    decoded = json.loads(base64.b64decode(unquote(cursor)))
-    assert decoded == {"command": "uvx", "args": ["ipybox", "--workspace", ".", "--sandbox"]}
-
-
-def test_settings_of_other_clients_can_be_read() -> None:
-    codex = tomllib.loads((LISTINGS / "codex" / "config.toml").read_text())
-    gemini = json.loads((LISTINGS / "ipybox" / "gemini-extension.json").read_text())
-    words = gemini["mcpServers"]["ipybox"]
-    server = codex["mcp_servers"]["ipybox"]
-    assert (server["command"], server["args"]) == (words["command"], words["args"])
-    assert (
-        gemini["name"] == "ipybox" and (LISTINGS / "ipybox" / gemini["contextFileName"]).is_file()
-    )

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import fastapi
 import pytest
+import uvicorn
 
+from ipybox import CodeExecutor
 from ipybox.kernel_mgr.client import ExecutionError, ExecutionResult, KernelClient
 from ipybox.kernel_mgr.server import KernelGateway
 from ipybox.tool_exec.approval.client import ApprovalClient, ApprovalRequest
@@ -40,7 +43,7 @@ def test_tools_are_called_and_approved(backend: str, search: dict[str, Any]) -> 
             with pytest.raises(ToolRunnerError):
                 await runner.run("there_is_none", {})
             await reset(port=port)
-            with pytest.raises(RuntimeError, match="running already"):
+            with pytest.raises(RuntimeError, match="already running"):
                 await server.start()
         assert asked[0] == "brave_search.brave_image_search(query='q', count=2)"
 
@@ -92,53 +95,85 @@ def test_kernels_of_a_gateway(backend: str) -> None:
     asyncio.run(main())
 
 
-class FakeSocket:
-    """What Starlette's WebSocket is to ApprovalChannel: a peer of its public protocol."""
+def test_a_kernel_has_its_time_to_start(backend: str) -> None:
+    """And works in the folder that it is given."""
 
-    def __init__(self) -> None:
-        self.sent: asyncio.Queue[Any] = asyncio.Queue()
-        self.said: asyncio.Queue[Any] = asyncio.Queue()
+    async def main() -> None:
+        port, place = find_free_port(), Path("place")
+        place.mkdir()
+        token = "s" if backend == "docker" else None
+        async with KernelGateway(port=port, log_level="WARNING", token=token):
+            client = KernelClient(port=port)
+            assert client.kernel_init_timeout == 60
+            with pytest.raises(TimeoutError):
+                await client.connect(kernel_init_timeout=0.001)
+            with pytest.raises(RuntimeError):
+                _ = client.kernel_id
+            async with KernelClient(port=port, working_dir=place) as client:
+                result = await client.execute("import os\nos.chdir('/')")
+                assert result.text == f"[ipybox] cwd reset to {place.resolve()}"
+                with pytest.raises(ExecutionError, match="NameError"):
+                    await client.execute("keep")
 
-    async def accept(self) -> None:
-        pass
+    asyncio.run(main())
 
-    async def receive_json(self) -> Any:
-        if (message := await self.said.get()) is None:
-            raise ConnectionError
-        return message
 
-    async def send_json(self, data: Any) -> None:
-        await self.sent.put(data)
+def test_ports_of_an_executor(backend: str, search: dict[str, Any]) -> None:
+    async def main() -> None:
+        tools, kernels = find_free_port(), find_free_port()
+        async with CodeExecutor(
+            tool_server_port=tools, kernel_gateway_port=kernels, approve_tool_calls=False
+        ):
+            runner = ToolRunner("brave_search", search, port=tools)
+            assert isinstance(await runner.run("pid", {}), str)
+            async with KernelClient(port=kernels) as client:
+                assert (await client.execute("6 * 7")).text == "42"
+
+    asyncio.run(main())
 
 
 def test_the_servers_half_of_the_approval_wire() -> None:
+    """As a route of FastAPI, with the real ApprovalClient on the other side."""
+
     async def main() -> None:
-        channel, socket = (
-            ApprovalChannel(approval_required=True, approval_timeout=0.3),
-            FakeSocket(),
-        )
+        port = find_free_port()
+        channel = ApprovalChannel(approval_required=True, approval_timeout=60)
         with pytest.raises(RuntimeError, match="not connected"):
             await channel.request("s", "t", {})
         assert await ApprovalChannel().request("s", "t", {})
-        serving = asyncio.create_task(channel.connect(socket))
-        await asyncio.sleep(0)
-        assert channel.open
-        asked = asyncio.create_task(channel.request("s", "t", {"a": 1}))
-        question = await socket.sent.get()
-        assert question["params"] == {"server_name": "s", "tool_name": "t", "tool_args": {"a": 1}}
-        await socket.said.put({"jsonrpc": "2.0", "id": question["id"], "result": False})
-        assert await asked is False
-        with pytest.raises(TimeoutError):
-            await channel.request("s", "t", {})
-        waiting = asyncio.create_task(channel.request("s", "t", {}))
-        await socket.sent.get()
-        await socket.sent.get()
-        await socket.said.put(None)
+        app = fastapi.FastAPI()
+        app.websocket("/approval")(channel.connect)
+        server = uvicorn.Server(uvicorn.Config(app, "localhost", port, log_level="warning"))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+
+        silent = asyncio.Event()
+
+        async def decide(request: ApprovalRequest) -> None:
+            assert (request.server_name, request.tool_args) == ("s", {"a": 1})
+            if request.tool_name == "silent":
+                silent.set()
+            else:
+                await (request.accept() if request.tool_name == "yes" else request.reject())
+
+        async with ApprovalClient(decide, port=port):
+            answers = [channel.request("s", name, {"a": 1}) for name in ("yes", "no", "yes")]
+            assert await asyncio.gather(*answers) == [True, False, True]
+            assert channel.open
+            channel.approval_timeout = 0.3
+            with pytest.raises(TimeoutError):
+                await channel.request("s", "silent", {"a": 1})
+            channel.approval_timeout = None
+            silent.clear()
+            waiting = asyncio.create_task(channel.request("s", "silent", {"a": 1}))
+            await silent.wait()
         with pytest.raises(RuntimeError, match="disconnected"):
             await waiting
         await channel.join()
-        await serving
         assert not channel.open
+        server.should_exit = True
+        await serving
 
     asyncio.run(main())
 

@@ -34,8 +34,10 @@ class KernelClient:
     """A kernel of its own at the gateway `host`:`port`; its variables last until reset().
 
     `images_dir`: where images are saved, `images` in the current directory by default.
-    `ping_interval`: seconds between the WebSocket's pings. `token`: of the gateway; without it the
-    one of a KernelGateway of this process, or IPYBOX_KERNEL_GATEWAY_TOKEN.
+    `ping_interval`: seconds between the WebSocket's pings. `working_dir`: where the kernel works;
+    each cell that has left it ends there again, and its output says so. `kernel_init_timeout`:
+    seconds that the kernel has for its first answer. `token`: of the gateway; without it the one
+    of a KernelGateway of this process, or IPYBOX_KERNEL_GATEWAY_TOKEN.
     """
 
     def __init__(
@@ -46,13 +48,15 @@ class KernelClient:
         ping_interval: float = 10,
         *,
         working_dir: Path | None = None,
+        kernel_init_timeout: float = 60,
         token: str | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.images_dir = Path(images_dir or "images")
         self.ping_interval = ping_interval
-        self.working_dir = working_dir
+        self.working_dir = Path(working_dir).resolve() if working_dir is not None else None
+        self.kernel_init_timeout = kernel_init_timeout
         self._token = token
         self._kernel_id: str | None = None
         self._session_id = uuid4().hex
@@ -73,9 +77,14 @@ class KernelClient:
             raise RuntimeError("not connected to a kernel")
         return self._kernel_id
 
-    async def connect(self, retries: int = 10, retry_interval: float = 1.0) -> None:
+    async def connect(
+        self,
+        retries: int = 10,
+        retry_interval: float = 1.0,
+        kernel_init_timeout: float | None = None,
+    ) -> None:
         """Create a kernel and connect to it. Tries `retries` times, `retry_interval` seconds apart;
-        raises RuntimeError then."""
+        raises RuntimeError then, and TimeoutError when the kernel does not answer in time."""
         token = self._token or tokens.gateway(self.host, self.port)
         headers = {"Authorization": f"token {token}"} if token else {}
         self._http = aiohttp.ClientSession(f"http://{self.host}:{self.port}", headers=headers)
@@ -86,8 +95,7 @@ class KernelClient:
                 heartbeat=self.ping_interval * 2,
                 max_msg_size=MESSAGE_MAX,
             )
-            if self.working_dir:
-                await self.execute(f"%cd -q {self.working_dir.resolve()}", None)
+            await self.execute(self._first_code(), kernel_init_timeout or self.kernel_init_timeout)
         except BaseException:
             await self.disconnect()
             raise
@@ -150,6 +158,12 @@ class KernelClient:
             raise ExecutionError(error)
         result.text = "".join(chunks).strip() if chunks else None
         yield result
+
+    def _first_code(self) -> str:
+        if self.working_dir is None:
+            return ""
+        keep = f"keep(get_ipython(), {str(self.working_dir)!r})"
+        return f"from ipybox_kernel.working_dir import keep\n{keep}\ndel keep"
 
     # --- the wire ---
 

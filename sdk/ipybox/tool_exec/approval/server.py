@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import Any, Protocol
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
 
 
 class WebSocket(Protocol):
@@ -19,6 +20,11 @@ class WebSocket(Protocol):
 
     async def send_json(self, data: Any) -> None:
         """Send one message."""
+
+
+if not TYPE_CHECKING:
+    with suppress(ImportError):  # FastAPI sees by the annotation of connect() that it is a route's
+        from starlette.websockets import WebSocket
 
 
 class ApprovalChannel:

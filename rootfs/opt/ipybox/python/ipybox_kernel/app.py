@@ -19,7 +19,7 @@ from ipykernel.kernelapp import IPKernelApp
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
-from ipybox_kernel import commands, launch, shell_approval
+from ipybox_kernel import commands, launch, shell_approval, working_dir
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.shell_runner import Runner
 from ipybox_kernel.sockets import Socket, Visitors, take_given
@@ -213,6 +213,7 @@ class App(IPKernelApp):
         """
         flush_before_exit()
         shell_approval.install(self.shell, self.shell_runner)
+        working_dir.install(self.shell)
         self.kernel.start()
         self.io_loop = IOLoop.current()
         while True:
