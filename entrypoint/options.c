@@ -121,9 +121,11 @@ static const struct options_row rows[] = {
      "nothing is started. Default: full with --sandbox, else none."},
     {"kernel-tasks", "IPYBOX_KERNEL_TASKS", OPTION_MANY, AT(kernel_tasks), "N", NULL, 0, 0,
      "Maximum number of processes and threads per kernel. Default: no limit."},
-    {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE, AT(kernel_memory), "SIZE", NULL, 0, 0,
+    {"kernel-memory", "IPYBOX_KERNEL_MEMORY", OPTION_SIZE_AUTO, AT(kernel_memory), "SIZE", "auto",
+     0, 0,
      "Maximum memory of a kernel and its processes; beyond it they are killed. K, M and G are "
-     "understood."},
+     "understood. auto: what the container's own limit leaves beside the server, or no limit "
+     "where it has none. 0: no limit."},
     {"kernel-disk", "IPYBOX_KERNEL_DISK", OPTION_SIZE, AT(kernel_disk), "SIZE", NULL, 0, 0,
      "Maximum disk space that a kernel and its processes take while they run, wherever they "
      "can write; beyond it they are killed. Files that were there before do not count."},
@@ -561,6 +563,11 @@ static const char *set_field(const struct options_row *row, const char *value, s
         if (parse_bounded(value, 1, MANY_MAX, field))
             return NULL;
         return "a number, 1 to 1000000, is needed";
+    case OPTION_SIZE_AUTO:
+        *(uint64_t *)field = OPTIONS_AUTO;
+        if (strcmp(value, "auto") == 0 || parse_size(value, field))
+            return NULL;
+        return "auto, or a number of bytes, with K, M or G, is needed";
     case OPTION_SIZE:
         return parse_size(value, field) ? NULL : "a number of bytes, with K, M or G, is needed";
     case OPTION_LEVEL:

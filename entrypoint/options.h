@@ -63,8 +63,9 @@ struct options {
     int kernel_cpu;                    /* seconds */
     int mcp_tasks, mcp_files, mcp_cpu; /* likewise, of each stdio MCP server */
     uint64_t mcp_memory;
-    uint64_t kernel_file_size, kernel_memory, kernel_disk; /* bytes */
-    const char *audit_log;                                 /* NULL: none */
+    uint64_t kernel_file_size, kernel_disk; /* bytes */
+    uint64_t kernel_memory;                 /* likewise; OPTIONS_AUTO: by the container's limit */
+    const char *audit_log;                  /* NULL: none */
     enum log_level log_level;
     enum options_log_format log_format;
     int stop_grace;      /* seconds, as all that follow */
@@ -147,6 +148,8 @@ void options_man(struct buf *out);      /* roff, for man(1) */
 void options_markdown(struct buf *out); /* tables for the documents */
 const char *options_version(void);      /* "ipybox 0.10.0" */
 
+#define OPTIONS_AUTO UINT64_MAX /* of a size */
+
 /* The tables, for options_text.c and the tests. */
 enum options_kind {
     OPTION_TEXT,
@@ -156,6 +159,7 @@ enum options_kind {
     OPTION_SECONDS,
     OPTION_MILLISECONDS, /* written as seconds, with up to three digits behind the point */
     OPTION_SIZE,
+    OPTION_SIZE_AUTO, /* or OPTIONS_AUTO */
     OPTION_COUNT,
     OPTION_NUMBER, /* 1 to 1000 */
     OPTION_MANY,   /* 1 to 1000000 */

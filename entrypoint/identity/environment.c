@@ -16,6 +16,7 @@
 #include "base/service.h"
 #include "entrypoint/identity/user_base.h"
 #include "entrypoint/installation.h"
+#include "sandbox/limits/container.h"
 #include "sandbox/policy/pathname.h"
 #include "wire/dotenv.h"
 
@@ -322,6 +323,21 @@ static void put_sandbox_variables(struct variable_list *list,
     }
 }
 
+/* A CPU quota is no number of processors: without these a pool of threads for each processor of the
+ * machine shares the quota. Python reads its one at the start: the template needs it. */
+static void put_processors(struct variable_list *list)
+{
+    static const char *const names[] = {
+        "PYTHON_CPU_COUNT",    "OMP_NUM_THREADS",    "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+        "NUMEXPR_MAX_THREADS", "LOKY_MAX_CPU_COUNT", "POLARS_MAX_THREADS",   "RAYON_NUM_THREADS"};
+    const unsigned count = container_processors("");
+    if (count == 0 || (long)count >= sysconf(_SC_NPROCESSORS_ONLN))
+        return;
+    drop_str char *number = xasprintf("%u", count);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_variable(list, names[i], number);
+}
+
 /* Forks have what the template has loaded. Libraries of the kernels' own stay outside of it. */
 static void put_template(struct variable_list *list, const struct environment_config *config)
 {
@@ -329,6 +345,7 @@ static void put_template(struct variable_list *list, const struct environment_co
     if (config->preload && !own)
         put_variable(list, "LD_PRELOAD", config->preload);
     copy_variable(list, "IPYBOX_PRELOAD", NULL);
+    put_processors(list);
 }
 
 /* Builds run scripts beside their modules. No cache: it would be the cells' to write to. */
@@ -419,6 +436,7 @@ char **environment_kernel(const struct environment_config *config, const char *u
     put_sandbox_variables(&list, config);
     if (config->preload)
         put_variable(&list, "LD_PRELOAD", config->preload);
+    put_processors(&list);
     copy_prefixed(&list, of_file, strlen(of_file));
     copy_prefixed(&list, kernel_prefix, sizeof kernel_prefix - 1);
     put_tool_plane(&list, config);

@@ -17,8 +17,9 @@
  * User site, its .pth files, ~/.ipython and ~/.jupyter are for kernels, once their walls stand.
  *
  * Kernels: PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR as the server has them, where
- *          Python keeps the user's packages, the extra CA bundle, and KERNEL_ENV_X as X. Nothing
- *          else of the server's environment: it may hold secrets. */
+ *          Python keeps the user's packages, the extra CA bundle, in a container with a CPU quota
+ *          how many threads that is worth (PYTHON_CPU_COUNT, OMP_NUM_THREADS, …), and KERNEL_ENV_X
+ *          as X. Nothing else of the server's environment: it may hold secrets. */
 #ifndef ENTRYPOINT_IDENTITY_ENVIRONMENT_H
 #define ENTRYPOINT_IDENTITY_ENVIRONMENT_H
 

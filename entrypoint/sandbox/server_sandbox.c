@@ -11,6 +11,7 @@
 #include "entrypoint/sandbox/sandbox_place.h"
 #include "sandbox/confine/guard.h"
 #include "sandbox/confine/places.h"
+#include "sandbox/limits/container.h"
 #include "sandbox/limits/diskuse.h"
 
 /* --- what the machine grants ----------------------------------------------------------------- */
@@ -56,6 +57,20 @@ static int probe_level(const struct options *o, struct server_sandbox *s, struct
     if (r == 0)
         log_level_found(o, ret, s->detail);
     return r;
+}
+
+/* So that the container's limit, at which Linux may end every process, is not reached first. */
+static uint64_t kernel_memory_of(const struct options *o)
+{
+    struct container_memory container;
+    if (o->kernel_memory != OPTIONS_AUTO)
+        return o->kernel_memory;
+    container_memory_open("", &container);
+    const uint64_t most = container_memory_of_kernel(&container);
+    if (most > 0)
+        log_info("sandbox", "--kernel-memory is %lluM, by the container's limit of %lluM",
+                 (unsigned long long)(most >> 20), (unsigned long long)(container.most >> 20));
+    return most;
 }
 
 /* --- the sandbox ----------------------------------------------------------------------------- */
@@ -273,7 +288,7 @@ int server_sandbox_open(const struct options *options, const char *workspace,
     s->spec.limits = (struct sandbox_limits){.tasks = options->kernel_tasks,
                                              .files = options->kernel_files,
                                              .file_size = options->kernel_file_size,
-                                             .memory = options->kernel_memory,
+                                             .memory = kernel_memory_of(options),
                                              .disk = options->kernel_disk,
                                              .cpu = options->kernel_cpu};
     /* With a uid of the server's own, root's terminals are kept from kernels by their modes. */

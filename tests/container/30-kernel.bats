@@ -153,7 +153,7 @@ PY
 }
 
 @test "a kernel that was killed for want of memory: the answer names memory" {
-    drive -m 300m --memory-swap 300m <<'PY'
+    drive -m 300m --memory-swap 300m -- --kernel-memory 0 <<'PY'
         prints("x = 1", "")
         id = begin_cell("import os, time; print('growing', flush=True)\nwhile not os.path.exists('/tmp/go'): time.sleep(0.02)\n"
                         "b = bytearray()\nwhile True: b += b'x' * 10_000_000")

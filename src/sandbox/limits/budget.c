@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sandbox/limits/activity.h"
+#include "sandbox/limits/container.h"
 #include "sandbox/limits/shared.h"
 #include "sandbox/limits/sockbufs.h"
 #include "sandbox/limits/unnamed_memory.h"
@@ -29,7 +30,12 @@ enum {
     PIPE_SCARCE = 8 << 10, /* what one more gets when its user has PIPES_PLAIN of them */
     PIPES_PLAIN = 1024,
     THREAD = 24 << 10, /* its stack in the system, and what describes it */
+    CONTAINER_LEAST_SHARE = 4,
+    CONTAINER_PART_SHARE = 8, /* of the container's limit: a kernel that has less is not to blame */
 };
+
+/* So much, or a quarter of what was left at the start, is to be left in the container. */
+#define CONTAINER_LEAST ((uint64_t)32 << 20)
 
 #define NOISE ((uint64_t)1 << 20)
 
@@ -51,8 +57,12 @@ struct moment { /* when shared memory was counted, or earlier: */
 };
 
 struct budget {
-    uint64_t most;
-    bool ran; /* since look_at_ends() looked */
+    uint64_t most, beyond; /* by how much the former may be passed until the next look */
+    struct container_memory container;
+    uint64_t container_left; /* below its limit, at the last look; UINT64_MAX: it has none */
+    uint64_t container_least;
+    bool container_full; /* that was too little */
+    bool ran;            /* since look_at_ends() looked */
     struct shared shared;
     uint64_t last, charge;  /* of shared memory: what there was, what is theirs */
     struct moment then;     /* of `last` */
@@ -391,10 +401,23 @@ static uint64_t count_processors(void)
     return n < BUDGET_PROCESSORS_MAX ? (uint64_t)n : BUDGET_PROCESSORS_MAX;
 }
 
+/* As much again; where the container has a limit, no more than is left below that. */
+static uint64_t room_beyond(const struct budget *b)
+{
+    const uint64_t room = memory_above(b->container_left, b->most);
+    return room < b->most ? room : b->most;
+}
+
 struct budget *budget_open(uint64_t most)
 {
     struct budget *b = NEW(struct budget);
     b->most = most;
+    container_memory_open("", &b->container);
+    b->container_left = container_memory_left(&b->container);
+    b->container_least = b->container_left / CONTAINER_LEAST_SHARE < CONTAINER_LEAST
+                             ? b->container_left / CONTAINER_LEAST_SHARE
+                             : CONTAINER_LEAST;
+    b->beyond = room_beyond(b);
     shared_open(&b->shared);
     b->last = shared_bytes(&b->shared);
     b->processors = count_processors();
@@ -423,10 +446,12 @@ static bool has_run(const struct known *known, int64_t used_ns)
     return known->count == 0 || known->count > KNOWN_MAX || used_ns != known->used_ns;
 }
 
-/* In which memory cannot grow beyond twice the limit; half of it is for our own delay. */
+/* In which memory does not grow further beyond the limit than it may; half of it is for our own
+ * delay. */
 static int64_t safe_ms(const struct budget *b, uint64_t total)
 {
-    const uint64_t left = memory_above(2 * b->most, total);
+    const uint64_t own = memory_above(b->most + b->beyond, total);
+    const uint64_t left = own < b->container_left ? own : b->container_left;
     return (int64_t)(left / (2 * BUDGET_GROWTH_MS * b->processors));
 }
 
@@ -463,6 +488,16 @@ static struct memory_look look_begin(const struct budget *b, int64_t used_ns)
     return (struct memory_look){moment, shared_bytes(&b->shared)};
 }
 
+/* Several kernels may fill the container, each below its own limit. The one that runs goes, if a
+ * part of that is its: Linux would choose next, and may end all of them. */
+static bool is_container_full(struct budget *b)
+{
+    b->container_left = container_memory_left(&b->container);
+    b->container_full = b->container_left < b->container_least &&
+                        b->total > b->container.most / CONTAINER_PART_SHARE;
+    return b->container_full;
+}
+
 bool budget_exceeded(struct budget *b)
 {
     const int64_t from = clock_of_thread_ns();
@@ -482,9 +517,14 @@ bool budget_exceeded(struct budget *b)
     const uint64_t seen = use.shared + b->held, beside = use.kernel + b->ends;
     b->took_ms = (clock_of_thread_ns() - from) / 1000000;
     b->total = use.own + beside + (seen > b->charge ? seen : b->charge);
-    if (use.grown + b->charge + beside > b->most) /* whatever is shared */
+    if (is_container_full(b) || use.grown + b->charge + beside > b->most) /* whatever is shared */
         return true;
     return b->total > b->most && look_exactly(b, beside);
+}
+
+bool budget_container_full(const struct budget *b)
+{
+    return b->container_full;
 }
 
 int64_t budget_pause_ms(const struct budget *b)

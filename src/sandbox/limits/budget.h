@@ -22,8 +22,9 @@
 
 #define BUDGET_WHOLE_MS 200
 
-/* So fast may memory grow for each processor, for at most so many: see docs/sandbox.md. The limit
- * is looked at so often that at this rate it is not passed by as much again. */
+/* So fast may memory grow for each processor, for at most so many: see docs/sandbox-budgets.md. The
+ * limit is looked at so often that at this rate it is not passed by as much again, and that the
+ * container's own limit is not reached (container.h). */
 #define BUDGET_GROWTH_MS ((uint64_t)4 << 20)
 #define BUDGET_PROCESSORS_MAX 16
 #define BUDGET_PAUSE_LEAST_MS 4
@@ -34,6 +35,8 @@ struct budget;
 struct budget *budget_open(uint64_t most);
 struct budget *budget_free(struct budget *budget); /* NULL in, NULL out */
 bool budget_exceeded(struct budget *budget);
+/* That was because hardly anything is left of the container's memory, not of the budget's. */
+bool budget_container_full(const struct budget *budget);
 /* Until the next look. */
 int64_t budget_pause_ms(const struct budget *budget);
 

@@ -8,12 +8,13 @@
 #include <sys/statvfs.h>
 
 #include "base/alloc.h"
+#include "sandbox/limits/cgroup.h"
 #include "sandbox/proc/procfile.h"
 
 enum { TEXT_MAX = 8192, LINE_MAX_LEN = 4096 };
 
 /* Those of the old hierarchy name what is below with them. */
-static const char in_old[] = "\ntotal_shmem ", in_new[] = "\nshmem ";
+static const char in_old[] = "\ntotal_shmem ", in_unified[] = "\nshmem ";
 
 static bool number_in(const char *path, const char *label, uint64_t *ret)
 {
@@ -23,34 +24,16 @@ static bool number_in(const char *path, const char *label, uint64_t *ret)
     return strstr(text, label) != NULL;
 }
 
-/* A container sees its own cgroup as the root, or below its path on the machine. */
-static bool take_file(struct shared *s, const char *top, const char *below, const char *label)
+static void take_file(struct shared *s)
 {
+    struct cgroup cgroup;
     uint64_t bytes;
-    for (int whole = 1; whole >= 0; whole--) {
-        const int n =
-            snprintf(s->file, sizeof s->file, "%s%s/memory.stat", top, whole ? below : "");
-        s->label = label;
-        if (n > 0 && (size_t)n < sizeof s->file && number_in(s->file, label, &bytes))
-            return true;
-    }
-    s->file[0] = '\0';
-    return false;
-}
-
-/* One line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH. */
-static bool take_smaps_line(struct shared *s, char *line)
-{
-    line[strcspn(line, "\n")] = '\0';
-    char *controllers = strchr(line, ':');
-    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!path)
-        return false;
-    *path++ = '\0';
-    const char *below = strcmp(path, "/") == 0 ? "" : path;
-    if (strcmp(controllers, ":memory") == 0)
-        return take_file(s, "/sys/fs/cgroup/memory", below, in_old);
-    return controllers[1] == '\0' && take_file(s, "/sys/fs/cgroup", below, in_new);
+    if (!cgroup_find("", "memory", "memory.stat", "memory.stat", &cgroup))
+        return;
+    const int n = snprintf(s->file, sizeof s->file, "%s/memory.stat", cgroup.dir);
+    s->label = cgroup.unified ? in_unified : in_old;
+    if (n < 0 || (size_t)n >= sizeof s->file || !number_in(s->file, s->label, &bytes))
+        s->file[0] = '\0';
 }
 
 /* One line of /proc/self/mounts: DEVICE PATH TYPE OPTIONS. */
@@ -70,12 +53,8 @@ void shared_open(struct shared *s)
     char line[LINE_MAX_LEN];
     size_t count = 0;
     *s = (struct shared){0};
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && !s->file[0] && fgets(line, sizeof line, file))
-        (void)take_smaps_line(s, line);
-    if (file)
-        (void)fclose(file);
-    file = s->file[0] ? NULL : fopen("/proc/self/mounts", "re");
+    take_file(s);
+    FILE *file = s->file[0] ? NULL : fopen("/proc/self/mounts", "re");
     while (file && fgets(line, sizeof line, file))
         take_mount(s, &count, line);
     if (file)

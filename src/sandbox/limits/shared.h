@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SHARED_PATH_MAX 512
+#define SHARED_PATH_MAX 576
 #define SHARED_TMPFS_MAX 16
 
 struct shared {

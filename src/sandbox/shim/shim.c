@@ -339,6 +339,18 @@ static void kill_for(struct shim *s, enum shim_limit limit, uint64_t most, const
     s->kill = true;
 }
 
+static void notify_memory(struct shim *s)
+{
+    static const char full[] =
+        "hardly anything was left of the container's memory, and this kernel used a part of it";
+    if (!budget_container_full(s->memory)) {
+        kill_for(s, SHIM_LIMIT_MEMORY, s->limits.memory, "memory", "memory");
+        return;
+    }
+    teller_report(&s->teller, SHIM_LIMIT, SHIM_LIMIT_MEMORY, 0, full);
+    s->kill = true;
+}
+
 static void notify_cpu(struct shim *s)
 {
     char text[200];
@@ -358,7 +370,7 @@ static bool cpu_exceeded(const struct shim *s)
 static void look_at_memory(struct shim *s)
 {
     if (budget_exceeded(s->memory)) {
-        kill_for(s, SHIM_LIMIT_MEMORY, s->limits.memory, "memory", "memory");
+        notify_memory(s);
         (void)proctree_signal(SIGKILL);
     }
     s->next_memory = clock_ms() + budget_pause_ms(s->memory);

@@ -159,6 +159,17 @@ PY
     assert_equal "$status" 0
 }
 
+@test "two sessions that fill a container together: the kernel that grows ends, and Linux ends none" {
+    start_box -m 512m --memory-swap 512m "${tokens[@]}" -- serve
+    talk <<'PY'
+wait_for("the server", ready)
+call("POST", "/v1/sessions", {"id": "other"})
+equal(run("b = bytearray(b'x') * (200 << 20)")["status"], "ok")
+has(run("b = bytearray(b'x') * (300 << 20); import time; time.sleep(60)", "other")["reason"], "the container's memory")
+equal(run("print(len(b) >> 20)")["stdout"], "200\n")
+PY
+}
+
 @test "the limits of a session hold for its kernels alone, and the errors of its cells name them" {
     start_box "${tokens[@]}" -- serve --kernel-memory 1G
     talk <<'PY'

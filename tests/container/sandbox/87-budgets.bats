@@ -262,3 +262,31 @@ PY
         prints("len(bytearray(300 << 20))", 300 << 20)  # the kernel's memory is its own
 PY
 }
+
+@test "in a container with a memory limit fast allocations end the kernel, and the limit is not reached" {
+    drive -m 512m --memory-swap 512m <<'PY'
+        import re
+
+        def ooms():
+            text = inside("sh", "-c", "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null || true")
+            return sum(int(n) for n in re.findall(r"^oom_kill (\d+)", text, re.M))
+
+        ways = ("b = bytearray(1 << 30); b[::4096] = b'x' * (1 << 18)",
+                "b = b'x' * (1 << 31)",
+                "b = []\nwhile True: b.append(bytearray(b'x') * (64 << 20))",
+                "import os\nfor _ in range(3): os.fork()\nb = b'x' * (1 << 30)")
+        for i in range(40):
+            fails(ways[i % len(ways)] + "\nimport time; time.sleep(60)", "KernelDied: .*(--kernel-memory|container's memory)")
+        equal(ooms(), 0)
+        prints("1", 1)
+PY
+}
+
+@test "a CPU quota is the number of processors that libraries see, and KERNEL_ENV_ overrules it" {
+    drive --cpus 1 -e KERNEL_ENV_OMP_NUM_THREADS=3 <<'PY'
+        prints("import os; os.cpu_count(), os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS']", "(1, '1', '3')")
+PY
+    drive <<'PY'
+        prints("import os; os.cpu_count() == os.sysconf('SC_NPROCESSORS_ONLN'), os.environ.get('OMP_NUM_THREADS')", "(True, None)")
+PY
+}
