@@ -496,7 +496,7 @@ int environment_python(const char *given, char **ret, struct err *e)
                                  : xasprintf("%s/%s", cwd, given);
     if (!path)
         return err_set(e, -ENOENT, "--python: there is no program %s on PATH", given);
-    if (!may_access(path, X_OK)) {
+    if (installation_is_native() && !may_access(path, X_OK)) { /* else the first cell is told */
         int code = errno;
         xfree(path);
         return err_set(e, -code, "--python %s: %s; name a Python that has ipykernel", given,

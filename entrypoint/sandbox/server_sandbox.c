@@ -210,7 +210,7 @@ const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned o
         struct sandbox_spec spec = *server_spec_of(s, i);
         if (!s->kernels) /* there is not even a filter */
             spec.level = SANDBOX_NONE;
-        if (of & 1U << i)
+        if (of & ~(unsigned)OF_OFFERED & 1U << i) /* those have settings, which hold more */
             (void)places_can_be_held(&spec, &place);
     }
     return place;
