@@ -44,24 +44,45 @@ static void name_modules(struct arena *a, const struct apigen_tool *tools, size_
     }
 }
 
+struct module_names {
+    const char *module, *shown;
+};
+
+/* Without its underscores: what a name in words and its module have in common. */
+static char *squash(struct arena *a, const char *name)
+{
+    char *squashed = arena_get(a, strlen(name) + 1), *to = squashed;
+    for (; *name; name++)
+        if (*name != '_')
+            *to++ = *name;
+    return squashed;
+}
+
+/* How modules are shown: by the words of their tools, where lower case has run them together and
+ * no other module is meant (ipybox_tools.discovery finds the module of such a name). */
+static void show_names(struct arena *a, const struct apigen_tool *tools, size_t n,
+                       char *const *modules, char **ret)
+{
+    struct set once = {0}, twice = {0};
+    for (size_t i = 0; i < n; i++) {
+        char *key = squash(a, modules[i]);
+        set_put(a, set_has(&once, key) ? &twice : &once, key, key);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool plain = strcmp(name_module(a, tools[i].name), modules[i]) == 0 &&
+                     !set_has(&twice, squash(a, modules[i]));
+        ret[i] = xstrdup(plain ? name_words(a, tools[i].name) : modules[i]);
+    }
+}
+
 /* --- a module -------------------------------------------------------------------------------- */
 
-/* What both functions call; the runtime checks the arguments and makes the result. */
-static void put_module_call(struct buf *out, const struct apigen_tool *tool, bool async)
+/* run() and arun(): the runtime checks the arguments and makes the result. */
+static void put_module_call(struct buf *out, const struct apigen_tool *tool)
 {
-    const char *result = tool->output ? "Result" : "str";
-    (void)buf_addf(out, "\n\n%sdef %s(params: Params | None = None, **arguments: Any) -> %s:\n",
-                   async ? "async " : "", async ? "arun" : "run", result);
-    if (async)
-        (void)buf_adds(out, "    \"\"\"run(), to be awaited.\"\"\"\n");
-    else if (tool->description && *tool->description) {
-        put_docstring(out, tool->description, 4);
-        (void)buf_addc(out, '\n');
-    }
-    (void)buf_addf(out, "    return %sCLIENT.%s(", async ? "await " : "",
-                   async ? "call" : "call_sync");
+    (void)buf_adds(out, "\n\nrun, arun = CLIENT.functions(");
     put_text(out, tool->name);
-    (void)buf_addf(out, ", Params, %s, params, arguments)\n", result);
+    (void)buf_addf(out, ", Params, %s, __doc__)\n", tool->output ? "Result" : "str");
 }
 
 /* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
@@ -71,18 +92,22 @@ static void put_module_head(struct buf *out, const struct apigen_tool *tool, con
 {
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
-    put_text(&quoted, tool->name);
-    (void)buf_adds(out, "# A tool of an MCP server. Generated, but for what stands below the last "
-                        "line.\n#\n# Name: ");
-    put_comment(out, buf_text(&quoted));
-    (void)buf_addc(out, '\n');
-    if (strcmp(name_module(&a, tool->name), module) != 0)
-        (void)buf_addf(out,
-                       "# The module is called %s: the plain name is taken or no name in Python.\n",
-                       module);
+    (void)buf_adds(out, "# A tool of an MCP server: run(NAME=VALUE), arun()\n");
+    if (strcmp(name_module(&a, tool->name), module) != 0) {
+        put_text(&quoted, tool->name);
+        (void)buf_adds(out, "#\n# Name: ");
+        put_comment(out, buf_text(&quoted));
+        (void)buf_addf(
+            out, "\n# The module is called %s: the plain name is taken or no name in Python.\n",
+            module);
+    }
     if (cut)
         (void)buf_adds(out, "# The schema is larger than what is typed here: the rest is Any, and "
                             "classes take\n# arguments that they do not name.\n");
+    if (tool->description && *tool->description) {
+        put_docstring(out, tool->description, 0);
+        (void)buf_adds(out, "\n\n");
+    }
     (void)buf_adds(out, "from __future__ import annotations\n\n");
     buf_done(&quoted);
     arena_done(&a);
@@ -120,7 +145,7 @@ static struct model *make_within(struct model_making *m, const struct json *sche
 
 /* Sticky in the buffers when it is too large. */
 static void put_module(struct buf *out, struct buf *summary, const struct apigen_tool *tool,
-                       const char *module, struct schema_budget *budget)
+                       const struct module_names *names, struct schema_budget *budget)
 {
     struct model_making m = {0};
     struct buf body = BUF_INIT(MODULE_BYTES_MAX);
@@ -129,18 +154,17 @@ static void put_module(struct buf *out, struct buf *summary, const struct apigen
     struct model *result =
         tool->output ? make_within(&m, tool->output, "Result", &budget->outputs) : NULL;
     imports_prepare(&m);
-    put_summary(summary, module, params, result ? "Result" : "str", tool->description);
+    put_summary(summary, names->shown, params, result ? "Result" : "str", tool->description);
     emit_model(&m, &body, params);
     if (result)
         emit_model(&m, &body, result);
-    put_module_head(out, tool, module, m.cut);
+    put_module_head(out, tool, names->module, m.cut);
     put_imports(&m, out);
     if (body.failed)
         out->failed = body.failed;
     (void)buf_adds(out, buf_text(&body));
     emit_rebuilds(&m, out);
-    put_module_call(out, tool, false);
-    put_module_call(out, tool, true);
+    put_module_call(out, tool);
     buf_done(&body);
     arena_done(&m.arena);
 }
@@ -152,7 +176,7 @@ static struct json *any_object(void)
 }
 
 /* A tool whose module would be too large gets one without types. */
-static int make_module(const struct apigen_tool *tool, const char *module,
+static int make_module(const struct apigen_tool *tool, const struct module_names *names,
                        struct schema_budget *budget, struct buf *summaries, char **ret,
                        struct err *e)
 {
@@ -162,17 +186,17 @@ static int make_module(const struct apigen_tool *tool, const char *module,
     plain.output = json_is_null(tool->output) ? NULL : tool->output;
     drop_buf struct buf text = BUF_INIT(MODULE_BYTES_MAX);
     drop_buf struct buf summary = BUF_INIT(MODULE_BYTES_MAX);
-    put_module(&text, &summary, &plain, module, budget);
+    put_module(&text, &summary, &plain, names, budget);
     if (text.failed == -EMSGSIZE) {
         buf_done(&text);
         buf_done(&summary);
         text = summary = BUF_INIT(MODULE_BYTES_MAX);
         plain = (struct apigen_tool){.name = tool->name, .input = any};
         plain.output = tool->output && !json_is_null(tool->output) ? any : NULL;
-        put_module(&text, &summary, &plain, module, budget);
+        put_module(&text, &summary, &plain, names, budget);
     }
     if (text.failed)
-        return err_set(e, text.failed, "module %s: %s", module, strerror(-text.failed));
+        return err_set(e, text.failed, "module %s: %s", names->module, strerror(-text.failed));
     if (summaries->len + summary.len <= SUMMARIES_BYTES_MAX)
         (void)buf_adds(summaries, buf_text(&summary));
     *ret = buf_take(&text);
@@ -217,6 +241,7 @@ struct apigen_work {
     char *server_name;
     const struct apigen_tool *tools;
     char **modules;
+    char **shown;   /* how a line calls them */
     size_t n, made; /* made: files */
     size_t bytes;   /* of all */
     struct schema_budget budget;
@@ -230,6 +255,7 @@ struct apigen_work *apigen_begin(const char *server_name, const struct apigen_to
     *work = (struct apigen_work){.server_name = xstrdup(server_name),
                                  .tools = tools,
                                  .modules = xcalloc(n + 1, sizeof(char *)),
+                                 .shown = xcalloc(n + 1, sizeof(char *)),
                                  .n = n,
                                  .budget = {APIGEN_PACKAGE_WORK_MAX, APIGEN_PACKAGE_WORK_MAX},
                                  .summaries = BUF_INIT(MODULE_BYTES_MAX)};
@@ -237,6 +263,7 @@ struct apigen_work *apigen_begin(const char *server_name, const struct apigen_to
     name_modules(&a, tools, n, names);
     for (size_t i = 0; i < n; i++)
         work->modules[i] = xstrdup(names[i]);
+    show_names(&a, tools, n, work->modules, work->shown);
     arena_done(&a);
     return work;
 }
@@ -259,8 +286,8 @@ int apigen_next(struct apigen_work *work, struct apigen_file *ret, struct err *e
         return 0;
     if (i == work->n)
         return make_init(work, ret, e);
-    int r =
-        make_module(&work->tools[i], work->modules[i], &work->budget, &work->summaries, &text, e);
+    const struct module_names names = {work->modules[i], work->shown[i]};
+    int r = make_module(&work->tools[i], &names, &work->budget, &work->summaries, &text, e);
     if (r < 0)
         return r;
     work->bytes += strlen(text);
@@ -287,8 +314,7 @@ void apigen_put_summary(const struct apigen_work *work, size_t i, struct buf *ou
     bool structured = tool->output && !json_is_null(tool->output);
     bool typed = tool->input && !json_is_null(tool->input);
     reserve_names(&m, structured);
-    put_summary(out, work->modules[i],
-                make_within(&m, typed ? tool->input : any, "Params", &budget),
+    put_summary(out, work->shown[i], make_within(&m, typed ? tool->input : any, "Params", &budget),
                 structured ? "Result" : "str", tool->description);
     arena_done(&m.arena);
 }
@@ -297,9 +323,12 @@ struct apigen_work *apigen_end(struct apigen_work *work)
 {
     if (!work)
         return NULL;
-    for (size_t i = 0; i < work->n; i++)
+    for (size_t i = 0; work->modules && i < work->n; i++)
         xfree(work->modules[i]);
+    for (size_t i = 0; i < work->n; i++)
+        xfree(work->shown[i]);
     xfree(work->modules);
+    xfree(work->shown);
     xfree(work->server_name);
     buf_done(&work->summaries);
     xfree(work);
@@ -324,7 +353,6 @@ int apigen_package(const char *server_name, const struct apigen_tool *tools, siz
     p.modules = work->modules;
     p.n_modules = n;
     work->modules = NULL;
-    work->n = 0;
     (void)apigen_end(work);
     if (r < 0)
         apigen_package_done(&p);

@@ -37,6 +37,8 @@ struct toolplane_call {
     struct toolplane_call *prev, *next;
     bool approve_only;
     bool recalling; /* it waits for the recall of its server */
+    bool waiting;   /* … for a registration that was under way when it came */
+    bool await_only;
     struct request_context origin;
     char *session, *server, *tool, *arguments;
     char *digest;        /* of the tool that the human was asked about; NULL: none was known */
@@ -84,6 +86,8 @@ struct toolplane *toolplane_close(struct toolplane *plane)
         toolplane_job_cancel(plane->jobs);
     while (plane->recalls)
         drop_recall(plane->recalls);
+    while (plane->failures)
+        toolplane_forget_failure(plane, plane->failures->name);
     plane->generations = generations_close(plane->generations);
     xfree(plane);
     return NULL;
@@ -117,7 +121,7 @@ static void notify_called(const struct toolplane_call *call, const char *outcome
                                 .outcome = outcome,
                                 .timed = true,
                                 .ms = loop_now(c->loop) - call->begun_ms};
-    if (!call->approve_only) /* the approval was told itself */
+    if (!call->approve_only && !call->await_only) /* the approval was told itself */
         (void)audit_add(c->audit, &event);
 }
 
@@ -165,7 +169,7 @@ static void end_call(struct toolplane_call *call, enum toolplane_failure failure
     if (call->untold)
         notify_progress(call);
     notify_called(call, outcomes[failure]);
-    if (call->plane->config.metrics && !call->approve_only)
+    if (call->plane->config.metrics && !call->approve_only && !call->await_only)
         call->plane->config.metrics->calls[failure]++;
     call->call = NULL; /* its own end led here, or it never was */
     call->events = NULL;
@@ -560,10 +564,27 @@ static int recall_server(struct toolplane_call *call, const struct toolplane_req
     return ask_for_recall(call, taken, e);
 }
 
+void toolplane_started(struct toolplane *plane, const char *name, const struct err *why)
+{
+    for (struct toolplane_call *call = plane->calls; call;) {
+        struct toolplane_call *next = call->next;
+        bool waited = call->waiting && strcmp(call->server, name) == 0;
+        call->waiting &= !waited;
+        if (waited && (why || call->await_only))
+            end_later(call, why ? TOOLPLANE_ERROR : TOOLPLANE_OK, why ? why->msg : "");
+        else if (waited)
+            go_on_recalled(call);
+        call = waited && !why ? plane->calls : next; /* going on may end this one, and others */
+    }
+}
+
 /* A server that is not registered: only an application may bring it, and only in full view. */
 static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_request *request,
                            struct err *e)
 {
+    const char *why = toolplane_failure_of(call->plane, call->server);
+    if (why && !request->params)
+        return err_set(e, -ENOENT, "the MCP server %s is not registered: %s", call->server, why);
     if (request->role == TOOLPLANE_KERNEL)
         return err_set(e, -ENOENT,
                        "the MCP server %s is not registered: register it with register_mcp_server "
@@ -617,6 +638,11 @@ static int begin_plane_call(struct toolplane_call *call, const struct toolplane_
     int r = spell_arguments(call, e);
     if (r < 0)
         return r;
+    if (!found && !request->params && !find_recall(call->plane, call->server) &&
+        toolplane_find_job(call->plane, call->server)) {
+        call->waiting = true;
+        return 0;
+    }
     if (!found && (r = recall_server(call, request, e)) <= 0)
         return r;
     if (call->approve_only && !found)
@@ -664,6 +690,21 @@ int toolplane_approve(struct toolplane *plane, const struct toolplane_request *r
                       struct err *e)
 {
     return open_call(plane, request, true, events, ctx, ret, e);
+}
+
+int toolplane_await(struct toolplane *plane, const struct toolplane_request *request,
+                    const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                    struct err *e)
+{
+    (void)e;
+    const char *why = toolplane_failure_of(plane, request->server);
+    struct toolplane_call *call = new_call(plane, request, events, ctx);
+    call->await_only = true;
+    call->waiting = toolplane_find_job(plane, request->server) != NULL;
+    if (!call->waiting)
+        end_later(call, why ? TOOLPLANE_ERROR : TOOLPLANE_OK, why ? why : "");
+    *ret = call;
+    return 0;
 }
 
 /* --- results --------------------------------------------------------------------------------- */

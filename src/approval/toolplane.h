@@ -8,6 +8,8 @@
  *          client and the operator, by registration.
  * Memory:  what was registered is kept (remembered.h); a call for such a server registers it again,
  *          and the package stays as it is. What an application brings is not kept.
+ * Starts:  a call of a server that is being registered waits for it; one of a server whose
+ *          registration has failed gets the reason.
  * Order:   policy and approval first, then the server is started when it is not running.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never inside a call. */
 #ifndef APPROVAL_TOOLPLANE_H
@@ -20,7 +22,8 @@
 #include "tools/client/remembered.h"
 #include "tools/tools.h"
 
-#define TOOLPLANE_OWN "ipybox" /* the server's name in approvals of shell commands */
+#define TOOLPLANE_OWN "ipybox"    /* the server's name in approvals of shell commands */
+#define TOOLPLANE_FAILURES_MAX 64 /* starts that failed and are remembered */
 #define TOOLPLANE_TEXT_MAX ((size_t)64 << 20)
 
 struct toolplane_config { /* copied; what it points to is borrowed */
@@ -66,6 +69,11 @@ void toolplane_job_listen(struct toolplane_job *job,
 void toolplane_job_alone(struct toolplane_job *job);
 
 bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret);
+
+/* Those that are not registered: whose registration is under way, or was the last of its name and
+ * has failed. */
+void toolplane_unready(const struct toolplane *plane,
+                       void (*fn)(void *ctx, const struct tools_server *server), void *ctx);
 
 /* One after the other: *at is 0 first. */
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret);
@@ -144,6 +152,12 @@ MUST_CHECK int toolplane_call(struct toolplane *plane, const struct toolplane_re
 MUST_CHECK int toolplane_approve(struct toolplane *plane, const struct toolplane_request *request,
                                  const struct toolplane_events *events, void *ctx,
                                  struct toolplane_call **ret, struct err *e);
+
+/* Waits for a registration of request->server that is under way, until its package is written; at
+ * once done where there is none. */
+MUST_CHECK int toolplane_await(struct toolplane *plane, const struct toolplane_request *request,
+                               const struct toolplane_events *events, void *ctx,
+                               struct toolplane_call **ret, struct err *e);
 
 void toolplane_call_cancel(struct toolplane_call *call); /* no event comes any more */
 

@@ -24,6 +24,11 @@ struct toolplane_job {
     void *ctx;
 };
 
+struct failed_start { /* of a registration; the next of that name replaces it */
+    struct failed_start *next;
+    char *name, *why;
+};
+
 struct toolplane {
     struct toolplane_config config;
     const char *report; /* inside `done` of a registration */
@@ -31,6 +36,7 @@ struct toolplane {
     struct toolplane_job *jobs;
     struct toolplane_listener *listeners;
     struct recall *recalls;
+    struct failed_start *failures;
     struct toolplane_call *calls;
     uint64_t numbers;
     void (*watch)(void *ctx, const struct toolplane_progress *p);
@@ -41,5 +47,14 @@ struct toolplane {
 MUST_CHECK int toolplane_start_job(struct toolplane *plane, const char *name,
                                    const struct json *params, struct toolplane_job how,
                                    struct toolplane_job **ret, struct err *e);
+
+/* The start that is under way under this name; NULL: none. */
+const struct toolplane_job *toolplane_find_job(const struct toolplane *plane, const char *name);
+/* Why the last registration of a server that is not registered has failed; NULL: none has. */
+const char *toolplane_failure_of(const struct toolplane *plane, const char *name);
+void toolplane_forget_failure(struct toolplane *plane, const char *name);
+
+/* Calls that waited for this start go on, or fail with its reason. */
+void toolplane_started(struct toolplane *plane, const char *name, const struct err *why);
 
 #endif

@@ -45,16 +45,76 @@ void toolplane_unlisten(struct toolplane *plane, struct toolplane_listener *list
     list_remove(&plane->listeners, listener);
 }
 
+/* --- starts that have failed ------------------------------------------------------------------ */
+
+static struct failed_start **find_failure(struct toolplane *plane, const char *name)
+{
+    struct failed_start **at = &plane->failures;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+void toolplane_forget_failure(struct toolplane *plane, const char *name)
+{
+    struct failed_start **at = find_failure(plane, name), *failure = *at;
+    if (!failure)
+        return;
+    *at = failure->next;
+    xfree(failure->name);
+    xfree(failure->why);
+    xfree(failure);
+}
+
+/* The oldest make room: names are a stranger's to choose. */
+static void keep_failure(struct toolplane *plane, const char *name, const char *why)
+{
+    size_t n = 0;
+    toolplane_forget_failure(plane, name);
+    struct failed_start *failure = NEW(struct failed_start);
+    *failure =
+        (struct failed_start){.next = plane->failures, .name = xstrdup(name), .why = xstrdup(why)};
+    plane->failures = failure;
+    for (; failure->next; failure = failure->next)
+        if (++n == TOOLPLANE_FAILURES_MAX) {
+            toolplane_forget_failure(plane, failure->next->name);
+            return;
+        }
+}
+
+const char *toolplane_failure_of(const struct toolplane *plane, const char *name)
+{
+    for (const struct failed_start *f = plane->failures; f; f = f->next)
+        if (strcmp(f->name, name) == 0)
+            return f->why;
+    return NULL;
+}
+
+const struct toolplane_job *toolplane_find_job(const struct toolplane *plane, const char *name)
+{
+    const struct toolplane_job *job = plane->jobs;
+    while (job && strcmp(job->name, name) != 0)
+        job = job->next;
+    return job;
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
 static void on_generated(void *ctx, char *const *modules, size_t n, const struct err *why)
 {
     struct toolplane_job *job = ctx;
+    drop_str char *name = xstrdup(job->name);
     notify_registered(job, why == NULL);
     struct toolplane_job copy = *job;
     copy.plane->report = job->generation ? generation_report(job->generation) : NULL;
     free_tool_job(job);
+    toolplane_forget_failure(copy.plane, name);
+    if (why && copy.remember)
+        keep_failure(copy.plane, name, why->msg);
     copy.done(copy.ctx, modules, n, why);
     copy.plane->report = NULL;
-    if (!why)
+    toolplane_started(copy.plane, name, why);
+    if (!why || copy.remember)
         notify_of_change(copy.plane);
 }
 
@@ -143,7 +203,13 @@ void toolplane_job_cancel(struct toolplane_job *job)
     if (job->job)
         tools_job_cancel(job->job);
     job->generation = generation_cancel(job->generation);
+    struct toolplane *plane = job->plane;
+    drop_str char *name = xstrdup(job->name);
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -ECANCELED, "the registration of the MCP server %s was given up", name);
     free_tool_job(job);
+    if (!toolplane_find_job(plane, name))
+        toolplane_started(plane, name, &why);
 }
 
 void toolplane_reset(struct toolplane *plane)
@@ -154,6 +220,24 @@ void toolplane_reset(struct toolplane *plane)
 bool toolplane_find(const struct toolplane *plane, const char *name, struct tools_server *ret)
 {
     return tools_find(plane->config.tools, name, ret);
+}
+
+void toolplane_unready(const struct toolplane *plane,
+                       void (*fn)(void *ctx, const struct tools_server *server), void *ctx)
+{
+    struct tools_server known;
+    const struct toolplane_job *job = plane->jobs;
+    while (job && job->next)
+        job = job->next; /* the oldest */
+    for (; job; job = job->prev)
+        if (!tools_find(plane->config.tools, job->name, &known))
+            fn(ctx,
+               &(struct tools_server){.name = job->name, .shown = "", .state = TOOLS_STARTING});
+    for (const struct failed_start *f = plane->failures; f; f = f->next)
+        if (!tools_find(plane->config.tools, f->name, &known) &&
+            !toolplane_find_job(plane, f->name))
+            fn(ctx, &(struct tools_server){
+                        .name = f->name, .shown = "", .state = TOOLS_FAILED, .why = f->why});
 }
 
 bool toolplane_next(const struct toolplane *plane, size_t *at, struct tools_server *ret)
@@ -175,6 +259,8 @@ bool toolplane_remove(struct toolplane *plane, const char *name)
     drop_str char *copy = xstrdup(name); /* it may be the server's own */
     if (plane->config.remembered && remembered_remove(plane->config.remembered, copy))
         found = true;
+    found = found || toolplane_failure_of(plane, copy);
+    toolplane_forget_failure(plane, copy);
     if (!found)
         return false;
     tools_remove(plane->config.tools, copy);

@@ -23,6 +23,7 @@ struct registered_server {
     char *program, *cwd, *note;   /* of its last start, as in struct tools_server */
     bool secret;
     bool ready; /* calls can be sent */
+    char *why;  /* its last start has failed; NULL: it has not */
     struct tool_list *list;
     struct call_list calls;
     struct gate gate;      /* of what it has logged, over all its starts */
@@ -64,6 +65,7 @@ static void free_server(struct registered_server *server)
     xfree(server->program);
     xfree(server->cwd);
     xfree(server->note);
+    xfree(server->why);
     xfree(server);
 }
 
@@ -94,6 +96,8 @@ static void finish_job(void *ctx);
 /* Neither its registration nor a call gets anything from it. */
 static void fail_all(struct registered_server *server, const struct err *why)
 {
+    xfree(server->why);
+    server->why = xstrdup(why->msg);
     if (server->job) {
         server->job->why = *why;
         loop_defer(server->tools->config.loop, &server->job->finish, finish_job, server->job);
@@ -130,6 +134,8 @@ static void on_tools_listed(void *ctx, struct tool_list *list)
     if (server->ready)
         return;
     server->ready = true;
+    xfree(server->why);
+    server->why = NULL;
     server->era = client_era(server->client);
     if (server->job)
         loop_defer(server->tools->config.loop, &server->job->finish, finish_job, server->job);
@@ -254,9 +260,28 @@ static int check_case(const struct tools *tools, const char *name, struct err *e
     return 0;
 }
 
+const char *tools_state_name(enum tools_state state)
+{
+    static const char *const names[] = {[TOOLS_STOPPED] = "stopped",
+                                        [TOOLS_STARTING] = "starting",
+                                        [TOOLS_RUNNING] = "running",
+                                        [TOOLS_FAILED] = "failed"};
+    return names[state];
+}
+
+static enum tools_state server_state_of(const struct registered_server *server)
+{
+    if (server->client)
+        return server->ready ? TOOLS_RUNNING : TOOLS_STARTING;
+    return server->why ? TOOLS_FAILED : TOOLS_STOPPED;
+}
+
 static struct tools_server view(const struct registered_server *server)
 {
+    enum tools_state state = server_state_of(server);
     return (struct tools_server){.name = server->name,
+                                 .state = state,
+                                 .why = state == TOOLS_FAILED ? server->why : NULL,
                                  .params = server->params_text,
                                  .shown = server->shown,
                                  .tools = server->list ? server->list->tools : NULL,

@@ -84,8 +84,18 @@ struct tools_tool {          /* borrowed from its server, until that is register
     const char *digest;        /* hex SHA-256 over name, description and schemas */
 };
 
+enum tools_state {
+    TOOLS_STOPPED, /* the next call starts it */
+    TOOLS_STARTING,
+    TOOLS_RUNNING,
+    TOOLS_FAILED, /* its last start; the next call tries again */
+};
+const char *tools_state_name(enum tools_state state); /* "stopped", … */
+
 struct tools_server { /* borrowed until the next turn of the loop */
     const char *name;
+    enum tools_state state;
+    const char *why;    /* of TOOLS_FAILED, with its last words; NULL else */
     const char *params; /* JSON text as registered, ${VAR} unreplaced */
     const char *shown;  /* for a human: its command line or its URL, as registered */
     const struct tools_tool *tools;

@@ -10,7 +10,7 @@ tools=(-v "$here/tool_server.py:/tools/tool_server.py:ro")
         listed = {t["name"]: t["description"] for t in ask("tools/list")["result"]["tools"]}
         matches(listed["register_mcp_server"], r"Registered now: demo \(13 tools\)\.$")
         prints("import mcptools; mcptools.search('echoes text', 1)", "demo.echo(text: str) -> str: Echo a text.")
-        prints("mcptools.servers()", "demo: 13 tools")
+        prints("mcptools.servers()", "demo: 13 tools, running")
         prints("'add' in dir(mcptools.demo), 'demo' in dir(mcptools)", "(True, True)")
         matches(runs("help(mcptools.demo)").text, r"add\(a: int, b: int = 1\) -> Result: Add\.")
         text = runs("help(mcptools.demo.add)").text
@@ -41,6 +41,30 @@ PY
         registers("demo")
         matches(runs("from mcptools.demo import arguments\nprint(arguments.run())").text, r'"arguments":\{\}')
         prints("from mcptools.demo import add\nadd.run(a=2, b=None).total", 3)
+PY
+}
+
+@test "servers start side by side, calls and imports wait for them, and a failed start has its last words" {
+    workspace 1234:1234
+    mkdir "$BATS_TEST_TMPDIR/settings"
+    python3 - "$BATS_TEST_TMPDIR/settings/servers.json" <<'PY'
+import json, sys
+def server(*words): return {"command": "python3", "args": ["/tools/tool_server.py", *words]}
+five = {f"s{n}": server("with-five") for n in range(5)}
+json.dump({"mcpServers": five | {"slow": server("slow-start"), "broken": server("broken-start")}}, open(sys.argv[1], "w"))
+PY
+    drive "${tools[@]}" -v "$BATS_TEST_TMPDIR/settings:/settings:ro" -v "$workspace:/app/workspace" \
+        -- --mcp-servers /settings/servers.json <<'PY'
+        matches(greet()["result"]["instructions"], r"s0 \(.*slow \(starting\)")
+        prints("from mcptools.s0 import echo; echo(text='up')", "up")
+        prints("import mcptools; [getattr(mcptools, f's{n}').echo(text='x') for n in range(5)]", ["x"] * 5)
+        fails("from mcptools.broken import echo", "ImportError: .*a library is missing")
+        matches(runs("mcptools.servers()").text, r"(?s)broken: failed: .*a library is missing.*s0: 13 tools, running.*slow: starting")
+        listed = {t["name"]: t["description"] for t in ask("tools/list")["result"]["tools"]}
+        matches(listed["register_mcp_server"], r"s0 \(13 tools\), .*slow \(starting\), broken \(failed\)\.$")
+        prints("""import threading
+            threading.Timer(0.2, lambda: open('go', 'w').close()).start()
+            mcptools.slow.echo(text='late')""", "late")
 PY
 }
 

@@ -59,6 +59,24 @@ int toolplane_approve(struct toolplane *plane, const struct toolplane_request *r
     return note(request, events, ctx, ret, e);
 }
 
+int toolplane_await(struct toolplane *plane, const struct toolplane_request *request,
+                    const struct toolplane_events *events, void *ctx, struct toolplane_call **ret,
+                    struct err *e)
+{
+    (void)plane;
+    return note(request, events, ctx, ret, e);
+}
+
+void toolplane_unready(const struct toolplane *plane,
+                       void (*fn)(void *ctx, const struct tools_server *server), void *ctx)
+{
+    (void)plane;
+    if (fake_toolplane.failed)
+        fn(ctx,
+           &(struct tools_server){
+               .name = "broken", .shown = "", .state = TOOLS_FAILED, .why = fake_toolplane.failed});
+}
+
 static void drop(struct toolplane_call *call)
 {
     struct toolplane_call **at = &first;

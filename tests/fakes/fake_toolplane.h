@@ -13,6 +13,7 @@ struct fake_toolplane {
     bool launched; /* the server is a program, of which more is known */
     int calls, approvals, cancels, resets, registrations, removals; /* so far */
     size_t open;
+    const char *failed;  /* why the start of a server "broken" failed; NULL: there is none */
     bool refuse;         /* the next call is refused */
     const char *result;  /* JSON text that toolplane_put_result() writes; NULL: null */
     const char *content; /* of toolplane_put_content(); NULL: no such member */

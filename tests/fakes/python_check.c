@@ -61,14 +61,14 @@ static bool in_word(char c)
 
 static void read_word(struct reader *r)
 {
-    static const char *const calls[] = {"Field",         "ConfigDict", "cast",         "run",
-                                        "arun",          "run_sync",   "call",         "call_sync",
-                                        "model_rebuild", "ToolRunner", "lazy_package", NULL};
+    static const char *const calls[] = {"Field",      "cast",         "functions", "model_rebuild",
+                                        "ToolRunner", "lazy_package", NULL};
     static const char *const never[] = {"exec",   "eval", "import_module", "raise",  "with",
                                         "while",  "if",   "yield",         "global", "del",
                                         "assert", NULL};
     static const char *const dunders[] = {
-        "__future__", "__pydantic_extra__", "__all__", "__getattr__", "__dir__", "__name__", NULL};
+        "__future__", "__pydantic_extra__", "__all__", "__getattr__",
+        "__dir__",    "__name__",           "__doc__", NULL};
     char word[WORD_MAX] = "";
     size_t n = 0;
     for (; in_word(*r->at); r->at++) {
@@ -122,11 +122,15 @@ static void read_token(struct reader *r)
 /* PEP 263: a comment of the first two lines can say how the rest is to be read. */
 static void check_encoding(struct reader *r)
 {
-    const char *end = strchr(r->text, '\n');
-    end = end ? strchr(end + 1, '\n') : NULL;
-    const char *coding = strstr(r->text, "coding");
-    if (!end || (coding && coding < end))
-        fail(r, "the first lines speak of an encoding");
+    const char *line = r->text;
+    for (int i = 0; i < 2; i++) {
+        const char *end = strchr(line, '\n'), *coding = strstr(line, "coding");
+        if (!end || (line[strspn(line, " \t\f")] == '#' && coding && coding < end)) {
+            fail(r, "the first lines speak of an encoding");
+            return;
+        }
+        line = end + 1;
+    }
 }
 
 const char *python_check(const char *text)

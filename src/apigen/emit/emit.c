@@ -48,9 +48,18 @@ static bool has_protected(const struct model *model)
     return false;
 }
 
+static void find_enum(void *ctx, struct model_type *t)
+{
+    bool *found = ctx;
+    *found |= t->kind == T_CLASS && t->model->kind == M_ENUM;
+}
+
+/* pydantic takes its configuration as keywords of the class. */
 static void put_config(struct model_making *m, struct buf *out, const struct model *model)
 {
-    (void)buf_adds(out, "    model_config = ConfigDict(use_enum_values=True");
+    bool enums = false;
+    visit_model(model, find_enum, &enums);
+    (void)buf_adds(out, enums ? ", use_enum_values=True" : "");
     if (model->extra || model->open)
         (void)buf_addf(out, ", extra=\"%s\"",
                        json_is_false(model->extra) && !model->open ? "forbid" : "allow");
@@ -60,7 +69,6 @@ static void put_config(struct model_making *m, struct buf *out, const struct mod
         (void)buf_adds(out, ", protected_namespaces=()");
     if (model_needs_python_re(model))
         (void)buf_adds(out, ", regex_engine=\"python-re\"");
-    (void)buf_adds(out, ")\n");
 }
 
 static void put_enum_value(struct buf *out, const struct model_field *f)
@@ -128,8 +136,9 @@ static void put_model_field(struct buf *out, const struct model_field *f)
 
 static void put_object(struct model_making *m, struct buf *out, const struct model *model)
 {
-    (void)buf_addf(out, "\n\nclass %s(BaseModel):\n", model->name);
+    (void)buf_addf(out, "\n\nclass %s(BaseModel", model->name);
     put_config(m, out, model);
+    (void)buf_adds(out, model->extra_type || model->fields.n ? "):\n" : "):\n    pass\n");
     if (model->extra_type) {
         (void)buf_adds(out, "    __pydantic_extra__: dict[str, ");
         put_type(out, model->extra_type);

@@ -74,7 +74,6 @@ static void need_model(struct needs *n, const struct model *model)
         break;
     case M_OBJECT:
         need_import(n, "BaseModel", "pydantic");
-        need_import(n, "ConfigDict", "pydantic");
         if (model->extra_type) {
             need_import(n, "dict", NULL);
             need_import(n, "str", NULL);
@@ -146,7 +145,6 @@ void put_imports(struct model_making *m, struct buf *out)
         if (model->state != MODEL_NOT_BEGUN)
             need_model(&n, model);
     }
-    need_import(&n, "Any", "typing"); /* the functions take any arguments */
     size_t before = out->len;
     for (size_t k = 0; k < sizeof(modules) / sizeof *modules; k++)
         put_module_imports(&n, modules[k], out);

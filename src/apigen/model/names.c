@@ -156,6 +156,27 @@ char *name_module(struct arena *a, const char *tool)
     return name;
 }
 
+static bool begins_word(const char *name, size_t i)
+{
+    bool upper = name[i] >= 'A' && name[i] <= 'Z';
+    bool after = i > 0 && ((name[i - 1] >= 'a' && name[i - 1] <= 'z') ||
+                           is_name_digit((unsigned char)name[i - 1]));
+    bool capitals = i > 0 && name[i - 1] >= 'A' && name[i - 1] <= 'Z';
+    bool lower = upper && name[i + 1] >= 'a' && name[i + 1] <= 'z';
+    return upper && (after || (capitals && lower));
+}
+
+char *name_words(struct arena *a, const char *tool)
+{
+    char *words = arena_get(a, 2 * strlen(tool) + 1), *to = words;
+    for (size_t i = 0; tool[i]; i++) {
+        if (begins_word(tool, i))
+            *to++ = '_';
+        *to++ = tool[i];
+    }
+    return name_module(a, words);
+}
+
 static char *identifier(struct arena *a, const char *wire)
 {
     char *name = arena_get(a, strlen(wire) + 1), *to = name;

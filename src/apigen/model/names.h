@@ -22,6 +22,9 @@ bool name_is_model_attribute(const char *name);
 /* A module's name as it was always made: lower case, '_' for all but letters, digits, '_'. */
 char *name_module(struct arena *a, const char *tool);
 
+/* The same with '_' between the words of "createAppsV1Deployment": create_apps_v1_deployment. */
+char *name_words(struct arena *a, const char *tool);
+
 /* The characters of an identifier; "field" is put before a digit or '_' at its begin. */
 char *name_field(struct arena *a, const char *wire);
 char *name_class(struct arena *a, const char *wire); /* UpperCamelCase of it */

@@ -156,6 +156,9 @@ static void put_server(struct jsonw *w, const struct tools_server *server, bool 
     jsonw_object(w);
     jsonw_set_text(w, "name", server->name);
     jsonw_set_text(w, "shown", server->shown);
+    jsonw_set_text(w, "state", tools_state_name(server->state));
+    if (server->why)
+        jsonw_set_text(w, "error", server->why);
     jsonw_set_int(w, "tool_count", (int64_t)server->n_tools);
     put_launch(w, server);
     if (tools)
@@ -170,6 +173,11 @@ static void put_server(struct jsonw *w, const struct tools_server *server, bool 
     jsonw_end(w);
 }
 
+static void put_unready(void *ctx, const struct tools_server *server)
+{
+    put_server(ctx, server, false);
+}
+
 static void servers_get(void *ctx, struct http_request *r)
 {
     struct api *api = ctx;
@@ -181,6 +189,7 @@ static void servers_get(void *ctx, struct http_request *r)
     jsonw_set_array(&w, "servers");
     while (toolplane_next(api->config->toolplane, &at, &server))
         put_server(&w, &server, false);
+    toolplane_unready(api->config->toolplane, put_unready, &w);
     jsonw_end(&w);
     jsonw_end(&w);
     http_answer_json(r, 200, &body);

@@ -8,17 +8,37 @@ enum { TEXT_MAX = 64 << 10 };
 
 #define META "io.modelcontextprotocol/"
 
+struct server_names {
+    struct buf *out;
+    size_t n;
+};
+
+/* What has tools is told with their number, what has none with its state. */
+static void put_server_name(void *ctx, const struct tools_server *server)
+{
+    struct server_names *names = ctx;
+    if (names->n++ >= ABOUT_SERVERS_MAX)
+        return;
+    (void)buf_addf(names->out, "%s%s", names->n > 1 ? ", " : "", server->name);
+    if (server->n_tools == 0)
+        (void)buf_addf(names->out, " (%s)", tools_state_name(server->state));
+    else
+        (void)buf_addf(names->out, " (%zu tool%s)", server->n_tools,
+                       server->n_tools == 1 ? "" : "s");
+}
+
 void put_registered_servers(struct buf *out, const struct mcp *mcp)
 {
+    struct server_names names = {.out = out};
     struct tools_server server;
-    size_t at = 0, n = 0;
-    while (mcp->config->toolplane && toolplane_next(mcp->config->toolplane, &at, &server)) {
-        if (n++ < ABOUT_SERVERS_MAX)
-            (void)buf_addf(out, "%s%s (%zu tool%s)", n > 1 ? ", " : "", server.name, server.n_tools,
-                           server.n_tools == 1 ? "" : "s");
-    }
-    if (n > ABOUT_SERVERS_MAX)
-        (void)buf_addf(out, " and %zu more", n - ABOUT_SERVERS_MAX);
+    size_t at = 0;
+    const struct toolplane *plane = mcp->config->toolplane;
+    while (plane && toolplane_next(plane, &at, &server))
+        put_server_name(&names, &server);
+    if (plane)
+        toolplane_unready(plane, put_server_name, &names);
+    if (names.n > ABOUT_SERVERS_MAX)
+        (void)buf_addf(out, " and %zu more", names.n - ABOUT_SERVERS_MAX);
 }
 
 void put_instructions(struct jsonw *w, const struct mcp *mcp)

@@ -35,7 +35,7 @@ struct tool_line_ask { /* a request that is not answered yet */
     struct tool_line_ask *prev, *next;
     struct tool_peer *peer;
     struct toolplane_call *call;
-    bool approval; /* else a call */
+    const char *said; /* the member that says yes or no; NULL: it is a call, with a result */
     size_t held;
     char id[JSONSCAN_ID_MAX + 1];
 };
@@ -127,17 +127,17 @@ static void put_failure(struct jsonw *w, enum toolplane_failure failure, const c
         jsonw_set_text(w, "type", "timeout");
 }
 
-static void put_line_answer(struct tool_peer *peer, const char *id, bool approval,
+static void put_line_answer(struct tool_peer *peer, const char *id, const char *said,
                             enum toolplane_failure failure, const struct tools_result *result,
                             const char *why)
 {
     struct jsonw w = JSONW(&peer->lines.out);
     rpc_result_begin(&w, id);
-    if (approval)
-        jsonw_set_bool(&w, "approved", failure == TOOLPLANE_OK);
+    if (said)
+        jsonw_set_bool(&w, said, failure == TOOLPLANE_OK);
     if (failure != TOOLPLANE_OK) {
         put_failure(&w, failure, why);
-    } else if (!approval) {
+    } else if (!said) {
         jsonw_name(&w, "result");
         toolplane_put_result(&w, result);
         toolplane_put_content(&w, result);
@@ -147,7 +147,7 @@ static void put_line_answer(struct tool_peer *peer, const char *id, bool approva
 }
 
 /* An answer that does not fit is replaced by one that says so. */
-static void answer_tool_line(struct tool_peer *peer, const char *id, bool approval,
+static void answer_tool_line(struct tool_peer *peer, const char *id, const char *said,
                              enum toolplane_failure failure, const struct tools_result *result,
                              const char *why)
 {
@@ -156,12 +156,12 @@ static void answer_tool_line(struct tool_peer *peer, const char *id, bool approv
     size_t room = TOOLSOCK_HELD_MAX -
                   (peer->holder->held < TOOLSOCK_HELD_MAX ? peer->holder->held : TOOLSOCK_HELD_MAX);
     out->cap = before + (room < TOOLSOCK_LINE_MAX ? room : TOOLSOCK_LINE_MAX);
-    put_line_answer(peer, id, approval, failure, result, why);
+    put_line_answer(peer, id, said, failure, result, why);
     if (out->failed) {
         out->failed = 0;
         out->len = before;
         out->cap = before + ERROR_MAX;
-        put_line_answer(peer, id, approval, TOOLPLANE_ERROR, NULL,
+        put_line_answer(peer, id, said, TOOLPLANE_ERROR, NULL,
                         room < TOOLSOCK_LINE_MAX
                             ? "the answer was dropped: too much waits for this kernel to read it"
                             : "the answer was dropped: it is over 64 MiB long");
@@ -188,25 +188,56 @@ static void on_tool_line_done(void *ctx, enum toolplane_failure failure,
     struct tool_peer *peer = ask->peer;
     char id[sizeof ask->id];
     memcpy(id, ask->id, sizeof id);
-    bool approval = ask->approval;
+    const char *said = ask->said;
     end_ask(ask);
-    answer_tool_line(peer, id, approval, failure, result, why);
+    answer_tool_line(peer, id, said, failure, result, why);
+}
+
+typedef int tool_line_start(struct toolplane *plane, const struct toolplane_request *request,
+                            const struct toolplane_events *events, void *ctx,
+                            struct toolplane_call **ret, struct err *e);
+
+static const struct tool_line_method { /* that the tool plane answers, later */
+    const char *name, *said;
+    tool_line_start *start;
+    bool names_tool;
+} plane_methods[] = {{"run", NULL, toolplane_call, true},
+                     {"approve", "approved", toolplane_approve, true},
+                     {"await", "started", toolplane_await, false}};
+
+static const struct tool_line_method *find_plane_method(const char *name)
+{
+    for (size_t i = 0; i < sizeof plane_methods / sizeof *plane_methods; i++)
+        if (strcmp(plane_methods[i].name, name) == 0)
+            return &plane_methods[i];
+    return NULL;
+}
+
+static int read_tool_request(const struct rpc_message *m, bool names_tool,
+                             struct toolplane_request *request, struct err *e)
+{
+    int r = json_need_text(m->params, "server_name", &request->server, e);
+    if (r < 0 || !names_tool)
+        return r;
+    r = json_need_text(m->params, "tool_name", &request->tool, e);
+    if (r == 0 && !json_is_object(json_get(m->params, "tool_args")))
+        r = err_set(e, -EINVAL, "tool_args: an object is needed");
+    if (r == 0 && request->params && !json_is_object(request->params))
+        r = err_set(e, -EINVAL, "server_params: an object is needed");
+    return r;
 }
 
 static int start_tool_request(struct tool_peer *peer, const struct rpc_message *m,
                               const char *arguments, struct err *e)
 {
     static const struct toolplane_events events = {.done = on_tool_line_done};
+    const struct tool_line_method *method = find_plane_method(m->method);
     struct toolplane_request request = {.role = TOOLPLANE_KERNEL,
                                         .session = peer->holder->session,
+                                        .tool = "",
                                         .params = json_get(m->params, "server_params"),
                                         .arguments = arguments};
-    int r = json_need_text(m->params, "server_name", &request.server, e);
-    r = r < 0 ? r : json_need_text(m->params, "tool_name", &request.tool, e);
-    if (r == 0 && !json_is_object(json_get(m->params, "tool_args")))
-        r = err_set(e, -EINVAL, "tool_args: an object is needed");
-    if (r == 0 && request.params && !json_is_object(request.params))
-        r = err_set(e, -EINVAL, "server_params: an object is needed");
+    int r = read_tool_request(m, method->names_tool, &request, e);
     if (r < 0)
         return r;
     struct tool_line_ask *ask = NEW(struct tool_line_ask);
@@ -218,10 +249,9 @@ static int start_tool_request(struct tool_peer *peer, const struct rpc_message *
     peer->holder->held += ask->held;
     struct toolplane *plane = peer->owner->config.toolplane;
     struct err why = ERR_NONE;
-    r = ask->approval ? toolplane_approve(plane, &request, &events, ask, &ask->call, &why)
-                      : toolplane_call(plane, &request, &events, ask, &ask->call, &why);
+    r = method->start(plane, &request, &events, ask, &ask->call, &why);
     if (r < 0) {
-        answer_tool_line(peer, ask->id, ask->approval, TOOLPLANE_ERROR, NULL, why.msg);
+        answer_tool_line(peer, ask->id, ask->said, TOOLPLANE_ERROR, NULL, why.msg);
         end_ask(ask);
     }
     return 0;
@@ -236,6 +266,37 @@ static void run_call(struct tool_peer *peer, const struct rpc_message *m, const 
         answer_line_error(peer, m->id, RPC_TOO_MUCH, "the open calls of this kernel are too large");
     else if (start_tool_request(peer, m, arguments ? arguments : "", &e) < 0)
         answer_line_error(peer, m->id, RPC_INVALID_PARAMS, e.msg);
+}
+
+static void put_server_line(void *ctx, const struct tools_server *server)
+{
+    struct jsonw *w = ctx;
+    jsonw_object(w);
+    jsonw_set_text(w, "name", server->name);
+    jsonw_set_text(w, "state", tools_state_name(server->state));
+    jsonw_set_int(w, "tools", (int64_t)server->n_tools);
+    if (server->why)
+        jsonw_set_text(w, "error", server->why);
+    jsonw_end(w);
+}
+
+static void run_servers(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
+{
+    (void)arguments;
+    const struct toolplane *plane = peer->owner->config.toolplane;
+    struct jsonw w = JSONW(&peer->out);
+    struct tools_server server;
+    size_t at = 0;
+    rpc_result_begin(&w, m->id);
+    jsonw_set_array(&w, "servers");
+    while (toolplane_next(plane, &at, &server))
+        put_server_line(&w, &server);
+    toolplane_unready(plane, put_server_line, &w);
+    jsonw_end(&w);
+    rpc_end(&w);
+    (void)buf_addc(&peer->out, '\n');
+    peer->broken |= peer->out.failed != 0;
+    flush_answers(peer);
 }
 
 static void run_reset(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
@@ -284,8 +345,8 @@ static void run_hello(struct tool_peer *peer, const struct rpc_message *m, const
 static const struct {
     const char *name;
     void (*run)(struct tool_peer *peer, const struct rpc_message *m, const char *arguments);
-} methods[] = {
-    {"run", run_call}, {"approve", run_call}, {"reset", run_reset}, {"hello", run_hello}};
+} methods[] = {{"run", run_call},        {"approve", run_call}, {"await", run_call},
+               {"servers", run_servers}, {"reset", run_reset},  {"hello", run_hello}};
 
 static void run_tool_line_request(struct tool_peer *peer, const struct rpc_message *m,
                                   const char *arguments)

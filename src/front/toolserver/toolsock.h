@@ -9,6 +9,11 @@
  *                                                          {"error":TEXT,"type"?}
  *   approve {"server_name","tool_name","tool_args"}        {"approved":true}, or
  *                                                          {"approved":false,"error":TEXT,"type"?}
+ *   await   {"server_name"}                                {"started":true}, when no registration of
+ *                                                          that name is under way (any more), or
+ *                                                          {"started":false,"error":TEXT}
+ *   servers {}                                             {"servers":[{"name","state","tools",
+ *                                                          "error"?}…]}
  *   reset   {}                                             {}; stops the servers, which all
  *                                                          sessions share: code of one may
  *   cancel  {"id"}                                         a notification: that request is not

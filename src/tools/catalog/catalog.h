@@ -2,10 +2,8 @@
  *
  * tools/catalog/catalog.h - finds tools by words, over all registered servers, and shows each in
  * one line: how it is called and the first sentence of its description (apigen/emit/summary.h).
- * Ranking: a word counts more the fewer tools have it, and more in a tool's name than in its
- *          server's, its first sentence or the names of its arguments. The endings of plurals and
- *          verbs do not count. mcptools.search() of the kernel ranks alike (ipybox_tools).
- * Limits:  CATALOG_WORDS_MAX words of a query, CATALOG_TOOLS_MAX tools are looked at.
+ * Ranking: rank.h; mcptools.search() of the kernel ranks alike (ipybox_tools/ranking.py).
+ * Limits:  CATALOG_TOOLS_MAX tools are looked at.
  * Time:    some 5 ms for 1,000 tools; nothing is kept between two searches. */
 #ifndef TOOLS_CATALOG_CATALOG_H
 #define TOOLS_CATALOG_CATALOG_H
@@ -14,7 +12,6 @@
 #include "base/buf.h"
 #include "tools/tools.h"
 
-#define CATALOG_WORDS_MAX 16
 #define CATALOG_TOOLS_MAX 20000
 #define CATALOG_LIMIT_MAX 100
 

@@ -10,7 +10,7 @@
 enum { DIGEST = 16 };
 
 static const char begin[] = "# --- End of the generated part ";
-static const char behind[] = ": what stands below is kept. ---\n";
+static const char behind[] = " ---\n";
 
 /* What apigen writes begins with a comment. */
 static bool is_generated_text(const char *text)

@@ -148,6 +148,13 @@ static const struct json *object_or_null(const struct json *j)
     return json_is_object(j) ? j : NULL;
 }
 
+/* Its calls answer with a task, which is asked for later: nobody here speaks of tasks. */
+static bool needs_tasks(const struct json *tool)
+{
+    const char *tasks = json_get_text(json_get(tool, "execution"), "taskSupport");
+    return tasks && strcmp(tasks, "required") == 0;
+}
+
 static void add_tool(struct tool_fetch *fetch, const struct json *j)
 {
     struct tool_list *list = fetch->list;
@@ -162,6 +169,8 @@ static void add_tool(struct tool_fetch *fetch, const struct json *j)
         warn_of_tool(fetch, name, "it has no name");
     } else if (tool_list_find(list, name)) {
         warn_of_tool(fetch, name, "another one has its name");
+    } else if (needs_tasks(j)) {
+        warn_of_tool(fetch, name, "it can only be called as a task");
     } else if (headers && param_headers_check(tool.input, &why) < 0) {
         warn_of_tool(fetch, name, why.msg);
     } else {

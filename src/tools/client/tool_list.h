@@ -3,8 +3,8 @@
  * tools/client/tool_list.h - the tools of one server, fetched page by page with tools/list (private
  * to tools/).
  * Kept:    names as they are, schemas as they are; a tool without a name, or with that of one
- *          before it, is left out with a warning. So is, on HTTP of 2026-07-28, one whose
- *          "x-mcp-header" is wrong.
+ *          before it, is left out with a warning. So is one that can only be called as a task, and,
+ *          on HTTP of 2026-07-28, one whose "x-mcp-header" is wrong.
  * Limits:  TOOLS_PER_SERVER_MAX tools, TOOL_LIST_BYTES_MAX of text: more is an error. A cursor
  *          that comes again ends the list.
  * Digest:  SHA-256 over {"description", "inputSchema", "name", "outputSchema"} with the members of

@@ -164,6 +164,22 @@ static const char *meaning(int status)
     }
 }
 
+/* What OAuth says of a refusal, in the header (RFC 6750) or in the body; *ret_own is freed by the
+ * caller. */
+static const char *refusal_of(struct http_client_request *request, const struct json *body,
+                              char **ret_own)
+{
+    static const char name[] = "error_description=\"";
+    const char *said = json_get_text(json_get(body, "error"), "message");
+    const char *header = http_request_header(request, "WWW-Authenticate");
+    const char *at = header ? strstr(header, name) : NULL;
+    if (!said)
+        said = json_get_text(body, "error_description");
+    if (!said && at)
+        said = *ret_own = xstrndup(at + sizeof name - 1, strcspn(at + sizeof name - 1, "\""));
+    return said;
+}
+
 void http_explain_status(const struct http_peer *peer, struct http_client_request *request,
                          int status, const struct buf *body, struct err *ret)
 {
@@ -175,7 +191,8 @@ void http_explain_status(const struct http_peer *peer, struct http_client_reques
     }
     drop_json struct json *tree =
         body->len > 0 ? json_parse_copy(body->data, body->len, JSON_REPAIR, NULL) : NULL;
-    const char *said = json_get_text(json_get(tree, "error"), "message");
+    drop_str char *own = NULL;
+    const char *said = refusal_of(request, tree, &own);
     (void)err_set(ret, -EPROTO, "%s answered with status %d%s%s%.*s", peer->host, status,
                   meaning(status), said ? ": " : "", SAID_MAX, said ? said : "");
 }

@@ -223,6 +223,16 @@ static void on_sse_head(void *ctx, int status)
     t->kind = status == 200 ? http_kind_of(t->stream) : HTTP_KIND_OTHER;
 }
 
+/* A URL of the newer transport refuses the older one's first request. */
+static void explain_refused_stream(struct sse_transport *t, struct err *ret)
+{
+    struct err why = ERR_NONE;
+    http_explain_status(&t->peer, t->stream, t->status, &t->error, &why);
+    bool other = t->status == 400 || t->status == 404 || t->status == 405 || t->status == 406;
+    (void)err_set(ret, why.code, "%s%s", why.msg,
+                  other ? "; it may speak the newer transport: \"type\": \"streamable_http\"" : "");
+}
+
 static void on_sse_done(void *ctx, const struct err *why)
 {
     struct sse_transport *t = ctx;
@@ -234,7 +244,7 @@ static void on_sse_done(void *ctx, const struct err *why)
     else if (why)
         told = *why;
     else
-        http_explain_status(&t->peer, t->stream, t->status, &t->error, &told);
+        explain_refused_stream(t, &told);
     notify_sse_closed(t, &told);
 }
 

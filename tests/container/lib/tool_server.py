@@ -3,8 +3,8 @@
 """An MCP server on standard input and output, whose tools do what servers do at their worst.
 
 Words on its command line change it: `silent` ignores the end of its input, `slow-start` waits for
-the file /app/workspace/go, `broken-start` ends at once with a message, `changed` describes `echo`
-in other words.
+the file /app/workspace/go, `broken-start` ends at once with a message, `with-five` waits until
+five such servers have started in the workspace, `changed` describes `echo` in other words.
 """
 
 from __future__ import annotations
@@ -143,12 +143,21 @@ def answer(message: dict[str, Any], raw: str) -> None:
         send({"id": message["id"], "result": result})
 
 
-def main(words: list[str]) -> None:
+def start(words: list[str]) -> None:
+    """As the command line says."""
     if "broken-start" in words:
         sys.exit("a library is missing")
     if "slow-start" in words:
         while not os.path.exists("/app/workspace/go"):
             time.sleep(0.05)
+    if "with-five" in words:
+        open(f"/app/workspace/up-{os.getpid()}", "w").close()
+        while sum(name.startswith("up-") for name in os.listdir("/app/workspace")) < 5:
+            time.sleep(0.05)
+
+
+def main(words: list[str]) -> None:
+    start(words)
     if "changed" in words:
         TOOLS[0]["description"] = "Echo a text, and keep a copy."
     for line in sys.stdin:

@@ -114,13 +114,11 @@ static void a_tool_without_schemas_takes_anything(void)
     struct made made = make("s", "[{\"name\":\"a\"},{\"name\":\"b\",\"inputSchema\":null,"
                                  "\"outputSchema\":null},{\"name\":\"c\",\"outputSchema\":{}}]");
     for (size_t i = 1; i <= 2; i++) {
-        TEST_CHECK(has(&made, i, "class Params(BaseModel):\n"));
-        TEST_CHECK(has(&made, i, "extra=\"allow\""));
-        TEST_CHECK(
-            has(&made, i, "def run(params: Params | None = None, **arguments: Any) -> str:\n"));
+        TEST_CHECK(has(&made, i, "class Params(BaseModel, extra=\"allow\"):\n    pass\n"));
+        TEST_CHECK(has(&made, i, ", Params, str, __doc__)\n"));
     }
     TEST_CHECK(
-        has(&made, 3, "def run(params: Params | None = None, **arguments: Any) -> Result:\n"));
+        has(&made, 3, "\n\n\nrun, arun = CLIENT.functions(\"c\", Params, Result, __doc__)\n"));
     done(&made);
 }
 
@@ -196,12 +194,14 @@ static void the_check_of_these_tests_sees_code(void)
 /* PEP 263 */
 static void a_name_does_not_say_how_its_module_is_encoded(void)
 {
-    struct made made = make("s", "[{\"name\":\"coding: utf-7\",\"description\":\"coding=utf-7\"}]");
+    struct made made = make("s", "[{\"name\":\"2 coding: utf-7\",\"description\":\"coding=utf-7\"},"
+                                 "{\"name\":\"coding: utf-7\",\"description\":\"coding=utf-7\"}]");
     const char *coding = strstr(made.package.files[1].text, "coding");
     int lines = 0;
     for (const char *s = made.package.files[1].text; s < coding; s++)
         lines += *s == '\n';
     TEST_CHECK(coding != NULL && lines >= 2);
+    TEST_CHECK(has(&made, 2, ", arun()\n\"\"\"coding=utf-7\"\"\"\n")); /* no comment */
     done(&made);
 }
 
@@ -310,7 +310,7 @@ static void a_module_too_large_is_made_without_types(void)
                           "{\"name\":\"u\",\"inputSchema\":{\"properties\":{\"a\":{}}}}]");
     struct made made = make_of(&json);
     TEST_CHECK(strlen(made.package.files[1].text) < 4000);
-    TEST_CHECK(has(&made, 1, "CLIENT.call_sync(\"t\", Params, Result, params, arguments)"));
+    TEST_CHECK(has(&made, 1, "CLIENT.functions(\"t\", Params, Result, __doc__)"));
     TEST_CHECK(has(&made, 1, "extra=\"allow\""));
     TEST_CHECK(has(&made, 2, "    a: Any | None = None\n")); /* the next tool is as ever */
     done(&made);
@@ -363,7 +363,7 @@ static void many_tools_share_one_budget(void)
     TEST_CHECK(!has(&made, 1, "the rest is Any, and classes take"));
     TEST_CHECK(has(&made, 40, "the rest is Any, and classes take"));
     TEST_CHECK(has(&made, 40, "extra=\"allow\""));
-    TEST_CHECK(has(&made, 40, "CLIENT.call_sync(\"t39\""));
+    TEST_CHECK(has(&made, 40, "CLIENT.functions(\"t39\""));
     done(&made);
 }
 

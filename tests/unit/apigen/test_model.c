@@ -137,8 +137,6 @@ static void objects_are_classes(void)
         {"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}}", "value: Value"},
         {"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}}",
          "x: int | None = None"},
-        {"{\"properties\":{\"x\":{\"type\":\"integer\"}},\"additionalProperties\":false}",
-         "model_config = ConfigDict(use_enum_values=True, extra=\"forbid\")"},
         {"{\"properties\":{\"x\":{}},\"additionalProperties\":{\"type\":\"string\"}}",
          "__pydantic_extra__: dict[str, str]"},
         {"{\"allOf\":[{\"properties\":{\"x\":{\"type\":\"integer\"}},\"required\":[\"x\"]},"
@@ -285,10 +283,21 @@ static void names_that_mean_something_else_are_changed(void)
         "    params: Params1 | None = None",
         "    base_model: BaseModelModel | None = None",
         "class None1(Enum):",
-        "    model_config = ConfigDict(use_enum_values=True, populate_by_name=True, "
-        "protected_namespaces=())",
+        "class Params(BaseModel, use_enum_values=True, populate_by_name=True, "
+        "protected_namespaces=()):",
         NULL};
     expect_lines(schema, lines);
+}
+
+static void what_else_is_allowed_is_a_keyword_of_the_class(void)
+{
+    static const char *const closed[] = {"class Params(BaseModel, extra=\"forbid\"):", NULL};
+    static const char *const open[] = {"class Params(BaseModel, extra=\"allow\"):", NULL};
+    static const char *const enums[] = {"class Params(BaseModel, use_enum_values=True):", NULL};
+    expect_lines("{\"properties\":{\"x\":{}},\"additionalProperties\":false}", closed);
+    expect_lines("{\"properties\":{\"x\":{}},\"additionalProperties\":true}", open);
+    expect_lines("{\"properties\":{\"x\":{\"type\":\"array\",\"items\":{\"enum\":[\"a\"]}}}}",
+                 enums);
 }
 
 /* Else the value of one property would be read as that of another. */
@@ -297,8 +306,7 @@ static void a_name_in_python_is_not_taken_for_another_property(void)
     static const char schema[] = "{\"properties\":{\"a-b\":{\"type\":\"integer\"},"
                                  "\"a_b\":{\"type\":\"integer\"}}}";
     static const char *const lines[] = {
-        "    model_config = ConfigDict(use_enum_values=True)",
-        "    a_b: Annotated[int | None, Field(alias=\"a-b\")] = None",
+        "class Params(BaseModel):", "    a_b: Annotated[int | None, Field(alias=\"a-b\")] = None",
         "    a_b_1: Annotated[int | None, Field(alias=\"a_b\")] = None", NULL};
     expect_lines(schema, lines);
 }
@@ -310,7 +318,7 @@ static void one_class_has_one_engine_for_its_patterns(void)
         "\"b\":{\"type\":\"string\",\"pattern\":\"^\\\\p{L}$\"},"
         "\"c\":{\"properties\":{\"d\":{\"type\":\"string\",\"pattern\":\"\\\\p{L}\"}}}}}";
     static const char *const lines[] = {
-        "    model_config = ConfigDict(use_enum_values=True, regex_engine=\"python-re\")",
+        "class Params(BaseModel, regex_engine=\"python-re\"):",
         "    a: Annotated[str, Field(pattern=\"^(?!x)\")] | None = None",
         "    b: str | None = None",
         "    d: Annotated[str, Field(pattern=\"\\\\p{L}\")] | None = None", NULL};
@@ -333,6 +341,8 @@ static void a_root_that_is_no_object_is_a_root_model(void)
 }
 
 TEST_LIST = {
+    {"what else is allowed is a keyword of the class",
+     what_else_is_allowed_is_a_keyword_of_the_class},
     {"scalars have their types and bounds", scalars_have_their_types_and_bounds},
     {"formats have their classes", formats_have_their_classes},
     {"arrays and mappings have their parts", arrays_and_mappings_have_their_parts},

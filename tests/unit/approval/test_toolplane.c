@@ -467,6 +467,69 @@ static void registration_writes_the_package(void)
     stop();
 }
 
+static void a_call_waits_for_a_registration_that_is_under_way(void)
+{
+    struct toolplane_job *job;
+    struct toolplane_call *call, *import;
+    start(false);
+    fake_tools.known = false;
+    drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
+    const struct toolplane_request request = {
+        .session = "default", .server = "demo", .tool = "", .arguments = ""};
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    TEST_ASSERT(toolplane_await(t.plane, &request, &events, NULL, &import, NULL) == 0);
+    turn();
+    TEST_CHECK(t.done == 0 && fake_tools.calls == 0);
+    fake_tools.known = true;
+    fake_tools_registered(NULL);
+    turn();
+    TEST_CHECK(fake_tools.calls == 1); /* the import is done, the call is sent, the package there */
+    fake_tools_done("hi", false, NULL);
+    TEST_CHECK_(t.done == 3 && strcmp(t.text, "\"hi\"") == 0, "%d %s", t.done, t.text);
+    stop();
+}
+
+static void count_unready(void *ctx, const struct tools_server *server)
+{
+    int *n = ctx;
+    *n += 1;
+    TEST_CHECK_(strcmp(server->name, "demo") == 0, "%s", server->name);
+}
+
+static void a_failed_start_gives_its_reason_to_who_waits_and_to_who_comes_later(void)
+{
+    struct toolplane_job *job;
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    int unready = 0;
+    start(false);
+    fake_tools.known = false;
+    drop_json struct json *params = json_parse_copy("{}", 2, JSON_STRICT, NULL);
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    toolplane_unready(t.plane, count_unready, &unready);
+    TEST_CHECK(unready == 1);
+    fake_tools_registered("it does not start: no such file");
+    turn();
+    TEST_CHECK_(t.failure == TOOLPLANE_ERROR && strstr(t.text, "no such file"), "%s", t.text);
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, &e) == -ENOENT);
+    TEST_CHECK_(strstr(e.msg, "is not registered: it does not start: no such file") != NULL, "%s",
+                e.msg);
+    toolplane_unready(t.plane, count_unready, &unready);
+    TEST_CHECK(unready == 2);
+    TEST_CHECK(toolplane_remove(t.plane, "demo"));
+    toolplane_unready(t.plane, count_unready, &unready);
+    TEST_CHECK(unready == 2);
+
+    TEST_ASSERT(toolplane_register(t.plane, "demo", params, on_registered, NULL, &job, NULL) == 0);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "demo", NULL, &call, NULL) == 0);
+    toolplane_job_cancel(job);
+    turn();
+    TEST_CHECK_(strstr(t.text, "was given up") != NULL, "%s", t.text);
+    stop();
+}
+
 #define ASKED "session=default server=demo tool=echo"
 
 static void what_is_asked_and_called_is_told(void)
@@ -610,6 +673,10 @@ static void an_approval_names_the_request_of_the_call_and_that_of_the_decision(v
 }
 
 TEST_LIST = {
+    {"a call waits for a registration that is under way",
+     a_call_waits_for_a_registration_that_is_under_way},
+    {"a failed start gives its reason to who waits and to who comes later",
+     a_failed_start_gives_its_reason_to_who_waits_and_to_who_comes_later},
     {"a tool that is not listed is refused before anybody is asked",
      a_tool_that_is_not_listed_is_refused_before_anybody_is_asked},
     {"a name that stands twice in arguments is refused",

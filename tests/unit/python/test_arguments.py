@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 from ipybox_tools import ToolRunner
-from ipybox_tools.arguments import arguments_of
+from ipybox_tools.arguments import arguments_of, hint
 from ipybox_tools.jsonable import to_json
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
@@ -128,14 +128,14 @@ class Answering(ToolRunner):
 
 
 def test_results() -> None:
-    assert Answering({"n": 1}).call_sync("t", Open, Result).n == 1
-    assert Answering('{"n": 2}').call_sync("t", Open, Result).n == 2
-    assert Answering("text").call_sync("t", Open, str) == "text"
+    assert Answering({"n": 1}).functions("t", Open, Result)[0]().n == 1
+    assert Answering('{"n": 2}').functions("t", Open, Result)[0]().n == 2
+    assert Answering("text").functions("t", Open, str)[0]() == "text"
 
 
 def test_a_result_that_does_not_fit_is_returned_as_it_came() -> None:
     with pytest.warns(UserWarning, match="does not fit the tool's own schema .n: Field required"):
-        result: Any = Answering({"m": 1}).call_sync("t", Open, Result)
+        result: Any = Answering({"m": 1}).functions("t", Open, Result)[0]()
     assert result == {"m": 1}
 
 
@@ -150,3 +150,24 @@ def test_an_error_has_the_signature_and_is_short() -> None:
         sent(repo="x" * 1000, level=None)
     assert len(str(caught.value)) < 1000
     assert "nullable" not in str(caught.value)
+
+
+def test_a_hint_has_types_without_their_bounds_and_what_is_required_first() -> None:
+    class Sort(enum.Enum):
+        up = "up"
+
+    class Bounded(BaseModel):
+        page: Annotated[int, Field(ge=1)] | None = 1
+        sort: Sort | None = Sort.up
+        names: list[str] | None = Field(default_factory=list)
+        owner: Annotated[str, Field(min_length=1, pattern="^a$")]
+
+    assert hint(Bounded) == (
+        "Its arguments: (owner: str, page: int | None = 1,"
+        f" sort: {Sort.__module__}.{Sort.__qualname__} | None = 'up', names: list[str] | None = [])"
+    )
+
+
+def test_an_older_pydantic_is_named() -> None:
+    with pytest.raises(ImportError, match="need pydantic 2"):
+        Answering({}).functions("t", cast("Any", object), str)

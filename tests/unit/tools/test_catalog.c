@@ -101,7 +101,7 @@ static void a_line_is_one_line(void)
     drop_buf struct buf out = BUF_INIT(4096);
     catalog_put_lines(&out, &servers[0], 2);
     check_text(buf_text(&out), "create_issue(**more) -> str: Create a new issue in a repository.\n"
-                               "listissues(**more) -> str: List the issues of a repository.\n");
+                               "list_issues(**more) -> str: List the issues of a repository.\n");
 }
 
 TEST_LIST = {

@@ -347,6 +347,11 @@ static void other_answers_are_refused_with_their_status(void)
         const char *answer, *told, *why;
     } cases[] = {
         {EMPTY("401 Unauthorized"), "refused 1 401;", "credentials"},
+        {EMPTY("401 No\r\nWWW-Authenticate: Bearer error=\"x\", error_description=\"it is old\""),
+         "refused 1 401;", "): it is old"},
+        {JSON("401 No", 61,
+              "{\"error\":\"invalid_token\",\"error_description\":\"no such token\"}"),
+         "refused 1 401;", "): no such token"},
         {JSON("403 Forbidden", 50, "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"nope!\"}}"),
          "refused 1 403;", "nope!"},
         {EMPTY("500 Oops"), "refused 1 500;", "status 500"},

@@ -186,7 +186,12 @@ static void servers_are_registered_listed_and_removed(void)
     check_head("HTTP/1.1 502 ");
     check_has("it ended with status 3");
     call_with("GET /v1/mcp-servers", EXECUTOR, "");
-    check_has("{\"servers\":[{\"name\":\"demo\",\"shown\":\"python3 demo.py\",\"tool_count\":1}]}");
+    check_has("{\"servers\":[{\"name\":\"demo\",\"shown\":\"python3 demo.py\","
+              "\"state\":\"stopped\",\"tool_count\":1}]}");
+    fake_toolplane.failed = "it ended";
+    call_with("GET /v1/mcp-servers", EXECUTOR, "");
+    check_has("{\"name\":\"broken\",\"shown\":\"\",\"state\":\"failed\",\"error\":\"it ended\",");
+    fake_toolplane.failed = NULL;
     call_with("GET /v1/mcp-servers/demo", EXECUTOR, "");
     check_has("\"tools\":[{\"name\":\"add\",\"description\":\"adds\",\"digest\":\"0abc\"}]");
     check_has_not("secret");

@@ -190,6 +190,37 @@ static void approval_is_asked_for(void)
     close_it();
 }
 
+static void servers_are_told_with_their_states(void)
+{
+    open_it();
+    int fd = connect_as(HELLO);
+    fake_toolplane.failed = "it ended";
+    say(fd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"servers\",\"params\":{}}\n");
+    expect(fd, RESULT("1", "{\"servers\":[{\"name\":\"demo\",\"state\":\"stopped\",\"tools\":1},"
+                           "{\"name\":\"broken\",\"state\":\"failed\",\"tools\":0,"
+                           "\"error\":\"it ended\"}]}"));
+    fake_toolplane.failed = NULL;
+    (void)fd_close(fd);
+    close_it();
+}
+
+static void a_start_is_awaited(void)
+{
+    static const char await[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"await\","
+                                "\"params\":{\"server_name\":\"demo\"}}\n";
+    open_it();
+    int fd = connect_as(HELLO);
+    say(fd, await);
+    TEST_CHECK(fake_toolplane.open == 1 && strcmp(fake_toolplane.server, "demo") == 0);
+    fake_toolplane_done(0, TOOLPLANE_OK, "");
+    expect(fd, RESULT("1", "{\"started\":true}"));
+    say(fd, await);
+    fake_toolplane_done(0, TOOLPLANE_ERROR, "it ended");
+    expect(fd, RESULT("1", "{\"started\":false,\"error\":\"it ended\"}"));
+    (void)fd_close(fd);
+    close_it();
+}
+
 static void answers_come_in_any_order(void)
 {
     open_it();
@@ -546,6 +577,8 @@ TEST_LIST = {
     {"parameters of the server go along", parameters_of_the_server_go_along},
     {"failures have their kind", failures_have_their_kind},
     {"approval is asked for", approval_is_asked_for},
+    {"servers are told with their states", servers_are_told_with_their_states},
+    {"a start is awaited", a_start_is_awaited},
     {"answers come in any order", answers_come_in_any_order},
     {"a cancelled call is not answered", a_cancelled_call_is_not_answered},
     {"servers are stopped where code may", servers_are_stopped_where_code_may},

@@ -12,7 +12,10 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,7 +26,7 @@ R = TypeVar("R")
 HINT_MAX = 600  # characters of a signature in an error
 FAULTS_MAX = 5  # that an error names
 GIVEN_MAX = 80  # characters of a wrong value
-NULLABLE = re.compile(r"Annotated\[((?:[^\[\]]|\[[^\[\]]*\])*), 'nullable'\]")
+HOME = re.compile(r"\b(?:typing|mcptools(?:\.\w+)+)\.(?=\w)")
 SHOWN_MAX = 200  # characters of a result in a warning
 
 
@@ -85,10 +88,31 @@ def _wrong(fault: Any) -> str:
 
 
 def hint(kind: type[BaseModel]) -> str:
-    """How `kind` is called, in one line."""
-    text = str(inspect.signature(kind)).removesuffix(" -> None").replace("(*, ", "(")
-    text = "Its arguments: " + NULLABLE.sub(r"\1", text)
+    """How `kind` is called, in one line: what is required first, types without their bounds."""
+    fields = sorted(kind.model_fields.items(), key=lambda item: not item[1].is_required())
+    more = ["**more"] if kind.model_config.get("extra") == "allow" else []
+    text = ", ".join([*(f"{name}: {_shown(field)}" for name, field in fields), *more])
+    text = f"Its arguments: ({text})"
     return text if len(text) <= HINT_MAX else text[: HINT_MAX - 1] + "…"
+
+
+def _shown(field: FieldInfo) -> str:
+    text = HOME.sub("", inspect.formatannotation(_bare(field.annotation)))
+    if field.is_required():
+        return text
+    default = field.get_default(call_default_factory=True)
+    return f"{text} = {getattr(default, 'value', default)!r}"
+
+
+def _bare(annotation: Any) -> Any:
+    """Without Annotated, one level deep."""
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return parts[0]
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        bare = [part.__origin__ if get_origin(part) is Annotated else part for part in parts]
+        return reduce(or_, bare)
+    return annotation
 
 
 def wire_value(value: Any) -> Any:
@@ -147,7 +171,7 @@ def result_as(tool: str, kind: type[R], value: Any) -> R:
         warnings.warn(
             f"The result of {tool} does not fit the tool's own schema ({place}: {first['msg']}); "
             f"it is returned as it came: {repr(value)[:SHOWN_MAX]}",
-            stacklevel=4,
+            stacklevel=3,
         )
         return cast("R", value)
 

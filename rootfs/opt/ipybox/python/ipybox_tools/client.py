@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ipybox_tools import blocking
 from ipybox_tools.arguments import arguments_of, result_as
 from ipybox_tools.content import result_of
-from ipybox_tools.errors import error_of
+from ipybox_tools.errors import OLD_PYDANTIC, error_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 R = TypeVar("R")
+M = TypeVar("M", bound="BaseModel")
+P = TypeVar("P", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Run(Protocol[P, R_co]):
+    """run() of a generated module."""
+
+    def __call__(self, params: P | dict[str, Any] | None = None, **arguments: Any) -> R_co: ...
+
+
+class Arun(Protocol[P, R_co]):
+    """arun() of a generated module: run(), to be awaited."""
+
+    async def __call__(
+        self, params: P | dict[str, Any] | None = None, **arguments: Any
+    ) -> R_co: ...
 
 
 class ToolRunner:
@@ -49,34 +66,31 @@ class ToolRunner:
 
         return _value(await concurrent.call("run", self._params(tool_name, tool_args)))
 
-    def call_sync(
-        self,
-        tool_name: str,
-        kind: type[BaseModel],
-        result: type[R],
-        params: Any = None,
-        given: dict[str, Any] | None = None,
-    ) -> R:
-        """What run() of a generated module does: call a tool with `params`, a `kind` or a dict, or
-        with the keywords in `given`; returns a `result`.
+    def functions(
+        self, tool_name: str, kind: type[M], result: type[R], doc: str | None = None
+    ) -> tuple[Run[M, R], Arun[M, R]]:
+        """run() and arun() of a generated module: each calls a tool with a `kind` or a dict, or
+        with keywords, and returns a `result`.
 
-        Raises what run_sync() does, and TypeError or ValueError, with the tool's signature, for
+        They raise what run_sync() does, and TypeError or ValueError, with the tool's signature, for
         arguments that the tool does not take. Nothing was sent then.
         """
-        arguments = arguments_of(tool_name, kind, params, given or {})
-        return result_as(tool_name, result, self.run_sync(tool_name, arguments))
 
-    async def call(
-        self,
-        tool_name: str,
-        kind: type[BaseModel],
-        result: type[R],
-        params: Any = None,
-        given: dict[str, Any] | None = None,
-    ) -> R:
-        """call_sync(), to be awaited: what arun() of a generated module does."""
-        arguments = arguments_of(tool_name, kind, params, given or {})
-        return result_as(tool_name, result, await self.run(tool_name, arguments))
+        if not hasattr(kind, "model_fields"):
+            raise ImportError(OLD_PYDANTIC)
+
+        def run(params: M | dict[str, Any] | None = None, **arguments: Any) -> R:
+            sent = arguments_of(tool_name, kind, params, arguments)
+            return result_as(tool_name, result, self.run_sync(tool_name, sent))
+
+        async def arun(params: M | dict[str, Any] | None = None, **arguments: Any) -> R:
+            sent = arguments_of(tool_name, kind, params, arguments)
+            return result_as(tool_name, result, await self.run(tool_name, sent))
+
+        run.__doc__, arun.__doc__ = doc, "run(), to be awaited."
+        for function in (run, arun):
+            function.__module__, function.__qualname__ = kind.__module__, function.__name__
+        return run, arun
 
     async def reset(self) -> None:
         """Stop all MCP servers; the next call of each starts it anew. Raises ToolRunnerError."""

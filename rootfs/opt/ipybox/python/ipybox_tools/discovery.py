@@ -1,11 +1,13 @@
 """Finding tools: what ``import mcptools`` offers besides the packages of the servers.
 
     mcptools.search("create issue")    the best matches of all servers, a line each
-    mcptools.servers()                 the servers and how many tools each has
+    mcptools.servers()                 the servers: how many tools each has, and its state
     mcptools.github                    its docstring has a line a tool; help(), dir() and tab work
 
 A line is ``github.create_issue(owner: str, repo: str, …) -> Result: Creates an issue.`` It comes
-from the docstring of the server's package, so that nothing is imported to be searched.
+from the docstring of the server's package, so that nothing is imported to be searched. A name
+whose words lower case has run together is shown with them, and so is found: ``create_issue`` is the
+module ``createissue`` of a tool ``createIssue``.
 """
 
 from __future__ import annotations
@@ -13,26 +15,22 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import math
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ipybox_tools import ranking, starting
+from ipybox_tools.errors import OLD_PYDANTIC
+
 INIT_MAX = 8 << 20  # bytes of an __init__.py; a larger one is not looked into
+CALL = re.compile(r"\n\n\n(?:run, arun = CLIENT\.functions|def run)\(")
 NULLABLE = re.compile(r'Annotated\[([^,\n]*), "nullable"\]')
 HELP_MAX = 1100  # characters; pydoc adds some 150 and the indentation
 DESCRIPTION_MAX = 400
-WORD = re.compile(r"[a-z]+|[0-9]+")
-HUMP = re.compile(r"([a-z0-9])([A-Z])")
-ENDINGS = ("ies", "ing", "ed", "es", "s", "e")  # the first that fits is dropped
-NAME_WEIGHT = 4.0  # a word of the tool's name, beside one of its sentence
-SERVER_WEIGHT = 2.0
-ARGUMENT_WEIGHT = 0.5
 
 
 class Lines(list[str]):
@@ -46,7 +44,7 @@ class Lines(list[str]):
 
 class _Tool(NamedTuple):
     line: str
-    words: dict[str, float]  # and how much each counts
+    words: ranking.Tool
 
 
 class _ToolModule(ModuleType):
@@ -61,29 +59,38 @@ class _ToolModule(ModuleType):
         return self.run(*args, **arguments)
 
 
-def search(query: str, limit: int = 10, package: str = "mcptools") -> Lines:
+def search(query: str, limit: int = 5, package: str = "mcptools") -> Lines:
     """The `limit` tools that fit `query` best, the best first, over all registered servers.
 
     `query` is words in any order, such as "create issue". A line is the tool with its server, its
     arguments and the first sentence of its description; nothing is found where no word fits.
     """
     tools = _all_tools(package)
-    known = Counter(word for tool in tools for word in tool.words)
-    wanted = {word for word in _words(query) if word in known}
-    rare = {word: math.log(1 + len(tools) / known[word]) for word in wanted}
-    scores = [sum(tool.words.get(w, 0.0) * rare[w] for w in wanted) for tool in tools]
+    scores = ranking.score([tool.words for tool in tools], query)
     best = sorted((-score, i) for i, score in enumerate(scores) if score > 0)[: max(limit, 0)]
     return Lines(tools[i].line for _, i in best)
 
 
 def servers(package: str = "mcptools") -> Lines:
-    """The registered servers, a line each, with the number of their tools."""
-    found = []
+    """The registered servers, a line each: the number of their tools, and their state.
+
+    "running"; "stopped" and "not started" servers start at their first call; a call waits for one
+    that is "starting"; "failed: …" has the reason.
+    """
+    states = {server["name"]: server for server in starting.states()}
+    found = {}
     for path in _roots(package):
         for name in _packages(path):
-            n = len(_summaries(*_init_of(path, name)))
-            found.append(f"{name}: {n} tool{'' if n == 1 else 's'}")
-    return Lines(found)
+            known = states.get(name, {"state": "not started"})
+            n = known.get("tools") or len(_summaries(*_init_of(path, name)))
+            found[name] = f"{n} tool{'' if n == 1 else 's'}, {_state(known)}"
+    found |= {name: _state(known) for name, known in states.items() if name not in found}
+    return Lines(f"{name}: {text}" for name, text in sorted(found.items()))
+
+
+def _state(server: dict[str, Any]) -> str:
+    error = server.get("error")
+    return f"{server['state']}: {error}" if error else str(server["state"])
 
 
 def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -93,18 +100,29 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     def get(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if name not in _modules(package):
+        module = _module_named(package, name)
+        if not module:
             hint = search_in(package, name)
             raise AttributeError(
                 f"module {package!r} has no tool {name!r}."
                 + (f" The nearest: {', '.join(hint)}" if hint else "")
             )
-        return as_tool(importlib.import_module(f"{package}.{name}"))
+        return as_tool(_imported(f"{package}.{module}"))
 
     def listed() -> list[str]:
-        return sorted({"CLIENT", "ToolOutput", *_modules(package)})
+        return sorted({"CLIENT", "ToolOutput", *_shown(package)})
 
     return get, listed
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (ImportError, TypeError):
+        pydantic = sys.modules.get("pydantic")
+        if getattr(pydantic, "VERSION", "2").startswith("1."):
+            raise ImportError(OLD_PYDANTIC) from None
+        raise
 
 
 def as_tool(module: ModuleType) -> ModuleType:
@@ -116,7 +134,8 @@ def as_tool(module: ModuleType) -> ModuleType:
 
 def _tool_help(module: ModuleType) -> str:
     """How a tool is called, what it does, and the classes of its arguments and its result."""
-    name = module.__name__.rpartition(".")[2]
+    package, _, plain = module.__name__.rpartition(".")
+    name = next((n for n in _shown(package) if _squash(n) == _squash(plain)), plain)
     doc = inspect.getdoc(module.run) or ""
     if len(doc) > DESCRIPTION_MAX:
         doc = doc[: DESCRIPTION_MAX - 1] + "…"
@@ -134,17 +153,17 @@ def _classes(module: ModuleType) -> str:
             text = source.read(INIT_MAX)
     except (OSError, ValueError):
         return ""
-    head, run, rest = text.partition("\n\n\ndef run(")
+    head = CALL.split(text, maxsplit=1)[0]
     classes = head[head.find("\n\n\nclass ") :].strip() if "\n\n\nclass " in head else ""
     lines = [line for line in classes.splitlines() if line and "model_config = " not in line]
-    result = rest.partition(") -> ")[2].partition(":")[0] if run else "Any"
+    result = "Result" if hasattr(module, "Result") else "str"
     return NULLABLE.sub(r"\1", "\n".join([*lines, f"# returns {result}"]))
 
 
 def search_in(package: str, name: str, limit: int = 3) -> list[str]:
     """Tools of `package` whose names share most words with `name`."""
-    wanted = set(_words(name))
-    ranked = sorted((-len(wanted & set(_words(m))), m) for m in _modules(package))
+    wanted = set(ranking.words(name))
+    ranked = sorted((-len(wanted & set(ranking.words(m))), m) for m in _shown(package))
     return [module for shared, module in ranked[:limit] if shared]
 
 
@@ -153,16 +172,23 @@ def lazy_root(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     packages."""
     offered: dict[str, Any] = {"search": partial(search, package=package)}
     offered["servers"] = partial(servers, package=package)
+    starting.watch(package)
 
     def names() -> list[str]:
         return sorted({name for path in _roots(package) for name in _packages(path)})
 
     def get(name: str) -> Any:
-        known = [] if name.startswith("__") else names()
-        if name in known:
-            return importlib.import_module(f"{package}.{name}")
         if name in offered:
             return offered[name]
+        if not name.startswith("__"):
+            try:
+                return importlib.import_module(f"{package}.{name}")
+            except ImportError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+                if not isinstance(error, ModuleNotFoundError):  # its start has failed
+                    raise AttributeError(str(error)) from None
+        known = [] if name.startswith("__") else names()
         raise AttributeError(
             f"module {package!r} has no server {name!r}. Registered: {', '.join(known) or 'none'}"
         )
@@ -177,8 +203,7 @@ def lazy_root(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 
 def _roots(package: str) -> Sequence[str]:
-    module = sys.modules.get(package)
-    return list(getattr(module, "__path__", ())) if module else []
+    return starting.look_again(package)
 
 
 def _packages(path: str) -> list[str]:
@@ -226,6 +251,30 @@ def _modules(package: str) -> set[str]:
     return {name for path in paths for name in _files(path)}
 
 
+def _shown(package: str) -> list[str]:
+    """The names of its tools as its lines have them; modules without a line by their own."""
+    shown = set()
+    for path in getattr(sys.modules.get(package), "__path__", ()):
+        root, _, name = path.rpartition("/")
+        shown |= {line.partition("(")[0] for line in _summaries(*_init_of(root, name))}
+    modules = _modules(package)
+    words = {_squash(name): name for name in shown - modules}
+    return sorted(m if m in shown else words.get(_squash(m), m) for m in modules)
+
+
+def _module_named(package: str, name: str) -> str | None:
+    """The module `name`, or the only one that differs from it in underscores and case alone."""
+    modules = _modules(package)
+    if name in modules:
+        return name
+    same = [module for module in modules if _squash(module) == _squash(name)]
+    return same[0] if len(same) == 1 else None
+
+
+def _squash(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
 def _all_tools(package: str) -> list[_Tool]:
     return [
         tool
@@ -243,22 +292,5 @@ def _tools_of(server: str, file: str, changed: int, size: int) -> tuple[_Tool, .
 def _tool(server: str, line: str) -> _Tool:
     name, _, rest = line.partition("(")
     arguments, _, text = rest.partition(") -> ")
-    words: dict[str, float] = {}
-    parts = ((name, NAME_WEIGHT), (server, SERVER_WEIGHT), (text.partition(": ")[2], 1.0))
-    for part, weight in (*parts, (arguments, ARGUMENT_WEIGHT)):
-        for word in _words(part):
-            words[word] = max(words.get(word, 0.0), weight)
-    length = 1 + 0.02 * len(_words(name))  # of two tools that fit, the plainer
-    return _Tool(f"{server}.{line}", {w: weight / length for w, weight in words.items()})
-
-
-def _words(text: str) -> list[str]:
-    """Words in lower case and without their endings."""
-    return [_stem(word) for word in WORD.findall(HUMP.sub(r"\1 \2", text).lower())]
-
-
-def _stem(word: str) -> str:
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)] + ("y" if ending == "ies" else "")
-    return word
+    names = " ".join(one.partition(":")[0] for one in arguments.split(", "))
+    return _Tool(f"{server}.{line}", ranking.tool(server, name, text.partition(": ")[2], names))

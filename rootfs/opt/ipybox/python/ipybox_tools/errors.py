@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+OLD_PYDANTIC = (
+    "the packages of mcptools need pydantic 2, and an older one is installed: "
+    "install_package('pydantic>=2'), then reset"
+)
+
 
 class ToolRunnerError(Exception):
     """A tool call failed: in the tool, in its server, or on the way there."""
