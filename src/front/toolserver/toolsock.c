@@ -241,8 +241,7 @@ static int start_tool_request(struct tool_peer *peer, const struct rpc_message *
     if (r < 0)
         return r;
     struct tool_line_ask *ask = NEW(struct tool_line_ask);
-    *ask = (struct tool_line_ask){
-        .peer = peer, .approval = strcmp(m->method, "approve") == 0, .held = strlen(arguments)};
+    *ask = (struct tool_line_ask){.peer = peer, .said = method->said, .held = strlen(arguments)};
     memcpy(ask->id, m->id, sizeof ask->id);
     list_push(&peer->asks, ask);
     peer->n_asks++;
@@ -284,7 +283,7 @@ static void run_servers(struct tool_peer *peer, const struct rpc_message *m, con
 {
     (void)arguments;
     const struct toolplane *plane = peer->owner->config.toolplane;
-    struct jsonw w = JSONW(&peer->out);
+    struct jsonw w = JSONW(&peer->lines.out);
     struct tools_server server;
     size_t at = 0;
     rpc_result_begin(&w, m->id);
@@ -294,9 +293,8 @@ static void run_servers(struct tool_peer *peer, const struct rpc_message *m, con
     toolplane_unready(plane, put_server_line, &w);
     jsonw_end(&w);
     rpc_end(&w);
-    (void)buf_addc(&peer->out, '\n');
-    peer->broken |= peer->out.failed != 0;
-    flush_answers(peer);
+    (void)buf_addc(&peer->lines.out, '\n');
+    lines_flush(&peer->lines);
 }
 
 static void run_reset(struct tool_peer *peer, const struct rpc_message *m, const char *arguments)
