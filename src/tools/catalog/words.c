@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same words as in ipybox_tools/ranking.py (tests/unit/python/test_ranking.py compares them). */
+ * Those of ipybox_tools/ranking.py; tests/unit/python/test_ranking.py compares them. */
 #include "tools/catalog/words.h"
 
 #include <stddef.h>

@@ -231,18 +231,16 @@ static void a_slow_start_ends(void)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
+#define AS_TASK "{\"name\":\"t\",\"execution\":{\"taskSupport\":\"required\"}}"
+#define ODD TOOL("c") "," TOOL("a") ",{},7," AS_TASK
+
 static void pages_are_put_together_and_loops_end(void)
 {
     open_it();
-    RULES(
-        {"server/discover", DISCOVERED, 0, 0},
-        {"tools/list", "\"result\":{\"tools\":[" TOOL("a") "],\"nextCursor\":\"x\\\"1\"}", 1, 0},
-        {"tools/list", "\"result\":{\"tools\":[" TOOL("b") "],\"nextCursor\":\"2\"}", 1, 0},
-        {"tools/list",
-         "\"result\":{\"tools\":[" TOOL("c") "," TOOL(
-             "a") ",{},7,"
-                  "{\"name\":\"t\",\"execution\":{\"taskSupport\":\"required\"}}],\"nextCursor\":\"x\\\"1\"}",
-         1, 0});
+    RULES({"server/discover", DISCOVERED, 0, 0},
+          {"tools/list", "\"result\":{\"tools\":[" TOOL("a") "],\"nextCursor\":\"x\\\"1\"}", 1, 0},
+          {"tools/list", "\"result\":{\"tools\":[" TOOL("b") "],\"nextCursor\":\"2\"}", 1, 0},
+          {"tools/list", "\"result\":{\"tools\":[" ODD "],\"nextCursor\":\"x\\\"1\"}", 1, 0});
     TEST_CHECK(register_it("s", PROGRAM));
     TEST_CHECK(seen.n_tools == 3);
     expect_in(sent(0), "{\"cursor\":\"x\\\"1\",\"_meta\"");
