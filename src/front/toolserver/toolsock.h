@@ -9,8 +9,8 @@
  *                                                          {"error":TEXT,"type"?}
  *   approve {"server_name","tool_name","tool_args"}        {"approved":true}, or
  *                                                          {"approved":false,"error":TEXT,"type"?}
- *   await   {"server_name"}                                {"started":true}, once no registration of
- *                                                          that name is under way, or
+ *   await   {"server_name"}                                {"started":true}, once no registration
+ *                                                          of that name is under way, or
  *                                                          {"started":false,"error":TEXT}
  *   servers {}                                             {"servers":[{"name","state","tools",
  *                                                          "error"?}…]}
