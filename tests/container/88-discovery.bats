@@ -56,15 +56,13 @@ PY
     drive "${tools[@]}" -v "$BATS_TEST_TMPDIR/settings:/settings:ro" -v "$workspace:/app/workspace" \
         -- --mcp-servers /settings/servers.json <<'PY'
         matches(greet()["result"]["instructions"], r"s0 \(.*slow \(starting\)")
-        prints("from mcptools.s0 import echo; echo(text='up')", "up")
+        prints("from mcptools.s0 import echo; echo(text='up')", "'up'")
         prints("import mcptools; [getattr(mcptools, f's{n}').echo(text='x') for n in range(5)]", ["x"] * 5)
         fails("from mcptools.broken import echo", "ImportError: .*a library is missing")
         matches(runs("mcptools.servers()").text, r"(?s)broken: failed: .*a library is missing.*s0: 13 tools, running.*slow: starting")
         listed = {t["name"]: t["description"] for t in ask("tools/list")["result"]["tools"]}
         matches(listed["register_mcp_server"], r"s0 \(13 tools\), .*slow \(starting\), broken \(failed\)\.$")
-        prints("""import threading
-            threading.Timer(0.2, lambda: open('go', 'w').close()).start()
-            mcptools.slow.echo(text='late')""", "late")
+        prints("import threading; threading.Timer(0.2, lambda: open('go', 'w').close()).start(); mcptools.slow.echo(text='late')", "'late'")
 PY
 }
 
