@@ -20,6 +20,7 @@ python=${PYTHON:-python3}
 main()
 {
     begin peer
+    if [ -n "${IPYBOX_CA:-}" ]; then export PIP_CERT=$IPYBOX_CA; fi
     need_peer
     mkdir "$work/peer" "$work/ours"
     if [ "$(id -u)" -eq 0 ]; then chown 1000:1000 "$work/ours"; fi
@@ -70,7 +71,6 @@ need_peer()
     key=$({ "$python" -VV; echo "$peer"; cat "$list"; } | sha256sum)
     if [ "$(cat "$peer/key" 2>/dev/null)" = "$key" ]; then return; fi
     say "installing the peer"
-    if [ -n "${IPYBOX_CA:-}" ]; then export PIP_CERT=$IPYBOX_CA; fi
     rm -rf "$peer"
     "$python" -m venv "$peer"
     "$peer/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: -r "$list"
