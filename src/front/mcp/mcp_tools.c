@@ -189,7 +189,7 @@ static const char register_json[] =
     "    result = {tool_name}.run(argument=value)\\n\\n"
     "- result has the fields of the tool's Result class, or is text; await {tool_name}.arun(...) "
     "in async code\\n"
-    "- import mcptools; mcptools.search('words') finds tools of all servers, help({tool_name}.run) "
+    "- import mcptools; mcptools.search('words') finds tools of all servers, help({tool_name}) "
     "shows one\\n"
     "- Placeholders like ${API_KEY} in server_params are replaced from the server's environment; "
     "the code never sees the values\\n"
