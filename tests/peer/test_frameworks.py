@@ -30,7 +30,6 @@ from box import IMAGE, INSIDE, Box, docker, tool_path
 TOKEN = "a-token-of-the-tests"
 STARTS = 5  # of the image by a framework that does not wait for it
 RUNS = 20  # of Open WebUI, each with a kernel of its own
-OPEN_WEBUI_MS = 60  # from POST to DELETE, half of the runs
 
 
 def free_port() -> int:
@@ -306,7 +305,8 @@ def test_autogen(box: Box) -> None:
             code = f"open('made-{number}', 'w').write('x'); print(6 * 7)"
             block = CodeBlock(code=code, language="python")
             seen = await executor.execute_code_blocks([block], CancellationToken())
-            assert (seen.exit_code, seen.output) == (0, "42\n")
+            # It puts a line's end between pieces of output: a print may come as two.
+            assert (seen.exit_code, seen.output.strip()) == (0, "42")
             block = CodeBlock(code="1 / 0", language="python")
             seen = await executor.execute_code_blocks([block], CancellationToken())
             assert seen.exit_code != 0
