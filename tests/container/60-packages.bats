@@ -62,7 +62,7 @@ runs(f"%uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
 runs("!uv pip uninstall -q iniconfig")
 fails("import iniconfig", "ModuleNotFoundError")
 runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
-prints("import glob; [name[-12:] for name in glob.glob('/tmp/v/lib/*/site-packages/iniconfig')]", ["s/iniconfig"])
+prints("import glob; [name[-12:] for name in glob.glob('/tmp/v/lib/*/site-packages/iniconfig')]", ["es/iniconfig"])
 fails("import iniconfig", "ModuleNotFoundError")
 PY
 }
