@@ -169,6 +169,7 @@ def try_some(folder: str, server: str, part: list[tuple[str, Schema]]) -> list[s
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large")
+    folder.chmod(0o755)  # apigen runs as another user
     (folder / "mcptools").mkdir(mode=0o777)
     (folder / "mcptools").chmod(0o777)
     for server in COUNTS:
