@@ -205,7 +205,7 @@ PY
         names = json.loads(runs("import json; print(json.dumps(sorted(os.environ)))").text)
         allowed = {
             "CLICOLOR", "EMPTY", "GIT_PAGER", "HOME", "IPYTHONDIR", "LANG", "LOGNAME", "NO_COLOR", "PAGER", "PATH",
-            "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
+            "PLAIN", "PYDEVD_USE_FRAME_EVAL", "PYTHONUNBUFFERED", "PYTHONUSERBASE", "SPACE", "TERM", "USER", "JPY_PARENT_PID", "LC_CTYPE",
             "MPLBACKEND", "IPYBOX_TOOL_SERVER", "IPYBOX_TOOL_SOCKET", "IPYBOX_TOOL_TOKEN",
         }
         equal(sorted(set(names) - allowed), [])

@@ -157,7 +157,7 @@ async def test_wrong_arguments_are_told_to_the_model(
         ("print('hello world')", "hello world"),
         ("2 + 2", "4"),
         ("print('a')\n'b'", "a\n'b'"),
-        ("print('  both ends  ')", "both ends"),
+        ("print('  both ends  ')", "  both ends  "),
         ("x = 1", ""),
         ("print('\\u00e4\\U0001f40d')", "ä🐍"),
         ("import asyncio\nawait asyncio.sleep(0.01)\nprint('awaited')", "awaited"),
