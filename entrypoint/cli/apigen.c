@@ -129,11 +129,8 @@ static void on_apigen_signal(void *ctx, int signal)
 static int open_apigen_place(struct work *work, struct err *e)
 {
     const struct options *o = work->options;
-    char path[IDENTITY_PATH_MAX], real[PATH_MAX];
+    char path[IDENTITY_PATH_MAX];
     bool has_fallback = identity_runtime_dir(false, path, NULL) == 0;
-    if (!realpath(o->workspace, real))
-        return err_set(e, -errno, "the workspace %s: %s", o->workspace, strerror(errno));
-    work->workspace = xstrdup(real);
     int r = environment_python(o->python, &work->python, e);
     if (r == 0)
         r = server_place_open(o, work->workspace, has_fallback ? path : NULL, &work->place, e);
@@ -143,13 +140,25 @@ static int open_apigen_place(struct work *work, struct err *e)
     return r;
 }
 
+/* The workspace's own name: what is left out of PATH is compared with it. */
+static int open_apigen_environment(struct work *work, struct err *e)
+{
+    const struct options *o = work->options;
+    char real[PATH_MAX];
+    if (!realpath(o->workspace, real))
+        return err_set(e, -errno, "the workspace %s: %s", o->workspace, strerror(errno));
+    work->workspace = xstrdup(real);
+    environment_load_dotenv(work->workspace);
+    const struct environment_config env = {
+        .workspace = work->workspace, .ca = o->ca, .tool_socket = ""};
+    return environment_make(&env, &work->env, e);
+}
+
 static int open_work(struct work *work, struct err *e)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
     const struct options *o = work->options;
-    struct environment_config env = {.workspace = o->workspace, .ca = o->ca, .tool_socket = ""};
-    environment_load_dotenv(o->workspace);
-    int r = environment_make(&env, &work->env, e);
+    int r = open_apigen_environment(work, e);
     if (r == 0)
         r = open_apigen_place(work, e);
     if (r == 0)
