@@ -117,11 +117,11 @@ def test_apigen_finds_programs_from_the_workspace(folder: Path) -> None:
     """The default workspace is relative."""
     params = {"command": "python3", "args": [str(Path(__file__).parent / "search_server.py")]}
     said = subprocess.run(
-        [BIN / "ipybox", "apigen", "--server-name", "search", "--root-dir", "made"]
-        + ["--server-params", json.dumps(params)],
+        [str(BIN / "ipybox"), "apigen", "--server-name", "search", "--root-dir", "made",
+         "--server-params", json.dumps(params)],
         capture_output=True,
         text=True,
-    )
+    )  # fmt: skip
     assert said.returncode == 0, said.stderr
     assert {f"{name}.py" for name in said.stdout.split()} <= {
         each.name for each in (folder / "made" / "search").iterdir()
