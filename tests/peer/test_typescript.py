@@ -71,7 +71,7 @@ def test_tools_have_the_arguments_and_defaults_of_old(seen: dict[str, Any]) -> N
 def test_cells_return_their_output_and_keep_state(seen: dict[str, Any]) -> None:
     assert text(seen["print"]) == "hello world"
     assert text(seen["state"]) == "42"
-    assert text(seen["unicode"]) == "ä🐍"
+    assert text(seen["unicode"]) == "ä🐍\u2028"
     assert seen["long"] is True
 
 
