@@ -163,6 +163,8 @@ PY
         ended()
 PY
     run_box -- health
+    assert_equal "$status $output" '0 {"status":"ok","server":false}' # none is meant to run
+    run_box --entrypoint /usr/local/bin/ipybox -- health
     assert_equal "$status" 1
     assert_match "$errors" 'no server is running'
 }
