@@ -56,7 +56,7 @@ PY
         registers("demo")
         prints("""
             from mcptools.demo import add, echo
-            print(echo.run.__annotations__['return'], add.run.__annotations__['return'])
+            print(*(tool.run.__annotations__['return'].__name__ for tool in (echo, add)))
             print(isinstance(echo.run(echo.Params(text='a')), str))""", "str Result\nTrue")
 PY
 }

@@ -88,8 +88,10 @@ class ToolRunner:
             return result_as(tool_name, result, await self.run(tool_name, sent))
 
         run.__doc__, arun.__doc__ = doc, "run(), to be awaited."
+        hints = {"params": kind | dict[str, Any] | None, "arguments": Any, "return": result}
         for function in (run, arun):
             function.__module__, function.__qualname__ = kind.__module__, function.__name__
+            function.__annotations__ = hints
         return run, arun
 
     async def reset(self) -> None:
