@@ -13,11 +13,12 @@ from http_box import serving
 
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 
-# What needs no fixture. The others want tools, prompts and resources that are not ours.
+# What needs no fixture. The others want tools, prompts and resources of the suite's own.
 APPLICABLE = {
     "2025-11-25": {
         "dns-rebinding-protection",
         "ping",
+        "resources-list",
         "server-initialize",
         "server-session-lifecycle",
         "server-sse-multiple-streams",
@@ -30,6 +31,7 @@ APPLICABLE = {
         "input-required-result-missing-input-response",
         "input-required-result-unsupported-methods",
         "input-required-result-validate-input",
+        "resources-list",
         "sep-2164-resource-not-found",
         "server-sse-multiple-streams",
         "tools-list",
