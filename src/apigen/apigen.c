@@ -77,12 +77,17 @@ static void show_names(struct arena *a, const struct apigen_tool *tools, size_t 
 
 /* --- a module -------------------------------------------------------------------------------- */
 
+static const char *result_name(const struct apigen_tool *tool)
+{
+    return tool->output ? "Result" : "str";
+}
+
 /* run() and arun(): the runtime checks the arguments and makes the result. */
 static void put_module_call(struct buf *out, const struct apigen_tool *tool)
 {
     (void)buf_adds(out, "\n\nrun, arun = CLIENT.functions(");
     put_text(out, tool->name);
-    (void)buf_addf(out, ", Params, %s, __doc__)\n", tool->output ? "Result" : "str");
+    (void)buf_addf(out, ", Params, %s, __doc__)\n", result_name(tool));
 }
 
 /* Python looks for the encoding of a file in comments of its first two lines (PEP 263): nothing of
@@ -92,7 +97,8 @@ static void put_module_head(struct buf *out, const struct apigen_tool *tool, con
 {
     struct arena a = {0};
     struct buf quoted = BUF_INIT(MODULE_BYTES_MAX);
-    (void)buf_adds(out, "# A tool of an MCP server: run(NAME=VALUE), arun()\n");
+    (void)buf_addf(out, "# A tool of an MCP server: run(NAME=VALUE) -> %s, arun()\n",
+                   result_name(tool));
     if (strcmp(name_module(&a, tool->name), module) != 0) {
         put_text(&quoted, tool->name);
         (void)buf_adds(out, "#\n# Name: ");

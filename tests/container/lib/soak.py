@@ -250,6 +250,8 @@ def soak(box: Box, seconds: float, seed: int) -> None:
     """The rounds, and the comparison."""
     run = Soak(box, seed)
     deadline = time.monotonic() + seconds
+    for _ in range(8):  # the history of a session has a file from its first MiB on
+        box.runs("print('x' * 300_000)")
     run.one_round(time.monotonic())
     first = run.look()
     rounds = 1
