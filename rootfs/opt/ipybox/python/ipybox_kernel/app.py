@@ -56,6 +56,19 @@ def configure() -> Config:
     return config
 
 
+def count_processors(environ: Mapping[str, str]) -> None:
+    """Let Python see as many processors as PYTHON_CPU_COUNT says, where that is a number.
+
+    From 3.13 on Python reads the variable itself, but not as kernels are started (-I).
+    """
+    text = environ.get("PYTHON_CPU_COUNT", "")
+    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
+        return
+    for name in ("cpu_count", "process_cpu_count"):  # the latter: from 3.13 on
+        if hasattr(os, name):
+            setattr(os, name, lambda: int(text))
+
+
 def plain_output(environ: MutableMapping[str, str], given: Mapping[str, str]) -> None:
     """Set `environ` for output without colours and pagers, but let what was `given` stand."""
     for name in (*PLAIN_OUTPUT, *COLOR_SWITCHES):
@@ -241,3 +254,4 @@ class App(IPKernelApp):
         super().init_shell()
         commands.install(self.shell)
         plain_output(os.environ, self.given_environment)
+        count_processors(os.environ)

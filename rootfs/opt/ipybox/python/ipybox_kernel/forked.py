@@ -19,7 +19,7 @@ from IPython.paths import get_ipython_dir
 from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel import launch, shell_approval
-from ipybox_kernel.app import App, plain_output
+from ipybox_kernel.app import App, count_processors, plain_output
 from ipybox_kernel.confine import confine
 from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel, leave
 
@@ -100,6 +100,7 @@ class ForkedApp(App):
         os.environ.pop("JPY_PARENT_PID", None)
         launch.need_home()
         plain_output(os.environ, self.given_environment)
+        count_processors(os.environ)
         os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
     def _enter_home(self, home: str) -> None:
