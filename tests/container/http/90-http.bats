@@ -168,6 +168,8 @@ equal(run("b = bytearray(b'x') * (200 << 20)")["status"], "ok")
 has(run("b = bytearray(b'x') * (300 << 20); import time; time.sleep(60)", "other")["reason"], "the container's memory")
 equal(run("print(len(b) >> 20)")["stdout"], "200\n")
 PY
+    box kill -s TERM "$id"
+    end_box
 }
 
 @test "the limits of a session hold for its kernels alone, and the errors of its cells name them" {

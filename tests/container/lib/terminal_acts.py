@@ -139,7 +139,7 @@ def job_control() -> None:
 def shell_escape() -> None:
     shown = io.StringIO()
     with redirect_stdout(shown):
-        get_ipython().system("tty <&1; echo one > /dev/stderr; echo two | tee /dev/stderr > /dev/null")  # type: ignore[name-defined]  # noqa: F821
+        get_ipython().system("tty <&1; echo one >&2; echo two | tee /dev/stderr > /dev/null")  # type: ignore[name-defined]  # noqa: F821
     for text in ("/dev/pts/", "one", "two"):
         assert text in shown.getvalue(), f"no {text!r} in {shown.getvalue()!r}"
 
