@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+
 enum { GATEWAY_PORT = 8888, NULL_MAJOR = 1, NULL_MINOR = 3 };
 
 enum started started_how(int input)
@@ -63,10 +65,25 @@ bool started_http_address(const struct options *o, char ret_host[OPTIONS_HOST_MA
     return true;
 }
 
+/* Files of tokens are read later, and a token decides which addresses are served. */
+static bool has_token_file(void)
+{
+    const char *name;
+    for (size_t i = 0; (name = options_secret(i)); i++) {
+        drop_str char *file = xasprintf("%s_FILE", name);
+        const char *path = getenv(file);
+        if (path && *path)
+            return true;
+    }
+    return false;
+}
+
 void started_listen(const struct options *o, struct ahead *ahead)
 {
     char host[OPTIONS_HOST_MAX + 1];
     int port;
+    if (has_token_file())
+        return;
     if (o->kernel_gateway_port > 0)
         ahead_listen(ahead, o->kernel_gateway_host, o->kernel_gateway_port);
     if (o->http && started_http_address(o, host, &port))

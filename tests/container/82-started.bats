@@ -72,6 +72,25 @@ PY
     assert_match "$errors" 'standard input is at its end: nothing to serve'
 }
 
+@test "tokens from files are served on all addresses, as those of variables" {
+    local file=$BATS_TEST_TMPDIR/token
+    echo from-a-file > "$file"
+    echo from-another > "$file.2"
+    start_box -p 127.0.0.1::8080 -p 127.0.0.1::8888 -e IPYBOX_TOKEN_FILE=/token -e IPYBOX_KERNEL_GATEWAY_TOKEN_FILE=/token2 \
+        -v "$file:/token:ro" -v "$file.2:/token2:ro"
+    box port "$id" 8080
+    local url=http://${output%%$'\n'*}
+    answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer from-a-file" "$url/v1/sessions")" = 200 ]; }
+    wait_for 60 answers
+    box port "$id" 8888
+    local gateway=http://${output%%$'\n'*}
+    gives() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: token from-another" "$gateway/api/kernelspecs")" = 200 ]; }
+    wait_for 60 gives
+    box stop "$id"
+    end_box
+    assert_equal "$status" 0
+}
+
 @test "at a terminal it explains itself in five lines, and serves" {
     start_box -t
     wait_for 30 is_well
