@@ -164,7 +164,7 @@ def test_what_the_environment_says_about_colours_stands() -> None:
 def test_nothing_of_the_launch_shows_in_the_environment(kernel: Kernel) -> None:
     result = kernel.run("import os; print(*sorted(os.environ))")
     allowed = {"PATH", "IPYTHONDIR", "NO_COLOR", "TERM", "PAGER", "GIT_PAGER", "MPLBACKEND"}
-    assert set(result.text.split()) - {"LC_CTYPE", "HOME"} == allowed
+    assert set(result.text.split()) - {"LC_CTYPE", "HOME", "PYTHONUNBUFFERED"} == allowed
 
 
 @pytest.mark.parametrize("code", ["input('name? ')", "import getpass; getpass.getpass()"])
