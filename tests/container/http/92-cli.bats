@@ -292,7 +292,7 @@ form='{"type": "object", "required": ["name"], "properties": {
     assert_equal "$output" 4711
     cli approve
     assert_equal "$status" 1
-    assert_match "$errors" 'code in kernels has the uid of what answers here \(4711\).*IPYBOX_APPROVER_TOKEN'
+    assert_match "$errors" 'code in kernels has the same uid \(4711\).*IPYBOX_APPROVER_TOKEN'
     box exec --user 0 "$id" ipybox approve
     assert_equal "$status" 1
     assert_match "$errors" 'IPYBOX_APPROVER_TOKEN'
