@@ -83,11 +83,12 @@ wrong()
 @test "options and variables do the same, an option wins, and an empty variable counts as none" {
     drive -e IPYBOX_LOG_LEVEL= -e IPYBOX_SANDBOX=0 -e IPYBOX_LOG_FORMAT=json -- --log-level=DEBUG --log-format text <<'PY'
         prints("1", 1)
-        matches(log(), "DEBUG")
+        wait_for_log("DEBUG")
         matches(log(), r"\A\d{4}-\d\d-\d\dT")
 PY
     drive -e IPYBOX_LOG_LEVEL=error <<'PY'
         prints("1", 1)
+        end()
         equal(log(), "")
 PY
 }
@@ -141,6 +142,7 @@ PY
     drive -- --log-level DEBUG <<'PY'
         prints("secret = 'hush' + 'hush'; print(secret)", "hushhush")
         fails("raise ValueError('hush')", "hush")
+        end()
         equal("hush" in log(), False)
 PY
 }

@@ -57,7 +57,7 @@ PY
         registers("demo")
         fails("from mcptools.demo import die; die.run(die.Params())", "ToolRunnerError: .*(status 3|out of order)")
         prints("from mcptools.demo import echo; print(echo.run(echo.Params(text='again')))", "again")
-        matches(box.log(), "out of order")
+        box.wait_for_log("out of order")
 PY
 }
 

@@ -10,14 +10,14 @@ tools=(-v "$here/tool_server.py:/tools/tool_server.py:ro" -v "$here/http_tool_se
         fails("open(os.path.expanduser('~/y'), 'w')", "Operation not permitted")
         fails("open('sandbox-config.json', 'w')", "Operation not permitted")
         fails("os.rename('x', 'sandbox-config.json')", "Operation not permitted")
-        matches(log(), "WARNING sandbox: --sandbox-config: there is no sandbox-config.json; the default sandbox is used")
+        wait_for_log("WARNING sandbox: --sandbox-config: there is no sandbox-config.json; the default sandbox is used")
 PY
 }
 
 @test "--sandbox-config without --sandbox is ignored, and said so" {
     drive -- --sandbox-config sandbox-config.json <<'PY'
         prints("open('/home/ipybox/y', 'w').write('abc')", 3)
-        matches(log(), "WARNING sandbox: --sandbox-config is ignored without --sandbox")
+        wait_for_log("WARNING sandbox: --sandbox-config is ignored without --sandbox")
 PY
 }
 

@@ -88,7 +88,7 @@ PY
         registers("plain")
         registers("secret", command="python3", args=["/tools/tool_server.py"], env={"GIVEN": "${SECRET}"})
         registers("literal", command="python3", args=["/tools/tool_server.py"], env={"GIVEN": "in plain words"})
-        matches(log(), r"WARNING tools: the registration of literal is not stored, because code could read the secret in its parameters: write \$\{VARIABLE\}")
+        wait_for_log(r"WARNING tools: the registration of literal is not stored, because code could read the secret in its parameters: write \$\{VARIABLE\}")
 PY
     assert_equal "$(ls "$workspace/.ipybox/registrations")" $'plain.json\nsecret.json'
     again --user 1234:5678 -e SECRET=s <<'PY'
