@@ -11,7 +11,7 @@
 
 #include "jupyter/kernel.h"
 
-#define POOL_REFILL_MS 100
+#define POOL_REFILL_MS 30
 #define POOL_MAX 16
 
 struct pool;

@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 import zmq
 import zmq.asyncio
 from jupyter_client.connect import port_names
+from jupyter_client.manager import KernelManager
 from jupyter_server._tz import utcnow
 from kernel_gateway.services.kernels.manager import (
     KernelGatewayIOLoopKernelManager,
@@ -32,12 +34,36 @@ RETRY_SECONDS = 1.0
 IOPUB_QUEUE = 16  # messages that ZeroMQ holds for a reader here; the rest waits in the kernel
 
 
+def pending(method: Any) -> Callable[..., Any]:
+    """A method of jupyter_client's during which the kernel is "pending". Theirs then sleeps for
+    10 ms, for its tests; a kernel that is used once would wait for that twice."""
+    plain = method.__wrapped__
+
+    async def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._attempted_start or not self._ready:
+            self._ready = asyncio.Future()
+        try:
+            out = await plain(self, *args, **kwargs)
+        except Exception as error:
+            self._ready.set_exception(error)
+            self.log.exception(self._ready.exception())
+            raise
+        if self.owns_kernel:
+            self._ready.set_result(None)
+        return out
+
+    return wrapper
+
+
 class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
     """One kernel. It is never being ended while it is being restarted, as after a crash."""
 
     _restart: asyncio.Task[None] | None = None
     _ending = False
     _password = b""  # which the kernel's sockets want to hear
+
+    _async_start_kernel = start_kernel = pending(KernelManager._async_start_kernel)
+    _async_shutdown_kernel = shutdown_kernel = pending(KernelManager._async_shutdown_kernel)
 
     def load_connection_info(self, info: Any) -> None:
         """As ever, and what to say to the kernel's sockets."""
