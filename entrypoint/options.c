@@ -97,6 +97,14 @@ static const struct options_row rows[] = {
      "form."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Maximum number of sessions, with the default session."},
+    {"e2b", "IPYBOX_E2B", OPTION_FLAG, AT(e2b), NULL, NULL, 0, 0,
+     "Serve E2B's wire on the HTTP API's port and on the next two: sessions are the sandboxes of "
+     "E2B's SDKs, IPYBOX_TOKEN is their E2B_API_KEY."},
+    {"e2b-envd-port", "IPYBOX_E2B_ENVD_PORT", OPTION_PORT, AT(e2b_envd_port), "PORT", "49983", 0, 0,
+     "With --e2b: port of files and processes alone, as clients of E2B_DEBUG use it; 0 turns it "
+     "off."},
+    {"e2b-code-port", "IPYBOX_E2B_CODE_PORT", OPTION_PORT, AT(e2b_code_port), "PORT", "49999", 0, 0,
+     "With --e2b: port of the code interpreter alone, likewise."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
@@ -730,6 +738,10 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, -EINVAL,
                        "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
                        "tools could approve the calls");
+    if (o->e2b && !o->http)
+        return err_set(e, -EINVAL, "--e2b needs --http, or `ipybox serve`: it is on that port");
+    if (o->e2b && o->execute_token && !o->token)
+        return err_set(e, -EINVAL, "--e2b needs IPYBOX_TOKEN, which is its key");
     const char *const tokens[] = {o->token, o->execute_token, o->approver_token};
     for (size_t i = 0; i < COUNT(tokens); i++)
         for (size_t j = 0; j < i; j++)

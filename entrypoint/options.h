@@ -54,6 +54,8 @@ struct options {
     const char *token;                /* NULL: none, as the next */
     const char *execute_token;
     int max_sessions;
+    bool e2b;
+    int e2b_envd_port, e2b_code_port; /* 0: off */
     bool sandbox;
     const char *sandbox_config; /* NULL: none */
     const char *pip_allowed_hosts;

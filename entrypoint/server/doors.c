@@ -264,6 +264,56 @@ static void close_mcp_http(void *ctx)
 static const struct door mcp_http_door = {
     .name = "MCP over HTTP", .open = open_mcp_http, .stop = stop_mcp_http, .close = close_mcp_http};
 
+/* --- E2B's wire: on the HTTP API's port, and on ports of its own ------------------------------ */
+
+static int open_e2b(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    (void)e;
+    if (!o->e2b)
+        return DOOR_UNUSED;
+    s->e2b = e2b_open(&(struct e2b_config){.loop = s->loop,
+                                           .sessions = s->sessions,
+                                           .workspace = s->workspace,
+                                           .key = o->token,
+                                           .audit = s->audit,
+                                           .envd_port = o->e2b_envd_port,
+                                           .code_port = o->e2b_code_port});
+    return 0;
+}
+
+static void stop_e2b(void *ctx)
+{
+    struct server *s = ctx;
+    e2b_stop(s->e2b);
+}
+
+static void close_e2b(void *ctx)
+{
+    struct server *s = ctx;
+    s->e2b = e2b_close(s->e2b);
+}
+
+/* Its requests are the HTTP API's, and end with those. */
+static const struct door e2b_door = {
+    .name = "E2B's wire", .open = open_e2b, .stop = stop_e2b, .close = close_e2b};
+
+static int open_e2b_ports(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const int ports[] = {s->options->e2b_envd_port, s->options->e2b_code_port};
+    for (size_t i = 0; s->e2b && i < 2; i++) {
+        int r = ports[i] == 0 ? 0 : api_listen_at(s->api, s->http_host, ports[i], e);
+        if (r < 0)
+            return err_wrap(e, "--e2b");
+    }
+    return 0;
+}
+
+/* They are the HTTP API's, which closes them. */
+static const struct door e2b_ports_step = {.name = "E2B's ports", .open = open_e2b_ports};
+
 /* --- the HTTP API --------------------------------------------------------------------------- */
 
 static int choose_address(struct server *s, int *ret_port, struct err *e)
@@ -303,6 +353,7 @@ static struct api_config api_config(struct server *s, int port)
         .audit = s->audit,
         .packages = &s->packages,
         .mcp = s->mcp_http,
+        .e2b = s->e2b,
         .sandbox_level = s->sandbox.level,
         .sandbox_detail = s->sandbox.detail,
         .sandboxed = o->sandbox,
@@ -469,6 +520,7 @@ static const struct door stdio_door = {.name = "standard input and output",
 /* --- the list ------------------------------------------------------------------------------- */
 
 const struct door *const server_doors[] = {
-    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,    &stdio_door,
-    &sessions_step,    &mcp_http_door,    &api_door,         &cli_socket_door, NULL,
+    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,
+    &stdio_door,       &sessions_step,    &mcp_http_door,    &e2b_door,
+    &api_door,         &e2b_ports_step,   &cli_socket_door,  NULL,
 };

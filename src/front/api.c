@@ -278,6 +278,12 @@ static void join_routes(struct api_core *core)
     }
 }
 
+static const struct http_realm *choose_realm(void *ctx, const struct http_request *r)
+{
+    const struct api *api = ctx;
+    return api->config->e2b ? e2b_realm(api->config->e2b, r) : NULL;
+}
+
 static int open_port(struct api *api, struct err *e)
 {
     const struct http_config http = {.loop = api->loop,
@@ -289,6 +295,7 @@ static int open_port(struct api *api, struct err *e)
                                      .guarded =
                                          api->config->admin_token || api->config->execute_token,
                                      .admit = admit_api_request,
+                                     .realm = choose_realm,
                                      .ctx = api};
     return http_open(&http, &api->http, e);
 }
@@ -365,6 +372,11 @@ int api_port(const struct api *api)
 int api_listen(struct api *api, int fd, struct err *e)
 {
     return http_listen(api->http, fd, e);
+}
+
+int api_listen_at(struct api *api, const char *host, int port, struct err *e)
+{
+    return http_listen_at(api->http, host, port, e);
 }
 
 uint64_t api_requests(const struct api *api)

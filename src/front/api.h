@@ -15,6 +15,7 @@
 
 #include "approval/approvals.h"
 #include "approval/toolplane.h"
+#include "front/e2b/e2b.h"
 #include "front/http/ahead.h"
 #include "front/mcp_http/mcp_http.h"
 #include "loop/loop.h"
@@ -41,6 +42,7 @@ struct api_config { /* copied; what it points to is borrowed */
     bool sandboxed;             /* kernels have one, not the walls alone */
     uid_t uid, kernel_uid;      /* the server's own, and that of kernels: two or one */
     struct mcp_http *mcp;       /* serves /mcp (mcp_http.h); NULL: nobody does */
+    struct e2b *e2b;            /* answers its requests on this port, too; NULL: nobody does */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 
@@ -50,6 +52,9 @@ struct api *api_close(struct api *api); /* NULL in, NULL out */
 int api_port(const struct api *api);
 /* A Unix socket that listens already; it is taken over, also when this fails. */
 MUST_CHECK int api_listen(struct api *api, int fd, struct err *e);
+
+/* One more port, for the same requests. */
+MUST_CHECK int api_listen_at(struct api *api, const char *host, int port, struct err *e);
 
 /* From now on the server is not ready; what is under way goes on. */
 void api_stop(struct api *api);

@@ -480,7 +480,7 @@ int http_upgrade(struct http_request *r, const char *subprotocol, const struct w
 static void start_handler(struct http_request *r)
 {
     r->owner = HTTP_HANDLERS;
-    r->match.route->start(r->http->config.ctx, r);
+    r->match.route->start(r->realm ? r->realm->ctx : r->http->config.ctx, r);
 }
 
 static enum MHD_Result queue_response(struct http_request *r)
@@ -756,6 +756,11 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
 int http_listen(struct http *http, int fd, struct err *e)
 {
     return listener_add(http->listen, fd, e);
+}
+
+int http_listen_at(struct http *http, const char *host, int port, struct err *e)
+{
+    return listener_more(http->listen, host, port, e);
 }
 
 struct http *http_close(struct http *http)

@@ -72,6 +72,16 @@ struct http_header {
     const char *name, *value;
 };
 
+/* Routes of another wire on the same port, with its own admission and its own form of errors. */
+struct http_realm { /* borrowed */
+    const struct http_route *routes;
+    size_t n_routes;
+    bool alone; /* what has no route here is 404; else it is looked for in the port's own routes */
+    bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
+    void (*problem)(void *ctx, int status, const char *detail, struct buf *body);
+    void *ctx; /* of these two and of the handlers */
+};
+
 struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host;                 /* all addresses of this name; NULL: no port */
@@ -93,6 +103,8 @@ struct http_config { /* copied; what it points to is borrowed */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
     /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */
     void (*problem)(void *ctx, int status, const char *detail, struct buf *body);
+    /* Whose request it is, by head and path; NULL, or what it returns: the port's own. */
+    const struct http_realm *(*realm)(void *ctx, const struct http_request *r);
     void *ctx;
 };
 
@@ -102,6 +114,8 @@ struct http *http_close(struct http *http);
 int http_port(const struct http *http); /* 0: none */
 /* A Unix socket that listens already; it is taken over, also when this fails. */
 MUST_CHECK int http_listen(struct http *http, int fd, struct err *e);
+/* One more port, on all addresses of a name. */
+MUST_CHECK int http_listen_at(struct http *http, const char *host, int port, struct err *e);
 /* Requests whose answers, and WebSockets that are closing whose messages are not yet sent. */
 size_t http_busy(const struct http *http);
 
@@ -123,8 +137,9 @@ size_t http_header_count(const struct http_request *r, const char *name);
 const char *http_peer(const struct http_request *r); /* address without port; "uid 0" */
 /* It came by the Unix socket, opened by this user. Such a request may have any Host. */
 bool http_local(const struct http_request *r, uid_t *ret_uid);
-int http_fd(const struct http_request *r);     /* of its connection, to look at */
-bool http_below(const struct http_request *r); /* so it did, from a process below the server */
+int http_fd(const struct http_request *r);       /* of its connection, to look at */
+bool http_below(const struct http_request *r);   /* so it did, from a process below the server */
+int http_own_port(const struct http_request *r); /* where it came in; 0: no port */
 int64_t http_body_length(const struct http_request *r); /* as announced; -1: not announced */
 struct buf *http_body(struct http_request *r); /* HTTP_COLLECT; may be changed and taken from */
 

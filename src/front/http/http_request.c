@@ -174,6 +174,15 @@ int http_fd(const struct http_request *r)
     return r->conn->fd;
 }
 
+int http_own_port(const struct http_request *r)
+{
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    if (getsockname(r->conn->fd, (struct sockaddr *)(void *)&at, &n) < 0)
+        return 0;
+    return listener_port_of(&at);
+}
+
 bool http_below(const struct http_request *r)
 {
     return r->conn->below;
@@ -239,7 +248,9 @@ void http_problem(struct http_request *r, int status, const struct http_header *
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     const char *type = "application/json";
-    if (r->http->config.problem)
+    if (r->realm)
+        r->realm->problem(r->realm->ctx, status, text, &body);
+    else if (r->http->config.problem)
         r->http->config.problem(r->http->config.ctx, status, text, &body);
     if (body.len == 0) {
         type = "application/problem+json";
@@ -307,9 +318,23 @@ static bool is_from_here(struct http_request *r)
     return !r->response;
 }
 
-static bool find_route(struct http_request *r, const char *method)
+static int look_up_route(struct http_request *r, const char *method, struct buf *allow)
 {
     const struct http_config *config = &r->http->config;
+    const struct http_realm *realm = config->realm ? config->realm(config->ctx, r) : NULL;
+    int found = -ENOENT;
+    if (realm)
+        found =
+            http_find_route(realm->routes, realm->n_routes, method, &r->target, &r->match, allow);
+    if (realm && (realm->alone || found != -ENOENT)) {
+        r->realm = realm;
+        return found;
+    }
+    return http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, allow);
+}
+
+static bool find_route(struct http_request *r, const char *method)
+{
     drop_buf struct buf allow = BUF_INIT(1024);
     struct err e = ERR_NONE;
     if (http_target_parse(r->raw, &r->target, &e) < 0) {
@@ -320,8 +345,7 @@ static bool find_route(struct http_request *r, const char *method)
         http_problem(r, 400, NULL, 0, "the query is not UTF-8, or has a %%00");
         return false;
     }
-    int found =
-        http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, &allow);
+    int found = look_up_route(r, method, &allow);
     if (found == -EPERM)
         http_problem(r, 405, &(struct http_header){"Allow", buf_text(&allow)}, 1,
                      "the method %.32s is not allowed here", method);
@@ -354,6 +378,8 @@ static bool is_body_right(struct http_request *r)
 static bool is_admitted(struct http_request *r)
 {
     const struct http_config *config = &r->http->config;
+    if (r->realm)
+        return r->realm->admit(r->realm->ctx, r, r->match.route);
     return !config->admit || config->admit(config->ctx, r, r->match.route);
 }
 

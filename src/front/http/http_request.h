@@ -57,6 +57,7 @@ struct http_request {
     int64_t begun_ms;
     struct http_target target;
     struct http_match match;
+    const struct http_realm *realm; /* NULL: the port's own routes */
     enum http_arrival arrival;
     enum http_owner owner;
     enum http_stream stream;

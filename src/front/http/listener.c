@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 
-enum { ADDRESSES_MAX = 4, SOCKETS_MAX = ADDRESSES_MAX + 1, ACCEPTS_PER_TURN = 32, FULL_MS = 100 };
+enum { ADDRESSES_MAX = 4, SOCKETS_MAX = 16, ACCEPTS_PER_TURN = 32, FULL_MS = 100 };
 enum { KEEP_IDLE_S = 60, KEEP_INTERVAL_S = 15, KEEP_PROBES = 4 };
 enum { UNHEARD_MS = (KEEP_IDLE_S + KEEP_INTERVAL_S * KEEP_PROBES) * 1000 };
 
@@ -120,9 +120,10 @@ static int listen_all(struct listener *l, const char *host, int port, struct ahe
     int r = getaddrinfo(host, NULL, &hints, &found);
     if (r != 0)
         return err_set(e, -EINVAL, "the host %s: %s", host, gai_strerror(r));
-    size_t before = l->count;
+    size_t before = l->count, most = before + ADDRESSES_MAX;
+    most = most < SOCKETS_MAX - 1 ? most : SOCKETS_MAX - 1; /* one is listener_add()'s */
     r = -EADDRNOTAVAIL;
-    for (struct addrinfo *at = found; at && l->count < ADDRESSES_MAX; at = at->ai_next) {
+    for (struct addrinfo *at = found; at && l->count < most; at = at->ai_next) {
         if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
             continue;
         int failed = listen_at_address(l, at, port, ahead);
@@ -167,6 +168,11 @@ int listener_open(struct loop *loop, const char *host, int port, struct ahead *a
     return 0;
 }
 
+int listener_more(struct listener *l, const char *host, int port, struct err *e)
+{
+    return listen_at_host(l, host, port, NULL, e);
+}
+
 int listener_add(struct listener *l, int fd, struct err *e)
 {
     int r = loop_io_add(l->loop, fd, LOOP_IN, on_listener_connection, l, &l->io[l->count], e);
@@ -190,15 +196,20 @@ struct listener *listener_close(struct listener *l)
     return NULL;
 }
 
+int listener_port_of(const struct sockaddr_storage *at)
+{
+    if (at->ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)(const void *)at)->sin6_port);
+    if (at->ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)(const void *)at)->sin_port);
+    return 0;
+}
+
 int listener_port(const struct listener *l)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
     if (l->count == 0 || getsockname(l->fds[0], (struct sockaddr *)(void *)&at, &n) < 0)
         return 0;
-    if (at.ss_family == AF_UNIX)
-        return 0;
-    if (at.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)(void *)&at)->sin6_port);
-    return ntohs(((struct sockaddr_in *)(void *)&at)->sin_port);
+    return listener_port_of(&at);
 }

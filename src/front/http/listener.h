@@ -22,7 +22,10 @@ MUST_CHECK int listener_open(struct loop *loop, const char *host, int port, stru
                              void *ctx, struct listener **ret, struct err *e);
 struct listener *listener_close(struct listener *listen); /* NULL in, NULL out */
 void listener_set(struct listener *listen, bool on);      /* at first it is on */
-int listener_port(const struct listener *listen);         /* 0: no address */
+/* Another port of a name. */
+MUST_CHECK int listener_more(struct listener *listen, const char *host, int port, struct err *e);
+int listener_port_of(const struct sockaddr_storage *at); /* 0: it has none */
+int listener_port(const struct listener *listen);        /* 0: no address */
 /* fd listens already; it is taken over, also when this fails. */
 MUST_CHECK int listener_add(struct listener *listen, int fd, struct err *e);
 

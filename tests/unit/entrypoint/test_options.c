@@ -72,7 +72,7 @@ static void every_variable_is_named_after_its_option(void)
         char env[128] = "IPYBOX_";
         size_t at = strlen(env);
         for (const char *p = rows[i].name; *p; p++)
-            env[at++] = *p == '-' ? '_' : (char)(*p - 'a' + 'A');
+            env[at++] = *p == '-' ? '_' : *p < 'a' ? *p : (char)(*p - 'a' + 'A');
         env[at] = '\0';
         if (rows[i].flags & OPTION_OF_COMMANDS)
             TEST_CHECK_(!rows[i].env, "%s", rows[i].name);
