@@ -204,3 +204,17 @@ COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
 COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+
+# --- nonroot: default for clusters that want to see a uid in the image (runAsNonRoot), and for gVisor, which runs no program
+# that its user may not read. Without a health check, for that would be a process with the tokens of the container's
+# environment that cells of the same uid can read: Kubernetes asks /readyz and /livez.
+FROM default AS nonroot
+COPY --from=build --chmod=0755 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
+ARG UID=1000
+ARG GID=1000
+RUN chown ${UID}:${GID} /app/workspace
+USER ${UID}:${GID}
+HEALTHCHECK NONE
+
+# --- what is built where no target is named ---
+FROM default

@@ -216,18 +216,36 @@ const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned o
     return place;
 }
 
+static void append_detail(struct server_sandbox *s, const char *text)
+{
+    const size_t n = strlen(s->detail);
+    (void)snprintf(s->detail + n, sizeof s->detail - n, "%s", text);
+}
+
 /* A part of what /readyz says. */
 static void notify_open_places(struct server_sandbox *s)
 {
     const char *place = server_sandbox_open_place(s, OF_ALL);
     if (!place)
         return;
-    const size_t n = strlen(s->detail);
-    (void)snprintf(s->detail + n, sizeof s->detail - n, "; %s is not protected from code", place);
+    drop_str char *text = xasprintf("; %s is not protected from code", place);
+    append_detail(s, text);
     log_warning("sandbox",
                 "%s is not protected from code in kernels: that takes Landlock, and "
                 "the level full if code can make files beside it",
                 place);
+}
+
+/* What a role may do ends where code can take another role's token from the server itself. */
+static void notify_weak_roles(struct server_sandbox *s, const struct options *o)
+{
+    const bool roles = o->token || o->execute_token || o->approver_token || o->tool_server_token;
+    if (!roles || getuid() != geteuid() || strcmp(s->level, sandbox_level_name(SANDBOX_NONE)) != 0)
+        return;
+    append_detail(s, "; code in kernels can take every token: it has the server's uid");
+    log_warning("sandbox", "code in kernels can take every token and approve its own calls: it has "
+                           "the server's uid, and the level none keeps nothing apart. Start the "
+                           "container as root, or on Linux with Landlock");
 }
 
 int server_sandbox_ready(struct server_sandbox *s, const struct options *o, struct err *e)
@@ -238,6 +256,7 @@ int server_sandbox_ready(struct server_sandbox *s, const struct options *o, stru
         return !o->sandbox ? r
                            : err_wrap(e, "%s", o->sandbox_config ? o->sandbox_config : "--sandbox");
     notify_open_places(s);
+    notify_weak_roles(s, o);
     return 0;
 }
 

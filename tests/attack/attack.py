@@ -131,10 +131,10 @@ def modes(engine: str, image: str) -> list[Mode]:
     if engine == "docker":
         return [Mode(engine, ("docker",), kind, image, owner(kind, 1000, 0)) for kind in KINDS]
     words = tuple(os.environ[f"ATTACK_{engine.upper()}"].split())
-    extra = tuple(os.environ.get(f"ATTACK_{engine.upper()}_OPTIONS", "").split())
+    image = os.environ.get(f"ATTACK_{engine.upper()}_IMAGE", image)
     first, base = map(int, os.environ.get(f"ATTACK_{engine.upper()}_IDS", "1000 0").split())
     kinds = KINDS if engine == "podman" else [kind for kind in KINDS if "+S" not in kind]
-    return [Mode(engine, words, kind, image, owner(kind, first, base), extra) for kind in kinds]
+    return [Mode(engine, words, kind, image, owner(kind, first, base)) for kind in kinds]
 
 
 def owner(kind: str, root: int, base: int) -> tuple[int, int]:

@@ -61,7 +61,6 @@ class Mode:
     kind: str
     image: str
     owner: tuple[int, int]  # of the workspace, outside
-    extra: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -72,8 +71,8 @@ class Mode:
         return self.kind.endswith("+S")
 
     def options(self) -> list[str]:
-        user = [] if self.kind[0] == "R" else ["--user", "1234:1234"]
-        return [*user, *(RESTRICTED if self.kind[0] == "K" else []), *self.extra]
+        user = ["--user", "0:0" if self.kind[0] == "R" else "1234:1234"]
+        return [*user, *(RESTRICTED if self.kind[0] == "K" else [])]
 
 
 @dataclass

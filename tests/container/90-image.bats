@@ -224,3 +224,12 @@ pip$'
     run_box -e IPYBOX_DEFAULT_UID=4321 -e IPYBOX_DEFAULT_GID=8765 -- bash -c 'echo "$(id -u):$(id -g)"'
     assert_equal "$output" 4321:8765
 }
+
+@test "ipybox:nonroot names its user by number, has no process with tokens beside cells, and runs them" {
+    local nonroot=${IPYBOX_TEST_NONROOT_IMAGE:-ipybox:nonroot}
+    assert_equal "$(docker image inspect --format '{{.Config.User}} {{.Config.Healthcheck.Test}}' "$nonroot")" "1000:1000 [NONE]"
+    image=$nonroot drive --cap-drop ALL --security-opt no-new-privileges -- --sandbox <<'PY'
+        prints("import os; print(os.getuid(), open('x', 'w').write('a'))", "1000 1")
+        prints("import stat; oct(stat.S_IMODE(os.stat('/usr/local/bin/ipybox').st_mode))", "'0o755'")
+PY
+}

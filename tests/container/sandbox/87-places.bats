@@ -102,6 +102,15 @@ PY
     assert_equal "$(< "$workspace/conf/token") $(cat "$volume/token")" 's3cr3t-word-2 s3cr3t-word'
 }
 
+no_landlock()
+{
+    profile=$BATS_TEST_TMPDIR/none.json
+    cat > "$profile" <<'JSON'
+{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"action": "SCMP_ACT_ERRNO", "errnoRet": 38,
+ "names": ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]}]}
+JSON
+}
+
 @test "a token that cannot be hidden ends the start, with the remedy" {
     scene
     ln "$secret" "$BATS_TEST_TMPDIR/other"
@@ -109,11 +118,8 @@ PY
     assert_equal "$status" 2
     assert_match "$errors" 'IPYBOX_APPROVER_TOKEN_FILE: /secrets/token: .* it has other names: .*mode 0400.*give IPYBOX_APPROVER_TOKEN instead'
     rm "$BATS_TEST_TMPDIR/other"
-    cat > "$BATS_TEST_TMPDIR/none.json" <<'JSON'
-{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"action": "SCMP_ACT_ERRNO", "errnoRet": 38,
- "names": ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]}]}
-JSON
-    run_box --security-opt "seccomp=$BATS_TEST_TMPDIR/none.json" --user 1234:1234 -v "$secret:/secrets/token:ro" \
+    no_landlock
+    run_box --security-opt "seccomp=$profile" --user 1234:1234 -v "$secret:/secrets/token:ro" \
         -e IPYBOX_APPROVER_TOKEN_FILE=/secrets/token
     assert_equal "$status" 2
     assert_match "$errors" 'nothing here can hide it'
@@ -187,4 +193,18 @@ PY
             box rm -f "$id"
         done
     done
+}
+
+@test "where nothing keeps code with the server's uid from tokens, the log and /readyz say so" {
+    no_landlock
+    local ready="__import__('urllib.request').request.urlopen('http://127.0.0.1:8080/readyz').read()"
+    drive --security-opt "seccomp=$profile" --user 1234:1234 -e IPYBOX_TOKEN=t -- --http 8080 <<PY
+        wait_for_log("WARNING sandbox: code in kernels can take every token and approve its own calls")
+        prints("print('take every token' in str($ready))", True)
+PY
+    drive --security-opt "seccomp=$profile" -e IPYBOX_TOKEN=t -- --http 8080 <<PY
+        prints("print('take every token' in str($ready))", False)
+        end()
+        equal("take every token" in log(), False)
+PY
 }
