@@ -289,6 +289,15 @@ static void stop_e2b(void *ctx)
     e2b_stop(s->e2b);
 }
 
+static const struct door e2b_door;
+
+static void drain_e2b(void *ctx)
+{
+    struct server *s = ctx;
+    e2b_drain(s->e2b);
+    doors_ended(s->doors, &e2b_door);
+}
+
 static void close_e2b(void *ctx)
 {
     struct server *s = ctx;
@@ -296,8 +305,11 @@ static void close_e2b(void *ctx)
 }
 
 /* Its requests are the HTTP API's, and end with those. */
-static const struct door e2b_door = {
-    .name = "E2B's wire", .open = open_e2b, .stop = stop_e2b, .close = close_e2b};
+static const struct door e2b_door = {.name = "E2B's wire",
+                                     .open = open_e2b,
+                                     .stop = stop_e2b,
+                                     .drain = drain_e2b,
+                                     .close = close_e2b};
 
 static int open_e2b_ports(void *ctx, struct err *e)
 {

@@ -188,6 +188,15 @@ struct e2b_sandbox *e2b_addressed(struct e2b *e, const struct http_request *r)
     return s;
 }
 
+struct e2b_sandbox *e2b_here(struct e2b *e, struct http_request *r)
+{
+    char room[E2B_ID_MAX + 1];
+    struct e2b_sandbox *s = e2b_addressed(e, r);
+    if (!s)
+        e2b_fail_absent(r, named_id(r, room) ? named_id(r, room) : "");
+    return s;
+}
+
 bool e2b_may_use(const struct e2b *e, const struct e2b_sandbox *s, const struct http_request *r)
 {
     bool right = !e->config.key;
@@ -254,7 +263,7 @@ const struct http_realm *e2b_realm(struct e2b *e, const struct http_request *r)
     case 0: /* two paths are the HTTP API's, too: its own go first where no port is named */
         return strcmp(http_path(r), "/metrics") == 0 ? NULL : &e->all;
     default:
-        return &e->control;
+        return &e->unserved;
     }
 }
 
@@ -278,7 +287,7 @@ static void make_realms(struct e2b *e)
         n += parts[i]->n;
     }
     e->all = realm_of(e, e->joined, n, false);
-    e->control = realm_of(e, NULL, 0, true);
+    e->unserved = realm_of(e, NULL, 0, true);
     e->envd = realm_of(e, e2b_envd_part.routes, e2b_envd_part.n, true);
     e->code = realm_of(e, e2b_interpreter_part.routes, e2b_interpreter_part.n, true);
 }
@@ -315,6 +324,7 @@ struct e2b *e2b_close(struct e2b *e)
     if (!e)
         return NULL;
     sessions_unwatch(e->config.sessions, &e->watcher);
+    e->closing = true;
     e2b_sandboxes_close(e);
     for (size_t i = PARTS; i-- > 0;)
         if (parts[i]->close)
@@ -323,6 +333,13 @@ struct e2b *e2b_close(struct e2b *e)
     xfree(e->joined);
     xfree(e);
     return NULL;
+}
+
+void e2b_drain(struct e2b *e)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        if (parts[i]->drain)
+            parts[i]->drain(e);
 }
 
 void e2b_stop(struct e2b *e)

@@ -38,6 +38,8 @@ struct e2b *e2b_close(struct e2b *e); /* NULL in, NULL out */
 
 /* No new work any more; what is under way goes on. */
 void e2b_stop(struct e2b *e);
+/* The sessions have ended: streams that go on without them end. */
+void e2b_drain(struct e2b *e);
 
 /* For `realm` of the port's struct http_config. NULL: the request is not for this wire. */
 const struct http_realm *e2b_realm(struct e2b *e, const struct http_request *r);

@@ -5,13 +5,14 @@
  * e2b.c:             which part a request is for, and whether it is let in.
  * e2b_sandbox.c:     the sandboxes.
  * e2b_control.c:     making, finding and ending them (/sandboxes).
- * e2b_interpreter.c: /execute and /contexts.
+ * e2b_list.c:        what is told of them.
+ * e2b_interpreter.c: /execute; e2b_contexts.c: /contexts.
  * e2b_envd.c:        files and processes.
  * Part:    a table of routes. A route's tag says what the request must bring (enum e2b_access); a
  *          handler's ctx is the struct e2b.
- * Handler: e2b_addressed() is the sandbox that the request is for. It answers with
- *          http_answer_json() and e2b_fail(), or streams with http_stream_begin() and its
- *          companions (front/http/http.h). */
+ * Handler: e2b_here() is the sandbox that the request is for: it may be gone since it was let in.
+ *          It answers with http_answer_json() and e2b_fail(), or streams with http_stream_begin()
+ *          and its companions (front/http/http.h). */
 #ifndef FRONT_E2B_E2B_INTERNAL_H
 #define FRONT_E2B_E2B_INTERNAL_H
 
@@ -61,14 +62,14 @@ struct e2b_sandbox {
 
 struct e2b {
     struct e2b_config config;
-    struct http_realm control, envd, code, all; /* by which port is named; none: all */
-    struct http_route *joined;                  /* of `all` */
+    struct http_realm envd, code, unserved, all; /* by which port is named; none: all */
+    struct http_route *joined;                   /* of `all` */
     struct http_guard *guard;
     struct e2b_sandbox *sandboxes;
     uint64_t numbers;
     struct sessions_watcher watcher;
     struct e2b_interpreter *interpreter;
-    bool stopping;
+    bool stopping, closing;
 };
 
 struct e2b_part {
@@ -76,6 +77,7 @@ struct e2b_part {
     size_t n;
     void (*open)(struct e2b *e);  /* NULL: there is nothing to open, as of the next */
     void (*close)(struct e2b *e); /* no request is open any more, no sandbox is there */
+    void (*drain)(struct e2b *e); /* streams that end with no session end now */
     /* It is over, and freed behind this. Its session may have some events to come. */
     void (*ended)(struct e2b *e, struct e2b_sandbox *s);
     /* The last event of a session, which may be one of its own. */
@@ -88,6 +90,8 @@ extern const struct e2b_part e2b_control_part, e2b_interpreter_part, e2b_envd_pa
 
 /* The sandbox that the request is for, whatever tokens it brings; NULL: none that is there. */
 struct e2b_sandbox *e2b_addressed(struct e2b *e, const struct http_request *r);
+/* The same; NULL: it has answered that there is none. For handlers. */
+struct e2b_sandbox *e2b_here(struct e2b *e, struct http_request *r);
 /* The request brings one of its tokens, or none is needed. */
 bool e2b_may_use(const struct e2b *e, const struct e2b_sandbox *s, const struct http_request *r);
 
@@ -120,6 +124,7 @@ struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e, const char *id);    /*
 struct e2b_sandbox *e2b_sandbox_by_key(const struct e2b *e, const char *key); /* likewise */
 /* Whose token it is; NULL: nobody's. */
 struct e2b_sandbox *e2b_sandbox_by_token(const struct e2b *e, const char *token);
+int64_t e2b_sandbox_left(const struct e2b_sandbox *s);          /* ms; 0: it is over */
 void e2b_sandbox_set_end(struct e2b_sandbox *s, int64_t in_ms); /* from now on */
 /* Ends its session, and what its parts have begun. It is gone before the call returns. */
 void e2b_sandbox_kill(struct e2b_sandbox *s);

@@ -73,6 +73,12 @@ static void on_sandbox_timeout(void *ctx)
     e2b_sandbox_kill(ctx);
 }
 
+int64_t e2b_sandbox_left(const struct e2b_sandbox *s)
+{
+    int64_t left = s->end_ms - clock_real_ms();
+    return s->end_ms == 0 ? INT64_MAX : left > 0 ? left : 0;
+}
+
 void e2b_sandbox_set_end(struct e2b_sandbox *s, int64_t in_ms)
 {
     s->end_ms = clock_real_ms() + in_ms;

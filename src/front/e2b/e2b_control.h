@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/e2b/e2b_control.h - the parts of the control plane (private to e2b_control.c and
+ * e2b_list.c). */
+#ifndef FRONT_E2B_E2B_CONTROL_H
+#define FRONT_E2B_E2B_CONTROL_H
+
+#include "front/e2b/e2b_internal.h"
+
+/* What create and connect answer: with its tokens. */
+void e2b_answer_sandbox(struct http_request *r, int status, const struct e2b_sandbox *s);
+/* What it is at present; without what create answers. */
+void e2b_sandbox_get(void *ctx, struct http_request *r);
+void e2b_sandboxes_list(void *ctx, struct http_request *r);    /* all of them */
+void e2b_sandboxes_list_v2(void *ctx, struct http_request *r); /* page by page */
+
+/* {id}. NULL: it has answered 404. */
+struct e2b_sandbox *e2b_sandbox_param(struct e2b *e, struct http_request *r);
+
+#endif
