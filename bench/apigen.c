@@ -6,11 +6,11 @@
  * processor: what else the machine does counts little then. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "apigen/apigen.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "bench/clock.h"
 
 enum { RUNS = 51, INPUT_MAX = 64 << 20 };
 
@@ -26,28 +26,15 @@ static struct json *read_file(const char *path)
     return json_parse_copy(buf_text(&text), text.len, JSON_STRICT, NULL);
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* One run; the bytes of the package, 0 when there is none. */
 static size_t run(const struct apigen_tool *tools, size_t n, double *ret_ms)
 {
     struct apigen_package p;
     size_t bytes = 0;
-    double begin = now_ms();
+    double begin = clock_cpu_ms();
     if (apigen_package("bench", tools, n, &p, NULL) < 0)
         return 0;
-    *ret_ms = now_ms() - begin;
+    *ret_ms = clock_cpu_ms() - begin;
     for (size_t i = 0; i < p.n_files; i++) {
         for (const char *s = p.files[i].text; *s; s++)
             bytes++;
@@ -77,7 +64,7 @@ int main(int argc, char **argv)
     double ms[RUNS] = {0};
     for (int i = 0; t && i < RUNS; i++)
         bytes = run(tools, n, &ms[i]);
-    qsort(ms, RUNS, sizeof(*ms), compare);
+    qsort(ms, RUNS, sizeof(*ms), compare_doubles);
     xfree(tools);
     (void)printf("%zu tools, %zu bytes of Python: median %.2f ms, slowest %.2f ms\n", n, bytes,
                  ms[RUNS / 2], ms[RUNS - 1]);

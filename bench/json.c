@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json/json.h"
+#include "bench/clock.h"
 
 enum { RUNS = 51 };
 
@@ -27,32 +27,19 @@ static const struct {
     {"quotes", "\\\"key\\\": \\\"value\\\", "},
 };
 
-static double now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_ms(const struct buf *message)
 {
     static double times[RUNS];
     for (int i = 0; i < RUNS; i++) {
         drop_str char *copy = xstrndup(message->data, message->len);
-        double start = now_ms();
+        double start = clock_cpu_ms();
         struct json *j = json_parse(copy, message->len, JSON_REPAIR, NULL);
-        times[i] = now_ms() - start;
+        times[i] = clock_cpu_ms() - start;
         if (!json_get_text(j, "text"))
             abort();
         (void)json_free(j);
     }
-    qsort(times, RUNS, sizeof *times, compare);
+    qsort(times, RUNS, sizeof *times, compare_doubles);
     return times[RUNS / 2];
 }
 
