@@ -35,6 +35,17 @@ WORST = {
     "a huge repr": "class H:\n  def __repr__(self): return 'x' * 10**7\nassert [H()] * 3 == 4, H()",
     "a long chain": "e = None\nfor i in range(1000):\n  try:\n    raise ValueError(i) from e\n"
     "  except ValueError as x: e = x\nraise e",
+    "a long context": "e = None\nfor i in range(3000):\n  try:\n    try:\n"
+    "      if e: raise e\n      raise KeyError(i)\n    except Exception: raise ValueError(i)\n"
+    "  except ValueError as x: e = x\nraise e",
+    "a large group": "raise ExceptionGroup('g', [ValueError(i) for i in range(100_000)])",
+    "a group of deep errors": "def f(n):\n  if n == 0: raise KeyError(n)\n  f(n - 1)\n"
+    "def caught(n):\n  try: f(n)\n  except KeyError as e: return e\n"
+    "raise ExceptionGroup('g', [caught(i % 800) for i in range(1000)])",
+    "a deep group": "e = ValueError(1)\nfor i in range(900): e = ExceptionGroup(str(i), [e])\n"
+    "raise e",
+    "a group of long messages": "raise ExceptionGroup('g', [type(f'E{i}', (Exception,), {})"
+    "('m' * 10**6) for i in range(20)])",
     "a long line": "x = [" + "1, " * 30_000 + "None.y]",
     "many functions": "src = ''.join(f'def h{i}(n): return h{i + 1}(n)\\n' for i in range(800))\n"
     "exec(src + 'def h800(n): 1 / 0')\nh0(1)",
@@ -113,3 +124,47 @@ def test_nesting_that_python_cannot_take_is_said(kernel: Kernel) -> None:
     text, reply = error_of(kernel, "x = " + "+".join(["1"] * 20_000))
     assert "nested too deeply" in text
     assert reply["ename"] == "SyntaxError"
+
+
+def test_exceptions_of_a_group_stand_before_it_and_repetitions_are_counted(kernel: Kernel) -> None:
+    code = """
+import asyncio
+async def task(n):
+    await asyncio.sleep(0)
+    raise ValueError(n) from KeyError('why')
+async def other():
+    raise TypeError('another')
+async def run():
+    async with asyncio.TaskGroup() as group:
+        for n in range(100): group.create_task(task(n))
+        group.create_task(other())
+await run()
+"""
+    text, reply = error_of(kernel, code)
+    assert reply["ename"] == "ExceptionGroup"
+    assert text.endswith("ExceptionGroup: unhandled errors in a TaskGroup (101 sub-exceptions)")
+    assert text.count("----> 4 raise ValueError(n) from KeyError('why')") == 1
+    parts = [
+        "\n1 of 101:\n    Cell In[",
+        "\n    TypeError: another\n",
+        "\n2 of 101:\n    KeyError: 'why'\n    which led to:\n",
+        "\n    ValueError: 0\n        … and there ValueError: 1\n",
+        "        … 96 more there, the last: ValueError: 99\n",
+        ", in run()\n",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert reply["whole_traceback"].count("sub-exception ") == 100
+    assert "\n    ValueError: 98\n" in reply["whole_traceback"]
+
+
+def test_what_a_group_led_to_is_told_with_it(kernel: Kernel) -> None:
+    code = "try: raise ExceptionGroup('g', [OSError('inner')])\nexcept* OSError: raise KeyError(1)"
+    text, reply = error_of(kernel, code)
+    assert (
+        text.index("OSError: inner") < text.index("ExceptionGroup: g") < text.index("KeyError: 1")
+    )
+    text, reply = error_of(kernel, "%xmode Minimal\nraise ExceptionGroup('g', [OSError('inner')])")
+    kernel.run("%xmode Context")
+    assert text.rstrip() == "ExceptionGroup: g (1 sub-exception)"
+    assert "OSError: inner" in reply["whole_traceback"]

@@ -8,6 +8,8 @@
     out_stream   sys.stdout and sys.stderr
     fd_capture   what is written to the file descriptors 1 and 2
     tracebacks   errors, short whatever was raised
+    frames       their frames as lines
+    errors       chains and groups of exceptions
     displays     texts of tables and widgets, which would tell nothing; tables
     history      what is kept of cells: In, Out, %history
     wire         objects to JSON bytes that are always valid UTF-8

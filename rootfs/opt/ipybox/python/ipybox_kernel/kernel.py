@@ -31,10 +31,11 @@ from IPython.core.error import StdinNotImplementedError
 from traitlets import Float
 
 from ipybox_kernel.displays import Displays
+from ipybox_kernel.errors import VALUE_MAX, shortened
 from ipybox_kernel.history import History
 from ipybox_kernel.once import Cell
 from ipybox_kernel.publisher import Publisher
-from ipybox_kernel.tracebacks import VALUE_MAX, Tracebacks, ending_outside, shortened
+from ipybox_kernel.tracebacks import Tracebacks, ending_outside
 
 _WAKE = signal.SIGURG  # ignored by default, so also where a cell takes its handler away
 _WAKE_AFTER = (0.01, 0.1, 1.0)  # seconds after the interrupt

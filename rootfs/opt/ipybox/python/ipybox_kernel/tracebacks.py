@@ -1,40 +1,50 @@
 """Tracebacks that a reader can take in, made in a time that does not depend on what was raised.
 
-Form:    IPython's. A frame has two lines before and after its own, a run of frames of libraries,
-         of Python's own modules and of the tools' runtime is one line, and what repeats is shown
-         once and counted. Where frames were left out, ``Tracebacks.whole`` has them all.
-Limits:  FRAMES_SHOWN frames of an exception, CHAIN_SHOWN exceptions of a chain, LINE_MAX characters
-         of a source line, VALUE_MAX of an exception's text; WHOLE_FRAMES frames in the whole.
+Form:    IPython's. A frame has two lines before and after its own; frames of libraries, and what
+         repeats, are folded (frames.py). The exceptions of a group stand before it, with
+         MEMBER_FRAMES frames and a line of source each; those of one class and one place are
+         folded, too. Where something was left out, ``Tracebacks.whole`` has all of it.
+Limits:  FRAMES_SHOWN frames of an exception, CHAIN_SHOWN exceptions of a chain, MEMBERS_SHOWN of
+         groups, LINE_MAX characters of a source line, VALUE_MAX of an exception's text and
+         MEMBER_TEXT of that of a group's member; errors.py has those of the whole.
 """
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
-import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from itertools import islice
-from types import CodeType, FrameType, TracebackType
-from typing import Any, NamedTuple, TypeVar
+from textwrap import indent
+from typing import Any, TypeVar
+
+from ipybox_kernel.errors import VALUE_MAX, Group, Kind, chain, kinds, shortened, text_of, whole
+from ipybox_kernel.frames import (
+    Line,
+    Place,
+    Run,
+    abridged,
+    arguments,
+    function,
+    library_line,
+    places,
+    runs,
+    source,
+    without_repetitions,
+)
 
 Error = TypeVar("Error", bound=BaseException)
 
 FRAMES_SHOWN = 20
 CHAIN_SHOWN = 6
-LINE_MAX = 200
-VALUE_MAX = 1_000_000
-WHOLE_FRAMES = 1000
-WHOLE_CHAIN = 50
-PERIOD_MAX = 12  # frames that are recognized when they repeat as a group
-READ_MAX = 20_000  # frames that are looked at: of more, as many of the first as of the last
-NAMES_SHOWN = 4
+MEMBERS_SHOWN = 8
+MEMBER_FRAMES = 4
+MEMBER_TEXT = 400
+OTHERS_SHOWN = 3  # texts of exceptions that are like the one above them
+DEPTH_SHOWN = 3  # of groups in groups
+CONTEXTS_MAX = 100  # exceptions that were being handled, for IPython
 
 _OURS = os.path.dirname(__file__) + os.sep
-_MACHINERY = {"IPython", "ipykernel", "ipybox_kernel"}  # what runs a cell is nobody's error
-_RUNTIME = {"ipybox_tools", "mcptools"}
-_PYTHON = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 
 
 def ending_outside(error: Error) -> Error:
@@ -62,248 +72,6 @@ def ending_outside(error: Error) -> Error:
     return error
 
 
-def shortened(text: str, most: int) -> str:
-    """`text`; of a longer one the beginning and the end, at most about `most` characters."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half} characters …\n{text[-half:]}"
-
-
-class Place(NamedTuple):
-    """A frame of a traceback."""
-
-    frame: FrameType
-    line: int
-
-    @property
-    def code(self) -> CodeType:
-        return self.frame.f_code
-
-    @property
-    def root(self) -> str:
-        """The name of the package that it belongs to."""
-        return str(self.frame.f_globals.get("__name__", "")).partition(".")[0]
-
-    @property
-    def library(self) -> str | None:
-        """The library that it belongs to, or None: it is code of the user."""
-        if self.root in _RUNTIME:
-            return self.root
-        path = self.code.co_filename
-        if not path.startswith(("/", "<")):  # of a compiled module, relative to its sources
-            path = getattr(sys.modules.get(self.root), "__file__", None) or path
-        return _library(path)
-
-    def brief(self) -> str:
-        """File, line and function in a few words."""
-        path = self.code.co_filename
-        for mark in ("-packages/", "/mcptools/", "/ipybox_tools/", *_PYTHON):
-            _, found, rest = path.rpartition(mark)
-            if found:
-                path = rest if mark.endswith("-packages/") or mark in _PYTHON else mark[1:] + rest
-                break
-        return f"{path}:{self.line} in {_function(self.code)}"
-
-
-class Line(NamedTuple):
-    """What stands for frames that are not shown, and how many they are."""
-
-    text: str
-    frames: int
-
-
-Run = list[Place]  # frames of libraries that follow one another, or one frame of the user
-
-
-@lru_cache(maxsize=4096)
-def _library(filename: str) -> str | None:
-    for folder in ("/site-packages/", "/dist-packages/"):
-        _, found, rest = filename.rpartition(folder)
-        if found:
-            return rest.partition("/")[0].removesuffix(".py")
-    if filename.startswith((*_PYTHON, "<frozen ")):
-        return "Python"
-    return None
-
-
-def _function(code: CodeType) -> str:
-    return str(getattr(code, "co_qualname", code.co_name))
-
-
-def places(tb: TracebackType | None) -> tuple[list[Place], int, list[Place]]:
-    """The frames of a traceback without those that run every cell: the first of them, how many
-    were not looked at, and the last."""
-    links = []
-    while tb is not None:
-        links.append(tb)
-        tb = tb.tb_next
-    ignored = max(0, len(links) - READ_MAX)
-    rest = links[READ_MAX // 2 + ignored :] if ignored else []
-    return (
-        _without_machinery(links[: READ_MAX // 2] if ignored else links),
-        ignored,
-        (_without_machinery(rest)),
-    )
-
-
-def _without_machinery(links: Sequence[TracebackType]) -> list[Place]:
-    found = (Place(link.tb_frame, link.tb_lineno) for link in links)
-    return [place for place in found if place.root not in _MACHINERY]
-
-
-def runs(found: Sequence[Place]) -> list[Run | Line]:
-    """Consecutive frames of libraries together."""
-    made: list[Run | Line] = []
-    inside: Run | None = None
-    for place in found:
-        if place.library is None:
-            made.append([place])
-            inside = None
-        elif inside is None:
-            inside = [place]
-            made.append(inside)
-        else:
-            inside.append(place)
-    return made
-
-
-def _count(parts: Sequence[Run | Line]) -> int:
-    return sum(part.frames if isinstance(part, Line) else len(part) for part in parts)
-
-
-def _repetition(keys: Sequence[object], at: int) -> tuple[int, int]:
-    """(period, times) of what begins there; times is 1 where nothing repeats."""
-    for period in range(1, PERIOD_MAX + 1):
-        group = keys[at : at + period]
-        times = 1
-        while keys[at + times * period : at + (times + 1) * period] == group:
-            times += 1
-        if times > 2:
-            return period, times
-    return 1, 1
-
-
-def without_repetitions(found: Sequence[Run | Line]) -> list[Run | Line]:
-    """What repeats is there once, and then a line that says how often."""
-    known: dict[object, int] = {}
-    keys = []
-    for part in found:
-        key = part if isinstance(part, Line) else tuple((p.code, p.line) for p in part)
-        keys.append(known.setdefault(key, len(known)))
-    made: list[Run | Line] = []
-    at = 0
-    while at < len(keys):
-        period, times = _repetition(keys, at)
-        made += found[at : at + period]
-        if times > 1:
-            count = _count(found[at + period : at + period * times])
-            what = "the same frame" if period == 1 else f"the {period} frames above"
-            made.append(Line(f"    … {count} more: {what} again\n", count))
-        at += period * times
-    return made
-
-
-def abridged(found: list[Run | Line]) -> list[Run | Line]:
-    """At most FRAMES_SHOWN: the first and the last."""
-    if len(found) <= FRAMES_SHOWN:
-        return found
-    first = FRAMES_SHOWN // 2 - 1
-    last = FRAMES_SHOWN - 1 - first
-    count = _count(found[first:-last])
-    return [*found[:first], Line(f"    … {count} more frames\n", count), *found[-last:]]
-
-
-def library_line(run: Run) -> Line:
-    """Frames of libraries in a line."""
-    if len(run) == 1:
-        return Line(f"    … {run[0].brief()}\n", 1)
-    names = list(dict.fromkeys(str(place.library) for place in run))
-    more = ", …" if len(names) > NAMES_SHOWN else ""
-    text = f"    … {len(run)} frames of {', '.join(names[:NAMES_SHOWN])}{more}: "
-    return Line(f"{text}{run[0].brief()} … {run[-1].brief()}\n", len(run))
-
-
-def _last_line(code: CodeType) -> int:
-    return max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
-
-
-def source(place: Place, before: int, after: int) -> Iterator[str]:
-    """The line of a frame, with an arrow, and lines of its function around it."""
-    code = place.code
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, place.frame.f_globals)
-    first, last = 1, len(lines)
-    if code.co_name != "<module>":
-        first, last = code.co_firstlineno, min(last, _last_line(code))
-    full = [n for n in range(max(first, place.line - 20), place.line) if lines[n - 1 : n] != ["\n"]]
-    shown = full[-before:] if before else []
-    shown.append(place.line)
-    below = range(place.line + 1, min(last, place.line + 20) + 1)
-    shown += islice((n for n in below if lines[n - 1].strip()), after)
-    texts = {n: lines[n - 1].rstrip().expandtabs() for n in shown if n <= len(lines)}
-    margin = min((len(t) - len(t.lstrip()) for t in texts.values() if t.strip()), default=0)
-    for number, text in texts.items():
-        cut = text[margin:]
-        if len(cut) > LINE_MAX:
-            cut = cut[: LINE_MAX - 1] + "…"
-        arrow = f"{'-' * (5 - len(str(number)))}> {number}"
-        yield f"{arrow if number == place.line else format(number, '7d')} {cut}\n"
-
-
-def _arguments(code: CodeType) -> str:
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
-    for flag, stars in ((0x04, "*"), (0x08, "**")):  # CO_VARARGS, CO_VARKEYWORDS
-        if code.co_flags & flag:
-            names.append(stars + code.co_varnames[count])
-            count += 1
-    return f"({', '.join(names)})"
-
-
-def _listed(place: Place) -> str:
-    line = linecache.getline(place.code.co_filename, place.line, place.frame.f_globals).strip()
-    head = f'  File "{place.code.co_filename}", line {place.line}, in {_function(place.code)}\n'
-    return f"{head}    {line[:LINE_MAX]}\n" if line else head
-
-
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and those that led to it, the newest first."""
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        error = following
-        following = error.__cause__
-        if following is None and not error.__suppress_context__:
-            following = error.__context__
-
-
-def text_of(error: BaseException) -> str:
-    """Its class and what it says."""
-    try:
-        return f"{type(error).__name__}: {shortened(str(error), VALUE_MAX)}"
-    except Exception as another:
-        return f"{type(error).__name__}: <its __str__ raised {type(another).__name__}>"
-
-
-def whole(error: BaseException) -> str:
-    """Every frame, as Python lists them."""
-    parts = []
-    for each in islice(chain(error), WHOLE_CHAIN):
-        first, ignored, last = places(each.__traceback__)
-        ignored += max(0, len(first) + len(last) - WHOLE_FRAMES)
-        found = first + last
-        listed = [_listed(place) for place in found[: WHOLE_FRAMES // 2]]
-        if ignored:
-            listed.append(f"  … {ignored} more frames\n")
-        rest = found[max(WHOLE_FRAMES // 2, len(found) - WHOLE_FRAMES // 2) :]
-        listed += [_listed(place) for place in rest]
-        parts.append("".join(listed) + text_of(each))
-    return "\n\nwhich led to:\n\n".join(reversed(parts))
-
-
 class _Nowhere:
     """The frame of a line that stands for many."""
 
@@ -322,6 +90,22 @@ class Record:
         self.lineno = line
 
 
+def _brief(error: BaseException) -> str:
+    return shortened(text_of(error), MEMBER_TEXT)
+
+
+def _is_not_for_ipython(error: BaseException | None) -> bool:
+    """Whether IPython would print it: a group, or what came of one; or would fail, which asks for
+    that by one call for each exception that was handled."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, BaseExceptionGroup) or len(seen) > CONTEXTS_MAX:
+            return True
+        seen.add(id(error))
+        error = error.__context__
+    return False
+
+
 class Tracebacks:
     """Takes the place of those parts of a shell that find and format frames. One per shell."""
 
@@ -334,15 +118,20 @@ class Tracebacks:
         self._record: Callable[[Any], str] = stock.format_record
         self._exception: Callable[..., list[str]] = stock.format_exception
         self._parts = stock.get_parts_of_chained_exception
+        self._one: Callable[..., list[list[str]]] = stock.format_exception_as_a_whole
         self._show = shell._showtraceback
+        self._show_current: Callable[..., None] = shell.showtraceback
         self._cut = False
         self._links = 0  # of a chain, still to be shown
+        self._members = 0  # of groups, likewise
         stock.structured_traceback = self.structured_traceback
         stock.get_records = self.get_records
         stock.format_record = self.format_record
         stock.format_exception = self.format_exception
         stock.get_parts_of_chained_exception = self.get_parts
+        stock.format_exception_as_a_whole = self.format_one
         shell._showtraceback = self.show
+        shell.showtraceback = self.show_current
 
     def forget(self) -> None:
         """A cell begins. ipykernel forgets the last one's error only if it awaits nothing."""
@@ -352,7 +141,7 @@ class Tracebacks:
         self, etype: Any = None, value: Any = None, *args: Any, **kwargs: Any
     ) -> list[str]:
         """As IPython's."""
-        self._cut, self._links = False, CHAIN_SHOWN - 1
+        self._cut, self._links, self._members = False, CHAIN_SHOWN - 1, MEMBERS_SHOWN
         lines = self._structured(etype, value, *args, **kwargs)
         if self._cut and isinstance(value, BaseException):
             self.whole = whole(value)
@@ -363,11 +152,13 @@ class Tracebacks:
         if self._stock.include_vars:  # %xmode Verbose
             records: list[Any] = self._records(etb, context, tb_offset)
             return records
-        first, ignored, last = places(etb)
+        return self._frames(etb, context, FRAMES_SHOWN)
+
+    def _frames(self, tb: Any, context: int, most: int) -> list[Record]:
+        first, ignored, last = places(tb)
         found = runs(first) + ([Line(f"    … {ignored} more frames\n", ignored)] if ignored else [])
-        return [
-            self._made(part, context) for part in abridged(without_repetitions(found + runs(last)))
-        ]
+        shown = abridged(without_repetitions(found + runs(last)), most)
+        return [self._made(part, context) for part in shown]
 
     def format_record(self, record: Any) -> str:
         """The text of one of them."""
@@ -387,6 +178,42 @@ class Tracebacks:
         """What an exception says, and its notes."""
         return [shortened(text, VALUE_MAX) for text in self._exception(etype, value)]
 
+    def format_one(self, etype: Any, value: Any, *args: Any, **kwargs: Any) -> list[list[str]]:
+        """An exception of a chain; before a group's frames its exceptions."""
+        parts = self._one(etype, value, *args, **kwargs)
+        if isinstance(value, BaseExceptionGroup):
+            parts[0][1:1] = self._group(value, 1)
+        return parts
+
+    def _group(self, group: Group, depth: int) -> list[str]:
+        found, left_out = kinds(group)
+        texts = []
+        for kind in found:
+            if self._members > 0 and depth <= DEPTH_SHOWN:
+                self._members -= 1
+                text = indent(self._kind(kind, depth), "    ")
+                texts.append(f"{kind.number} of {len(group.exceptions)}:\n{text}")
+            else:
+                left_out += 1 + len(kind.others)
+        if left_out:
+            self._cut = True
+            texts.append(f"… {left_out} more sub-exceptions\n")
+        return texts
+
+    def _kind(self, kind: Kind, depth: int) -> str:
+        error = kind.first
+        inner = self._group(error, depth + 1) if isinstance(error, BaseExceptionGroup) else []
+        frames = [record.text for record in self._frames(error.__traceback__, 1, MEMBER_FRAMES)]
+        lines = [f"{_brief(each)}\nwhich led to:\n" for each in islice(chain(error), 1, 3)]
+        self._cut |= bool(lines)
+        lines += [*inner, *frames, _brief(error) + "\n"]
+        lines += [f"    … and there {_brief(each)}\n" for each in kind.others[:OTHERS_SHOWN]]
+        more = len(kind.others) - OTHERS_SHOWN
+        if more > 0:
+            self._cut = True
+            lines.append(f"    … {more} more there, the last: {_brief(kind.others[-1])}\n")
+        return "".join(lines)
+
     def get_parts(self, value: Any) -> Any:
         """The exception before this one; of a long chain the first and the last are shown."""
         self._links -= 1
@@ -396,6 +223,22 @@ class Tracebacks:
                 self._cut = True
                 return type(rest[-1]), rest[-1], rest[-1].__traceback__
         return self._parts(value) if self._links >= 0 else None
+
+    def show_current(
+        self, exc_tuple: Any = None, filename: Any = None, tb_offset: Any = None, **kwargs: Any
+    ) -> None:
+        """As InteractiveShell.showtraceback, for what that cannot show."""
+        value = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        if kwargs.get("exception_only") or not _is_not_for_ipython(value):
+            self._show_current(exc_tuple, filename, tb_offset, **kwargs)
+            return
+        error = self._shell._get_exc_info(exc_tuple)  # and %debug and %tb know it
+        lines = self.structured_traceback(*error, tb_offset=tb_offset)
+        if self._stock.mode not in ("Context", "Verbose"):  # they have no groups
+            self.whole = whole(error[1])
+        self.show(error[0], error[1], lines)
+        if self._shell.call_pdb:
+            self._shell.debugger(force=True)
 
     def show(self, etype: Any, value: Any, lines: list[str]) -> None:
         """Send the error. Its text is asked for once more, by ipykernel."""
@@ -412,6 +255,6 @@ class Tracebacks:
         else:
             where = f"{' '.join(label)}, line {place.line}"
         if code.co_name != "<module>":
-            where += f", in {_function(code)}{_arguments(code)}"
+            where += f", in {function(code)}{arguments(code)}"
         after = (context - 1) // 2
         return f"{where}\n{''.join(source(place, context - 1 - after, after))}"
