@@ -30,12 +30,14 @@ static const struct mime_type {
     {"application/javascript", "js", false, false},
 };
 
+#define TABLE "text/vnd.ipybox.table" /* displays.py of the kernel: this is a table */
+
 /* What is text, where text/plain says nothing. */
 static const struct text_type {
     const char *mime;
     bool file_too;
 } text_types[] = {
-    {"text/vnd.ipybox.table", true}, /* the cells of its HTML */
+    {TABLE, true}, /* the cells of its HTML */
     {"text/markdown", false},
     {"text/latex", false},
     {"application/json", false},
@@ -186,8 +188,8 @@ static bool says_nothing(const char *plain)
 /* The text that a display has; *ret_file: it is worth a file, too. */
 static const char *choose_text(const struct display_data *data, bool *ret_file)
 {
+    *ret_file = data->find(data->ctx, TABLE) != NULL;
     const char *plain = data->find(data->ctx, "text/plain");
-    *ret_file = false;
     if (plain && !says_nothing(plain))
         return plain;
     for (size_t i = 0; i < sizeof text_types / sizeof *text_types; i++) {

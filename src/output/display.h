@@ -4,8 +4,8 @@
  * Text:    text/plain. Where that is missing or names no more than a class and an address: a table
  *          (displays.py of the kernel), Markdown, LaTeX or JSON.
  * Files:   the first of its images goes to images/<8 hex>.<type> below the workspace; a display
- *          that has neither text of its own nor an image to outputs/<8 hex>.<type>, in its best
- *          form.
+ *          that has neither text of its own nor an image, and a table, to outputs/<8 hex>.<type>,
+ *          in its best form.
  * Updates: a display with an id shows its last state. Its text is changed in place; when its place
  *          is out of reach (in the file of a long output) the last state is added at the end. A
  *          new image replaces the file of the old one.

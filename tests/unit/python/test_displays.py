@@ -42,6 +42,19 @@ def test_an_object_with_a_table_has_one_more_form(kernel: Kernel) -> None:
     assert TABLE not in kernel.run("1").of("execute_result")[0].content["data"]
 
 
+def test_a_frame_that_is_drawn_keeps_its_text_and_is_marked_as_a_table(kernel: Kernel) -> None:
+    kernel.run(
+        "class Frame:\n"
+        "  def __repr__(self): return '│ 1 │'\n"
+        "  def _repr_html_(self): return '<table><tr><td>1</td></tr></table>'\n"
+    )
+    for module in "polars.dataframe.frame", "_duckdb":
+        data = kernel.run(f"Frame.__module__ = '{module}'\nFrame()").of("execute_result")[0]
+        assert data.content["data"]["text/plain"] == data.content["data"][TABLE] == "│ 1 │"
+    plain = kernel.run("Frame.__module__ = 'pandas'\nFrame()").of("execute_result")[0]
+    assert TABLE not in plain.content["data"]
+
+
 def test_a_widget_is_told_once_more_when_it_has_changed(kernel: Kernel) -> None:
     kernel.run(
         "import sys, types\n"

@@ -2,7 +2,8 @@
 
 Tables:  an object with a table as HTML whose text is no more than its class and address (a Styler
          of pandas), or all that it consists of (a GreatTables), has the table's cells as one more
-         form.
+         form. So has a frame of DRAWN, whose text is the table already: with that form the server
+         keeps the HTML in a file, too.
 Widgets: a widget says what it is when it is displayed, and tells its front end of what becomes of
          it. When the cell ends, the text of each that it has displayed is sent once more if it is
          another one: a progress bar in its last state. WIDGETS_MAX of a cell.
@@ -23,6 +24,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 WIDGETS_MAX = 200
 TEXT_MAX = 2000  # characters of a widget
 BAR = 10  # characters of a progress bar
+DRAWN = {"polars", "duckdb"}  # packages that draw a frame for a terminal, and make HTML of it
 
 _BARE = re.compile(r"<[^\n]* (?:object|at 0x[0-9a-f]+)[^\n]*>|[\w.]+\(\.\.\.\)")
 
@@ -30,6 +32,10 @@ _BARE = re.compile(r"<[^\n]* (?:object|at 0x[0-9a-f]+)[^\n]*>|[\w.]+\(\.\.\.\)")
 def says_nothing(thing: object, text: str) -> bool:
     """Whether `text` names the class of `thing`, or its fields where a table was meant."""
     return bool(_BARE.fullmatch(text)) or (dataclasses.is_dataclass(thing) and len(text) > 500)
+
+
+def _package(thing: object) -> str:
+    return type(thing).__module__.partition(".")[0].lstrip("_")  # _duckdb is the compiled part
 
 
 class Displays:
@@ -46,12 +52,16 @@ class Displays:
         """As DisplayFormatter.format."""
         data, metadata = self._format(obj, *args, **kwargs)
         html, text = data.get("text/html"), data.get("text/plain")
-        if isinstance(html, str) and isinstance(text, str) and says_nothing(obj, text):
+        if not isinstance(html, str) or not isinstance(text, str):
+            return data, metadata
+        if says_nothing(obj, text):
             table = table_text(html)
             if table is not None:
                 data[TABLE] = table
                 if not _BARE.fullmatch(text):  # it is longer than the table, and less readable
                     data["text/plain"] = object.__repr__(obj)
+        elif "<table" in html and _package(obj) in DRAWN:
+            data[TABLE] = text
         return data, metadata
 
     def publish(
