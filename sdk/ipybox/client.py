@@ -179,7 +179,7 @@ class Client:
         return list((await self._json("GET", "/v1/packages"))["packages"])
 
     async def install_package(self, package: str) -> Json:
-        """Run pip: {"status": "ok" or "error", "reason", "output"}."""
+        """Run pip: {"status": "ok" or "error", "reason", "output", "output_file"}."""
         return await self._json("POST", "/v1/packages", {"package": package})
 
     # --- files of the workspace ---

@@ -516,8 +516,8 @@ class CodeExecutor:
     # --- more of the appliance ---
 
     async def install_package(self, package: str) -> str:
-        """Install a package for the kernels with pip; returns pip's output. Raises
-        CodeExecutionError with it when pip fails."""
+        """Install a package for the kernels with pip; returns what was installed. Raises
+        CodeExecutionError with pip's errors when it fails."""
         found = await self.client.install_package(package)
         if found["status"] != "ok":
             raise CodeExecutionError(found.get("output") or found.get("reason") or "pip failed")

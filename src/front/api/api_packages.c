@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /v1/packages: pip, beside the cells. The answer is its output, whole or as a stream. And a list
- * of what there is. */
+ * /v1/packages: pip, beside the cells. The answer is what came of it; its output is a stream for
+ * those who ask for one, and in a file. And a list of what there is. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,6 +11,7 @@
 #include "front/api/api_internal.h"
 #include "front/api/api_json.h"
 #include "session/packages/package_list.h"
+#include "session/packages/pip_report.h"
 
 enum { INSTALLS_MAX = 4 };
 
@@ -48,7 +49,7 @@ static void on_packages_client_gone(void *ctx)
     free_package_job(job);
 }
 
-/* What a client does not take in time is left out: the end has all of it, and is always taken. */
+/* What a client does not take in time is left out. The end is always taken, and names the file. */
 static void send_event(struct job *job, enum told type, const struct buf *data, bool last)
 {
     drop_buf struct buf text = BUF_INIT(API_ANSWER_MAX);
@@ -100,13 +101,17 @@ static void on_package_progress(void *ctx, double progress, double total, const 
 static void on_packages_finished(void *ctx, const char *output, const struct err *why)
 {
     struct job *job = ctx;
-    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
+    drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX), text = BUF_INIT(API_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
+    const char *workspace = job->owner->api->config->workspace;
+    drop_str char *file = pip_report(&text, workspace, output, why != NULL);
     jsonw_object(&w);
     jsonw_set_text(&w, "status", why ? "error" : "ok");
     if (why)
         jsonw_set_text(&w, "reason", why->msg);
-    jsonw_set_text(&w, "output", output);
+    jsonw_set_text(&w, "output", buf_text(&text));
+    if (file)
+        jsonw_set_text(&w, "output_file", file);
     jsonw_end(&w);
     if (job->streams) {
         send_event(job, TOLD_END, &body, true);

@@ -10,12 +10,11 @@
 #include "front/mcp/cell_answer.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_search.h"
-#include "output/savefile.h"
 #include "session/kernels/sessions.h"
-#include "session/packages/pip_summary.h"
+#include "session/packages/pip_report.h"
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
-enum { SIGNATURES_SHOWN = 20, PIP_SHOWN = 3000 /* characters */ };
+enum { SIGNATURES_SHOWN = 20 };
 
 /* Where a tool's schema has the session's name, when there are several (the table's texts are
  * JSON but for this). */
@@ -144,11 +143,8 @@ static void put_pip_output(struct jsonw *w, const struct mcp_call *call, const c
                            bool failed)
 {
     drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
-    drop_str char *file = NULL;
-    struct err e = ERR_NONE;
-    if (pip_summary(&text, output, failed, PIP_SHOWN) &&
-        savefile_write(call->mcp->config->packages.workspace, "outputs", "txt", output,
-                       strlen(output), &file, &e) == 0)
+    drop_str char *file = pip_report(&text, call->mcp->config->packages.workspace, output, failed);
+    if (file)
         (void)buf_addf(&text, "\n[pip's output is in %s]", file);
     put_text_block(w, buf_text(&text), text.len);
 }

@@ -244,8 +244,10 @@ equal((seen[-1]["event"], seen[-1]["status"]), ("end", "ok"))
 told = [event for event in seen if event["event"] == "progress"]
 equal(told[-1]["progress"], told[-1]["total"])
 has(told[-1]["message"], "docutils")
-equal("".join(event["text"] for event in seen if event["event"] == "text"), seen[-1]["output"])
-assert "Progress " not in seen[-1]["output"], seen[-1]["output"]
+whole = "".join(event["text"] for event in seen if event["event"] == "text")
+equal(call("GET", "/v1/files/outputs/" + seen[-1]["output_file"].rpartition("/")[2]).text, whole)
+assert "Collecting " in whole and "Progress " not in whole, whole
+equal(seen[-1]["output"], "Successfully installed docutils-0.21.2")
 PY
     box kill -s TERM "$id"
     end_box

@@ -237,9 +237,10 @@ static void a_package_is_installed_whole_or_as_a_stream(void)
     check_has("event: text\ndata: {\"text\":\"Looking\"}\n\n");
     check_has("event: progress\ndata: {\"progress\":1024,\"total\":4096,"
               "\"message\":\"Downloading\"}\n\n");
-    fake_packages_finish("Looking", "pip ended with status 1");
+    fake_packages_finish("Looking\nERROR: no such\n", "pip ended with status 1");
     finish(fd);
-    check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\"");
+    check_has("event: end\ndata: {\"status\":\"error\",\"reason\":\"pip ended with status 1\","
+              "\"output\":\"ERROR: no such\",\"output_file\":\"" API_WORKSPACE "/outputs/");
     call_with("POST /v1/packages", EXECUTOR, "{\"package\":\"--index-url\"}");
     check_head("HTTP/1.1 400 ");
     check_has("\"detail\":\"package: an option\""); /* by the name that it has here */
