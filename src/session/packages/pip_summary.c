@@ -22,6 +22,14 @@ static bool is_problem(const char *line)
     return starts(line, "ERROR: ") || starts(line, "error: ") || starts(line, "WARNING: ");
 }
 
+/* "a 1 requires b>=2, but you have b 1 which is incompatible." after an ERROR that says only that
+ * there are such. */
+static bool is_conflict(const char *line, size_t n)
+{
+    return memmem(line, n, " requires ", 10) && (memmem(line, n, ", but you have ", 15) ||
+                                                 memmem(line, n, ", which is not installed", 24));
+}
+
 /* Lines are valid UTF-8 as far as pip's output is; what is not goes to the file alone. Of a long
  * one, as the list of all versions, the ends are shown. */
 static void put_line(struct buf *out, const char *line, size_t n)
@@ -60,7 +68,7 @@ static void put_pip_success(struct buf *out, const char *output)
         if (starts(line, installed)) {
             put_line(out, line, n);
             found++;
-        } else if (is_problem(line)) {
+        } else if (is_problem(line) || is_conflict(line, n)) {
             put_line(&problems, line, n);
         } else if (starts(line, there) && known++ < THERE_SHOWN) {
             put_there(&had, line, n);

@@ -34,8 +34,14 @@ static void what_is_there_is_told_without_its_place(void)
 
 static void conflicts_are_told(void)
 {
-    check("Collecting x\nSuccessfully installed x-1\nERROR: pip's dependency resolver says so\n",
-          false, "Successfully installed x-1\nERROR: pip's dependency resolver says so", true);
+    check("Collecting x\nERROR: pip's dependency resolver says so\n"
+          "y 2 requires x>=2, but you have x 1 which is incompatible.\n"
+          "y 2 requires z, which is not installed.\nSuccessfully installed x-1\n",
+          false,
+          "Successfully installed x-1\nERROR: pip's dependency resolver says so\n"
+          "y 2 requires x>=2, but you have x 1 which is incompatible.\n"
+          "y 2 requires z, which is not installed.",
+          true);
 }
 
 static void a_failure_is_its_reason(void)
