@@ -298,6 +298,27 @@ def test_a_large_file_goes_up_and_comes_down_with_progress(page: Page) -> None:
         time.sleep(0.1)
 
 
+def test_a_session_is_saved_as_a_notebook(page: Page) -> None:
+    page.run("document.querySelector('#new-id').focus()")
+    page.do("type", text="book")
+    page.do("press", key="Enter", ctrl=False)
+    page.wait_text("#output-title", "Output of book")
+    page.cell("print('a' + 'line')")
+    page.wait_text("#output", "aline")
+    page.press("Save as a notebook")
+    end = time.monotonic() + SECONDS
+    while "book.ipynb" not in page.do("downloads"):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    notebook = json.loads(page.do("read", name="book.ipynb"))
+    assert notebook["nbformat"] == 4
+    (cell,) = notebook["cells"]
+    assert "".join(cell["source"]) == "print('a' + 'line')"
+    assert "".join(cell["outputs"][0]["text"]) == "aline\n"
+    page.press("End the session")
+    page.wait_text("#output-title", "Output of default")
+
+
 def test_the_keyboard_is_enough_and_everything_has_a_name(page: Page) -> None:
     names = page.run(
         "[...document.querySelectorAll('button, input, textarea')].map((e) =>"

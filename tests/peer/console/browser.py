@@ -6,7 +6,8 @@ Requests are lines of JSON on standard input, answers go to standard output:
 {"do": "press", "key": …, "ctrl": …},
 {"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught),
 {"do": "choose" or "drop", "selector": …, "files": {name: size in bytes}},
-{"do": "downloads"} (name to SHA-256 of what has been saved, whole).
+{"do": "downloads"} (name to SHA-256 of what has been saved, whole),
+{"do": "read", "name": …} (the text of one of them).
 """
 
 from __future__ import annotations
@@ -163,6 +164,8 @@ def handle(browser: Browser, ask: dict[str, Any]) -> Any:
         browser.drop(ask["selector"], make_files(ask["files"]))
     elif ask["do"] == "downloads":
         return downloads()
+    elif ask["do"] == "read":
+        return (DOWNLOADS / ask["name"]).read_text()
     return browser.complaints
 
 
