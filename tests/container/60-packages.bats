@@ -80,6 +80,19 @@ prints("import iniconfig; iniconfig.__file__.startswith('/home/ipybox/.local/')"
 PY
 }
 
+@test "with an older pydantic a tool's module says what it needs, and has it after that" {
+    with_index -v "$here/tool_server.py:/tools/tool_server.py:ro" <<'PY'
+registers("demo")
+install("pydantic<2")
+says = r"need pydantic 2, and an older one is installed: install_package\('pydantic>=2'\), then reset"
+fails("from mcptools.demo import add", says)
+fails("import mcptools; mcptools.demo.add(a=1)", says)
+install("pydantic>=2")
+tool("reset")
+prints("from mcptools.demo import add; add(a=2).total", 3)
+PY
+}
+
 @test "tqdm's progress bar comes in its last state" {
     with_index <<'PY'
 install("tqdm==4.67.1")

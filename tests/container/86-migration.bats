@@ -32,6 +32,8 @@ PY
             equal(registers(name, headers={"Authorization": "Bearer hush"}, **url), ["echo"])
             prints(f"from mcptools.{name} import echo; print(echo.run(echo.Params(text='a')))",
                    "a POST /mcp/ Bearer hush")
+        answer = tool("register_mcp_server", server_name="older", server_params={"url": "http://127.0.0.1:8765/mcp/", "type": "sse"})
+        matches(answer.text, r'status 405 \(.*\); it may speak the newer transport: "type": "streamable_http"')
         for name, why in ("away", "a redirect to http://localhost:1, which is another origin"), ("loop", "more than 5 redirects"):
             answer = tool("register_mcp_server", server_name=name,
                           server_params={"url": f"http://127.0.0.1:8765/{name}", "type": "streamable_http"})

@@ -66,6 +66,20 @@ PY
 PY
 }
 
+# Real programs, which have nothing in these caches and may not fetch it: that they say so shows that they were told.
+@test "settings of uv and npm in the container's environment reach what fetches a server" {
+    drive -e UV_OFFLINE=1 -e UV_CACHE_DIR=/cache/uv -e npm_config_offline=true -e npm_config_cache=/cache/npm \
+        --tmpfs /cache:exec,mode=1777 -- --connect-timeout 50 <<'PY'
+        def refused(**params):
+            answer = tool("register_mcp_server", server_name="absent", server_params=params)
+            equal(answer.error, True)
+            return answer.text
+        matches(refused(command="uvx", args=["mcp-server-time==2026.10.19"]), "(?i)network (access )?.*disabled")
+        matches(refused(command="npx", args=["-y", "@modelcontextprotocol/server-memory@2026.8.31"]), "only-if-cached")
+        matches(inside("sh", "-c", "ls /cache/uv /cache/npm"), "_logs[\\s\\S]*CACHEDIR.TAG")
+PY
+}
+
 @test "with --search-tool an agent finds tools without running code" {
     drive "${tools[@]}" -- --search-tool <<'PY'
         greet()

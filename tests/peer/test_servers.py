@@ -166,6 +166,10 @@ def test_everything_on_http(it: ToolBox, kind: str, path: str) -> None:
     script = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
     with serving(port, "node", str(script), kind, PORT=str(port)):
         name = f"web_{kind.lower()}"
+        if path == "/mcp":
+            params = {"url": f"http://127.0.0.1:{port}/mcp", "type": "sse"}
+            text = it.tool("register_mcp_server", server_name=name, server_params=params)
+            assert 'it may speak the newer transport: "type": "streamable_http"' in text
         register(it, name, {"url": f"http://127.0.0.1:{port}{path}"})
         assert call(it, name, "echo", message="x") == "Echo: x"
         assert "completed" in call(it, name, "trigger_long_running_operation", duration=1, steps=2)
