@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "entrypoint/identity/apisocket.h"
+#include "entrypoint/installation.h"
 #include "entrypoint/started.h"
 #include "entrypoint/version.h"
 
@@ -236,6 +237,8 @@ static struct mcp_config mcp_config(const struct server *s)
         .approvals = server_tools_approvals(s->tools),
         .version = IPYBOX_VERSION,
         .search_tool = s->options->search_tool,
+        .native = installation_is_native(),
+        .sandboxed = s->options->sandbox,
     };
 }
 

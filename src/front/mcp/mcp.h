@@ -36,6 +36,8 @@ struct mcp_config { /* borrowed */
     const char *session_id;      /* the session's in approvals; NULL: asked for every one */
     bool shared;      /* by unrelated peers: ids count per stream; tools take a session's name */
     bool search_tool; /* search_tools is offered */
+    bool native;      /* no container is around the server; the instructions say so */
+    bool sandboxed;   /* kernels are, by default; likewise */
     bool answers_cancelled; /* with an error, where a stream waits for the answer; else: nothing */
     const struct mcp_extension *extension; /* mcp_call.h; NULL: none */
 };

@@ -41,20 +41,43 @@ void put_registered_servers(struct buf *out, const struct mcp *mcp)
         (void)buf_addf(out, " and %zu more", names.n - ABOUT_SERVERS_MAX);
 }
 
+/* Where the code runs. */
+static void put_about_place(struct buf *out, const struct mcp_config *config)
+{
+    (void)buf_addf(out,
+                   "Runs Python code in a stateful IPython kernel %s. Variables persist between "
+                   "calls of execute_ipython_cell until reset. Print what you want to see.",
+                   !config->native     ? "inside a container"
+                   : config->sandboxed ? "in a sandbox on the machine of the server"
+                                       : "on the machine of the server, with the rights of its "
+                                         "user and no container around it");
+    if (config->sandboxed)
+        (void)buf_adds(out, " A sandbox limits which files the code may read and write and which "
+                            "hosts it may reach; what it refuses fails with a permission error or "
+                            "without a connection.");
+}
+
+/* What stays, and what goes with a container. */
+static void put_about_files(struct buf *out, const struct mcp_config *config)
+{
+    (void)buf_adds(out, " The current directory is the workspace: ");
+    (void)buf_adds(out, config->native
+                            ? "files and installed packages stay there."
+                            : "files there outlive the container, if a folder of the host is "
+                              "mounted. Everything else, installed packages included, ends with "
+                              "it, unless a volume keeps them.");
+}
+
 void put_instructions(struct jsonw *w, const struct mcp *mcp)
 {
     drop_buf struct buf text = BUF_INIT(TEXT_MAX);
     drop_buf struct buf servers = BUF_INIT(TEXT_MAX);
-    (void)buf_adds(&text,
-                   "Runs Python code in a stateful IPython kernel inside a container. Variables "
-                   "persist between calls of execute_ipython_cell until reset. Print what you want "
-                   "to see.\n\n");
+    put_about_place(&text, mcp->config);
+    (void)buf_adds(&text, "\n\n");
     packages_put_about(&text, &mcp->config->packages);
+    put_about_files(&text, mcp->config);
     (void)buf_adds(&text,
-                   " The current directory is the workspace: files there outlive the container, "
-                   "if a folder of the host is mounted. Everything else, installed packages "
-                   "included, ends with it.\n\n"
-                   "Tools of MCP servers are Python functions in the package mcptools. `import "
+                   "\n\nTools of MCP servers are Python functions in the package mcptools. `import "
                    "mcptools; mcptools.search('words')` finds tools of all servers, a line each; "
                    "`help(mcptools.SERVER.TOOL)` shows one; `mcptools.SERVER.TOOL(argument=value)` "
                    "calls it; `mcptools.servers()` lists the servers. ");

@@ -62,9 +62,10 @@ static const char execute_json[] =
     "Variables, imports and definitions persist across calls; calls run one after the other. Use "
     "'await' directly for async code, '!command' for the shell and '%magic' commands. input() is "
     "not available.\\n\\n"
-    "Returns what the code printed and the value of its last expression, then the paths of "
-    "images that it made as markdown links. An empty text when there was no output. Output over "
-    "max_output_chars is cut, and the whole of it is kept in a file that the answer names.\\n\\n"
+    "Returns what the code printed and the value of its last expression, then markdown links to "
+    "the images and other displays that were saved. An empty text when there was no output. Output "
+    "over max_output_chars is cut, and the whole of it is kept in a file that the answer names."
+    "\\n\\n"
     "Fails with the traceback when the code raises, and after the timeout: the cell is then "
     "interrupted and the kernel keeps its state.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
@@ -128,7 +129,8 @@ static int execute_cell_tool(struct mcp_call *call, const struct json *arguments
 static const char install_json[] =
     "{\"name\":\"install_package\",\"title\":\"Install a Python package\","
     "\"description\":\"Install a Python package with pip, or several.\\n\\n"
-    "Installed packages are importable at once and persist across reset() calls. Supports version "
+    "Installed packages are importable at once and persist across reset() calls; another version "
+    "of what is imported already needs a reset(). Supports version "
     "specifiers (e.g., 'numpy>=1.20.0'), git URLs, and several names ('numpy pandas').\\n\\n"
     "Returns what was installed, or why nothing was.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
@@ -200,7 +202,7 @@ static const char register_json[] =
     "\"server_params\":{\"type\":\"object\",\"title\":\"Server Params\","
     "\"additionalProperties\":true,"
     "\"description\":\"Server config - stdio: {command, args, env, cwd} or http: {url, headers, "
-    "type}\"}},"
+    "type}; type is 'http' or 'sse', needed if the URL has neither /mcp nor /sse\"}},"
     "\"required\":[\"server_name\",\"server_params\"]},"
     "\"annotations\":{\"title\":\"Register an MCP server\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":true}}";
@@ -219,6 +221,8 @@ static void put_registered(struct jsonw *w, const struct tools_server *server, s
                        "\n… and %zu more. In code: import mcptools; "
                        "mcptools.search(\"words\") finds tools, help(mcptools.%s) lists them.",
                        n - SIGNATURES_SHOWN, server->name);
+    while (text.len > 0 && text.data[text.len - 1] == '\n')
+        text.len--;
     put_text_block(w, buf_text(&text), text.len);
 }
 
@@ -291,7 +295,7 @@ static const char reset_json[] =
     "\"description\":\"Reset the IPython kernel to a clean state.\\n\\n"
     "Creates a new kernel: variables, imports, definitions and running threads are gone. "
     "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
-    "files and mcptools/ persist. Returns a line that says so.\","
+    "files and mcptools/ persist.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{" SESSION_HERE "}},"
     "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";

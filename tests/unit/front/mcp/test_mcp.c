@@ -383,7 +383,7 @@ static void a_registration_is_answered_with_signatures_or_the_reason(void)
     fake_toolplane_registered(modules, 1, NULL);
     expect("{\"type\":\"text\",\"text\":\"Registered demo: 1 tool. Code calls them as\\n"
            "    from mcptools.demo import TOOL\\n    result = TOOL.run(name=value)\\n\\n"
-           "add(**more) -> str: adds\\n\"},"
+           "add(**more) -> str: adds\"},"
            "{\"type\":\"text\",\"text\":\"how it is started\"}],\"isError\":false");
     call("2", "register_mcp_server",
          "{\"server_name\":\"s\",\"server_params\":\"{\\\"url\\\":1}\"}");
@@ -515,6 +515,32 @@ static void a_wrong_envelope_is_refused_by_name(void)
         expect("-32601");
     }
     close_mcp();
+}
+
+static void the_instructions_say_where_code_runs(void)
+{
+    static const struct {
+        bool native, sandboxed;
+        const char *place, *files;
+    } cases[] = {
+        {false, false, "kernel inside a container. Variables", "files there outlive the container"},
+        {false, true, "see. A sandbox limits which files", "files there outlive the container"},
+        {true, false, "the machine of the server, with the rights of its user and no container",
+         "files and installed packages stay there."},
+        {true, true, "in a sandbox on the machine of the server.",
+         "installed packages stay there."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_mcp();
+        config.native = cases[i].native;
+        config.sandboxed = cases[i].sandboxed;
+        say(INITIALIZE);
+        expect(cases[i].place);
+        expect(cases[i].files);
+        TEST_CHECK((strstr(sent, " container") == NULL) == (cases[i].native && cases[i].sandboxed));
+        TEST_CHECK((strstr(sent, "A sandbox limits") != NULL) == cases[i].sandboxed);
+        close_mcp();
+    }
 }
 
 #define CHANGED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{"
@@ -697,6 +723,7 @@ TEST_LIST = {
     T(a_wrong_envelope_is_refused_by_name),
     T(a_listener_is_acknowledged_and_hears_what_it_asked_for),
     T(tools_are_searched_where_that_is_offered),
+    T(the_instructions_say_where_code_runs),
     T(a_client_hears_that_servers_have_changed),
     T(a_message_that_is_too_long_is_answered_under_its_id),
     T(a_peer_that_goes_leaves_nothing_behind),
