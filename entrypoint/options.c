@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every option is one row of `rows`: its word, its variable, how its text is read, where the value
+ * goes, and what --help, the man page and docs/options.md say of it. A value is read three times
+ * at most, and the last one stands: the default, the variable, the word of the command line.
+ * What two options mean together is decided after all of them were read, at the end. */
 #include "entrypoint/options.h"
 
 #include <errno.h>

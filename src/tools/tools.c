@@ -1,4 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A server is in one of two places: `servers`, found by name, once it is registered; `others`
+ * while its registration is under way (`job`) and after another has taken its name (`retired`).
+ * Who completes a registration: finish_job(), once, from a deferred call, after on_tools_listed()
+ * or fail_all(); tools_job_cancel() ends one without a word. What waits in the calls of the old
+ * server moves to the new one; what it has been sent stays, and the old one ends with its last
+ * call (on_emptied()).
+ * Who completes a call: client/call.c, once. Here it is only decided what a list of calls meets:
+ * calls_begin() when the server is ready, calls_fail() when its start has failed,
+ * calls_fail_sent() when it died; those that were not sent yet then wait for the next start.
+ * What may re-enter: `done` of a job and the events of calls may call any function of tools.h.
+ * on_server_ended() and on_lost() may start the server again at once.
+ * Thread:  the loop's; nothing blocks. */
 #include "tools/tools.h"
 
 #include <string.h>
