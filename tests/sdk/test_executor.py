@@ -176,6 +176,22 @@ def test_an_approval_that_nobody_gives_expires(backend: str, search: dict[str, A
     asyncio.run(main())
 
 
+def test_an_approval_has_a_minute_by_default(backend: str, search: dict[str, Any]) -> None:
+    """What the appliance says is left, so that nobody waits for it."""
+
+    async def main() -> None:
+        await generate_mcp_sources("brave_search", search, Path("mcptools"))
+        async with CodeExecutor() as executor:
+            async for item in executor.stream(SEARCH):
+                if isinstance(item, ApprovalRequest):
+                    [asked] = await executor.client.approvals()
+                    assert 30_000 < asked["expires_in_ms"] <= 60_000
+                    await item.accept()
+            assert item == CodeExecutionResult("num results = 3")
+
+    asyncio.run(main())
+
+
 def test_without_approvals_calls_are_made(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))

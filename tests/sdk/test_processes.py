@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,11 @@ def test_the_servers_half_of_the_approval_wire() -> None:
         await serving
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", [CodeExecutor, ToolServer, ApprovalChannel])
+def test_approval_timeout_is_60_by_default(kind: Any) -> None:
+    assert inspect.signature(kind).parameters["approval_timeout"].default == 60
 
 
 def test_names_of_both_lines_can_be_imported() -> None:
