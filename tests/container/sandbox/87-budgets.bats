@@ -1,4 +1,4 @@
-# What one kernel may use of the disk and of memory (docs/sandbox.md, "Budgets").
+# What one kernel may use of the disk and of memory (docs/sandbox-budgets.md).
 load ../lib/helpers
 
 setup_file()
