@@ -48,6 +48,8 @@ enum audit_kind {
     AUDIT_STOP,
     AUDIT_CELL,     /* it begins */
     AUDIT_CELL_END, /* of one that has begun */
+    AUDIT_COMMAND,  /* a program is started in a session; then how it ended: */
+    AUDIT_COMMAND_END,
     AUDIT_TOOL_CALL,
     AUDIT_APPROVAL, /* whether a call may be made: each call has one before it */
     AUDIT_LOGIN,

@@ -22,7 +22,7 @@
 #include "front/e2b/e2b.h"
 
 /* What is served of envd, in the numbers of envd: clients use no more than that. */
-#define E2B_ENVD_VERSION "0.1.0"
+#define E2B_ENVD_VERSION "0.5.7"
 
 #define E2B_ID_MAX 32
 #define E2B_TOKEN_BYTES 16
@@ -70,6 +70,7 @@ struct e2b {
     struct sessions_watcher watcher;
     struct e2b_interpreter *interpreter;
     bool stopping, closing;
+    struct envd *daemon; /* e2b_envd.c's */
 };
 
 struct e2b_part {

@@ -390,8 +390,7 @@ static bool wants_range(const struct http_request *r, const struct stat *st)
     return strcmp(http_method(r), "GET") == 0 && (!if_range || has_etag(if_range, st, false));
 }
 
-/* fd is taken over. */
-static void answer_file(struct http_request *r, int fd, const struct stat *st, const char *path)
+void api_files_send(struct http_request *r, int fd, const struct stat *st, const char *path)
 {
     char etag[FILES_ETAG_MAX], content_range[RANGE_MAX];
     uint64_t first = 0, size = (uint64_t)st->st_size, n = size;
@@ -445,7 +444,7 @@ static void get_file(void *ctx, struct http_request *r)
         http_problem(r, 409, NULL, 0, "%.*s: this is a file; leave list out to read it", SHOWN_MAX,
                      path);
     else
-        answer_file(r, fd_take(&fd), &st, path);
+        api_files_send(r, fd_take(&fd), &st, path);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

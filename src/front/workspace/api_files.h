@@ -32,6 +32,11 @@ struct api;
 void api_files_judge(struct api_files *f, struct judge *judge, const struct api *api);
 /* After http_close(): requests belong to it. NULL in, NULL out. */
 struct api_files *api_files_close(struct api_files *f);
+/* A file's bytes, or the range of them that is asked for, with its ETag. fd is taken over. path: as
+ * it is shown; its ending tells the media type. */
+struct http_request;
+struct stat;
+void api_files_send(struct http_request *r, int fd, const struct stat *st, const char *path);
 void api_files_drain(struct api_files *f); /* streams end with a last event; api_watch.c */
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -155,6 +156,7 @@ static void become_child(const struct start *start)
     int pipe_fd = start->pipe_fd, step;
     if (setsid() < 0)
         fail_shim_child(pipe_fd, SHIM_STEP_SETSID);
+    (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0); /* a terminal that it was given controls it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != start->shim)
         fail_shim_child(pipe_fd, SHIM_STEP_PARENT);
     const struct rlimit no_core = {0, 0};

@@ -14,7 +14,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -50,6 +52,7 @@ struct spawner {
 struct spawn_stream { /* our end of one of the child's pipes */
     int fd;           /* -1: there is none, or it was closed */
     struct loop_io *io;
+    bool over; /* read to its end */
 };
 
 struct child {
@@ -59,7 +62,9 @@ struct child {
     int control;
     struct loop_io *control_io;
     struct spawn_stream input, output, errors; /* the first and the last of a piped child */
-    struct loop_timer patience;                /* of a gentle end */
+    bool terminal;                             /* output is its other end, and input a copy */
+    bool paused;
+    struct loop_timer patience; /* of a gentle end */
     int64_t grace_ms;
     char *limit;                       /* the budget that ended it */
     const struct child_events *events; /* NULL once it was given up or has ended */
@@ -68,7 +73,8 @@ struct child {
 
 struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
     int control, input, output, errors;
-    int spec; /* -1: no walls */
+    bool terminal; /* output is all three */
+    int spec;      /* -1: no walls */
     int fds[CHILD_FDS_MAX];
     size_t fd_count;
 };
@@ -160,9 +166,11 @@ static bool read_spawn_stream(struct child *child, struct spawn_stream *stream)
         ssize_t n = read(stream->fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) {
-            if (n == 0)
-                stream->io = loop_io_del(stream->io);
+        if (n < 0 && errno == EAGAIN)
+            return false;
+        if (n <= 0) { /* of a terminal that nobody has open any more: EIO */
+            stream->io = loop_io_del(stream->io);
+            stream->over = true;
             return false;
         }
         if (child->events && stream == &child->output)
@@ -228,11 +236,19 @@ static void on_spawn_confined(struct child *child, const struct shim_report *rep
         child->events->confined(child->ctx, report->a != 0 ? &why : NULL);
 }
 
+static void read_rest(struct child *child, struct spawn_stream *stream)
+{
+    while (child->events && stream->fd >= 0 && !stream->over && read_spawn_stream(child, stream))
+        ;
+}
+
 static void on_report(struct child *child, const struct shim_report *report, const char *text)
 {
     struct err why = ERR_NONE;
     switch (report->kind) {
     case SHIM_STARTED:
+        if (child->events && child->events->started)
+            child->events->started(child->ctx, report->a);
         return;
     case SHIM_FAILED:
         (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
@@ -240,10 +256,8 @@ static void on_report(struct child *child, const struct shim_report *report, con
         notify_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
-        while (child->events && child->output.io && read_spawn_stream(child, &child->output))
-            ;
-        while (child->events && child->errors.io && read_spawn_stream(child, &child->errors))
-            ;
+        read_rest(child, &child->output);
+        read_rest(child, &child->errors);
         notify_ended(
             child,
             &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
@@ -316,7 +330,9 @@ static bool put_given(const struct ends *ends)
 
 static bool put_ends(const struct ends *ends)
 {
-    int input = ends->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : ends->input;
+    int input = ends->input >= 0 ? ends->input
+                : ends->terminal ? ends->output
+                                 : open("/dev/null", O_RDONLY | O_CLOEXEC);
     return input >= 0 && put_spawn_word(input, STDIN_FILENO) &&
            put_spawn_word(ends->output, STDOUT_FILENO) &&
            put_spawn_word(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
@@ -461,9 +477,26 @@ static int open_pipe(int our_end, struct spawn_stream *ours, int *ret_theirs, st
     return 0;
 }
 
+/* A terminal: its other end is ours, twice, as reading and writing are watched apart. */
+static int open_terminal(struct child *child, const struct child_size *size, int *ret_theirs,
+                         struct err *e)
+{
+    drop_fd int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (ours < 0 || grantpt(ours) < 0 || unlockpt(ours) < 0)
+        return err_set(e, -errno, "a terminal: %s", strerror(errno));
+    int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (theirs < 0)
+        return err_set(e, -errno, "a terminal: %s", strerror(errno));
+    *ret_theirs = move_up(theirs);
+    child->input.fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+    child->output.fd = fd_take(&ours);
+    child->terminal = true;
+    return child_resize(child, size);
+}
+
 /* The pairs of a child: our ends go into the child that is returned, the others to *ret. */
-static struct child *open_child(struct spawner *spawner, bool piped, struct ends *ret,
-                                struct err *e)
+static struct child *open_child(struct spawner *spawner, bool piped,
+                                const struct child_size *terminal, struct ends *ret, struct err *e)
 {
     int sockets[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
@@ -473,7 +506,9 @@ static struct child *open_child(struct spawner *spawner, bool piped, struct ends
     struct child *child = new_child(spawner, sockets[0]);
     *ret = (struct ends){
         .control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1, .spec = -1};
-    int r = open_pipe(0, &child->output, &ret->output, e);
+    ret->terminal = terminal != NULL;
+    int r = terminal ? open_terminal(child, terminal, &ret->output, e)
+                     : open_pipe(0, &child->output, &ret->output, e);
     if (r == 0 && piped)
         r = open_pipe(1, &child->input, &ret->input, e);
     if (r == 0 && piped)
@@ -531,7 +566,8 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
     struct ends ends;
-    struct child *child = open_child(spawner, spec->piped, &ends, e);
+    struct child *child =
+        open_child(spawner, spec->piped && !spec->terminal, spec->terminal, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
     int r = give_spawn_descriptors(spec, &ends, e);
@@ -559,7 +595,7 @@ int child_adopt(struct spawner *spawner, const struct child_events *events, void
                 struct child_ends *ret_ends, struct child **ret, struct err *e)
 {
     struct ends ends;
-    struct child *child = open_child(spawner, false, &ends, e);
+    struct child *child = open_child(spawner, false, NULL, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
     int r = watch_spawned(child, events, ctx, e);
@@ -600,6 +636,40 @@ void child_look(struct child *child)
 void child_kill(struct child *child)
 {
     command(child, SHIM_KILL);
+}
+
+/* A stream that is not watched at all tells no hang-up either. */
+static void pause_stream(struct child *child, struct spawn_stream *stream, loop_io_fn fn)
+{
+    if (child->paused)
+        stream->io = loop_io_del(stream->io);
+    else if (!stream->io && stream->fd >= 0 && !stream->over &&
+             loop_io_add(child->spawner->loop, stream->fd, LOOP_IN, fn, child, &stream->io, NULL) <
+                 0)
+        command(child, SHIM_KILL); /* without a way to read it */
+}
+
+void child_pause(struct child *child, bool pause)
+{
+    if (child->paused == pause || !child->events)
+        return;
+    child->paused = pause;
+    pause_stream(child, &child->output, on_spawn_output);
+    pause_stream(child, &child->errors, on_spawn_errors);
+}
+
+int child_resize(const struct child *child, const struct child_size *size)
+{
+    const struct winsize now = {.ws_col = size->columns, .ws_row = size->rows};
+    if (!child->terminal)
+        return -ENOTTY;
+    return ioctl(child->output.fd, TIOCSWINSZ, &now) < 0 ? -errno : 0;
+}
+
+void child_close_input(struct child *child)
+{
+    if (!child->terminal)
+        close_stream(&child->input);
 }
 
 int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e)

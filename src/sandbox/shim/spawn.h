@@ -39,9 +39,15 @@ struct child_spec {
     const char *const *envp;
     const char *cwd;
     bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
+    /* Its 0, 1 and 2 are a terminal of this size, which controls it; child_write() types. */
+    const struct child_size *terminal;  /* NULL: none */
     const struct sandbox_spec *sandbox; /* what it is put behind; NULL: nothing */
     const int *fds;                     /* given to it, in this order; they stay the caller's */
     size_t fd_count;                    /* at most CHILD_FDS_MAX */
+};
+
+struct child_size {
+    unsigned short columns, rows;
 };
 
 struct child_exit {
@@ -51,6 +57,8 @@ struct child_exit {
 };
 
 struct child_events {
+    /* It runs, under this number. May be NULL. */
+    void (*started)(void *ctx, pid_t pid);
     /* Bytes that the tree wrote to 1 or 2, as they come; only to 1 when it is piped. */
     void (*output)(void *ctx, const char *bytes, size_t n);
     /* Piped: bytes that it wrote to 2, and: child_write() takes bytes again, or has failed. */
@@ -101,11 +109,20 @@ void child_look(struct child *child);         /* `holds` follows: see open_resou
 void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
 
+/* What it writes stays where it is, and it waits when that is full, until it may go on. What is
+ * there at its end is told all the same. */
+void child_pause(struct child *child, bool pause);
+
 /* Other settings for a child that has started behind a spec with settings: those of `spec`, which
  * is the first one but for them. 0: `confined` follows, unless the child ends before. */
 MUST_CHECK int child_confine(struct child *child, const struct sandbox_spec *spec, struct err *e);
 
-/* --- a piped child ---------------------------------------------------------------------------- */
+/* --- a piped child, or one with a terminal ---------------------------------------------------- */
+
+/* -ENOTTY: it has no terminal. */
+MUST_CHECK int child_resize(const struct child *child, const struct child_size *size);
+
+void child_close_input(struct child *child); /* its end of file; of a terminal: nothing */
 
 /* Returns how many of the n > 0 bytes were taken. -EAGAIN: none, `writable` comes; -EPIPE: nobody
  * reads its input any more. */

@@ -79,6 +79,8 @@ static void use_walls(struct session_sandbox *w, char *settings)
         w->spec = walls_spec_of(w, settings);
     w->config->kernel.sandbox = settings ? &w->spec : w->server;
     w->config->pool = settings ? NULL : w->spares;
+    if (w->changed)
+        w->changed(w->changed_ctx);
 }
 
 /* In the place of the server's, which has no settings, for good. */

@@ -35,6 +35,8 @@ struct session_sandbox { /* embedded in its owner */
     bool starts;
     session_sandbox_fn done; /* NULL: nobody waits any more */
     void *ctx;
+    loop_fn changed; /* config's are other settings now; its owner's, NULL at first */
+    void *changed_ctx;
 };
 
 /* Of a config that is filled in; settings of its own, limits as of limits.h, or NULL: both are

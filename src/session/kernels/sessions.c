@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/random.h"
 #include "sandbox/policy/settings.h"
+#include "session/commands/commands.h"
 #include "session/executions/executions.h"
 #include "session/kernels/session_sandbox.h"
 #include "session/kernels/setup.h"
@@ -23,10 +24,12 @@ struct session_entry {
     struct session_entry *next; /* in the order of their coming */
     char id[SESSIONS_ID_MAX + 1];
     char *cwd, *setup;
+    struct json *env;
     struct session_config config;
     struct session_sandbox walls;
     struct session *session;
     struct executions *executions;
+    struct commands *commands;
     int64_t timeout_ms, idle_ms, used_ms, created_ms;
     struct loop_timer idle;
     bool ending, closed;
@@ -64,7 +67,8 @@ static void describe_session_entry(const struct session_entry *entry, struct ses
                                   .idle_ms = entry->idle_ms,
                                   .created_ms = entry->created_ms,
                                   .session = entry->session,
-                                  .executions = entry->executions};
+                                  .executions = entry->executions,
+                                  .commands = entry->commands};
     ret->sandbox = session_sandbox_settings(&entry->walls, &ret->own_sandbox);
     ret->limits = session_sandbox_limits(&entry->walls);
 }
@@ -116,11 +120,13 @@ static void free_session_entry(struct session_entry *entry)
     all->count--;
     loop_timer_stop(all->loop, &entry->idle);
     loop_defer_stop(all->loop, &entry->gone);
+    entry->commands = commands_close(entry->commands);
     entry->executions = executions_close(entry->executions);
     entry->session = session_free(entry->session);
     session_sandbox_close(&entry->walls);
     xfree(entry->cwd);
     xfree(entry->setup);
+    (void)json_free(entry->env);
     xfree(entry);
 }
 
@@ -174,6 +180,7 @@ static void end_session_entry(struct session_entry *entry, const char *why)
     audit_session(entry, AUDIT_SESSION_ENDED, why);
     entry->ending = true;
     loop_timer_stop(entry->owner->loop, &entry->idle);
+    entry->commands = commands_close(entry->commands);
     session_close(entry->session, 0, on_session_closed, entry);
 }
 
@@ -196,6 +203,8 @@ void sessions_stop(struct sessions *all, int64_t grace_ms, loop_fn done, void *c
     for (struct session_entry *entry = all->first; entry; entry = entry->next) {
         loop_defer_stop(all->loop, &entry->gone);
         loop_timer_stop(all->loop, &entry->idle);
+        if (entry->commands)
+            commands_stop(entry->commands);
         if (!entry->closed)
             session_close(entry->session, grace_ms, on_session_closed, entry);
     }
@@ -208,7 +217,7 @@ static void on_session_idle(void *ctx)
 {
     struct session_entry *entry = ctx;
     int64_t now = loop_now(entry->owner->loop);
-    if (session_waiting(entry->session) > 0)
+    if (session_waiting(entry->session) > 0 || commands_running(entry->commands) > 0)
         entry->used_ms = now;
     int64_t left = entry->used_ms + entry->idle_ms - now;
     if (left > 0)
@@ -339,6 +348,24 @@ static const char *own_settings_of(const struct sessions_spec *spec,
     return sandbox_settings_default;
 }
 
+static void on_walls_changed(void *ctx)
+{
+    const struct session_entry *entry = ctx;
+    if (entry->commands)
+        commands_confine(entry->commands);
+}
+
+/* env: checked. */
+static void open_commands(struct session_entry *entry, const struct json *env)
+{
+    drop_str char *text = json_count(env) > 0 ? json_print(env) : NULL;
+    entry->env = text ? json_parse_copy(text, strlen(text), JSON_STRICT, NULL) : NULL;
+    entry->commands = commands_open(
+        &(struct commands_config){.config = &entry->config, .cwd = entry->cwd, .env = entry->env});
+    entry->walls.changed = on_walls_changed;
+    entry->walls.changed_ctx = entry;
+}
+
 static int start_session(struct session_entry *entry, const struct sessions_spec *spec,
                          struct err *e)
 {
@@ -364,6 +391,7 @@ static int start_session(struct session_entry *entry, const struct sessions_spec
                                                  .used = on_used,
                                                  .ctx = entry};
     entry->executions = executions_open(&executions);
+    open_commands(entry, spec->env);
     return 0;
 }
 

@@ -50,6 +50,7 @@ struct sessions_view { /* borrowed until the next turn of the loop */
     const struct sandbox_limits *limits; /* NULL: none */
     struct session *session;
     struct executions *executions; /* executions/executions.h; gone behind `ended` */
+    struct commands *commands;     /* commands/commands.h; likewise */
 };
 
 struct sessions;

@@ -180,6 +180,64 @@ static void all_output_comes_before_the_end_is_told(void)
     }
 }
 
+static struct child *start_in_terminal(const char *script, struct seen *seen)
+{
+    const char *argv[] = {"bash", "-c", script, NULL};
+    const struct child_size size = {.columns = 81, .rows = 25};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/", .terminal = &size};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, &spec, &events, seen, &child, &e) == 0, "%s", e.msg);
+    return child;
+}
+
+static void a_terminal_controls_its_child_and_is_resized(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child =
+        start_in_terminal("test -t 0 && test -t 2 && stty size </dev/tty; trap 'stty size' WINCH; "
+                          "echo ready; read line; echo \"got $line\"; exit 4",
+                          &seen);
+    wait_for_output(&seen, "25 81\r\nready");
+    const struct child_size size = {.columns = 100, .rows = 30};
+    TEST_CHECK(child_resize(child, &size) == 0);
+    TEST_CHECK(child_write(child, "a word\n", 7) == 7);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.code == 4 && strstr(seen.output, "30 100") &&
+               strstr(seen.output, "got a word"));
+    TEST_MSG("%s", seen.output);
+    close_spawner();
+}
+
+static void control_c_in_a_terminal_interrupts(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start_in_terminal("echo ready; exec sleep 100", &seen);
+    wait_for_output(&seen, "ready");
+    TEST_CHECK(child_write(child, "\3", 1) == 1);
+    wait_for_end(&seen);
+    TEST_CHECK(seen.how.signal == SIGINT);
+    close_spawner();
+}
+
+static void a_paused_child_waits_and_loses_nothing(void)
+{
+    open_spawner();
+    struct seen seen = {0};
+    struct child *child = start("seq 1 40000", "/", &seen);
+    child_pause(child, true);
+    for (int i = 0; i < 20; i++)
+        loop_turn(loop, 5);
+    size_t before = seen.len;
+    child_pause(child, false);
+    wait_for_end(&seen);
+    TEST_CHECK(before == 0 && seen.len == sizeof seen.output - 1); /* all that there is room for */
+    TEST_MSG("%zu, %zu", before, seen.len);
+    close_spawner();
+}
+
 static void a_child_has_the_descriptors_that_it_was_given(void)
 {
     const char *argv[] = {"sh", "-c", "cat /proc/self/fd/[5-9] /proc/self/fd/10", NULL};
@@ -429,6 +487,9 @@ static void who_ignores_the_end_of_its_input_gets_term_then_kill(void)
 #define T(name) {#name, name}
 
 TEST_LIST = {
+    {"a_terminal_controls_its_child_and_is_resized", a_terminal_controls_its_child_and_is_resized},
+    {"control_c_in_a_terminal_interrupts", control_c_in_a_terminal_interrupts},
+    {"a_paused_child_waits_and_loses_nothing", a_paused_child_waits_and_loses_nothing},
     T(a_child_has_exactly_what_it_was_given),
     T(no_child_has_the_uid_that_is_the_servers_own),
     T(all_output_comes_before_the_end_is_told),
