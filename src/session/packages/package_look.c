@@ -14,7 +14,8 @@ struct python_place {
     char folders[FOLDERS][PATH_MAX];
 };
 
-/* "/usr/bin/python3.13" is what python3 leads to; in a virtual environment its folder counts. */
+/* "/usr/bin/python3.13" is what python3 leads to; in a virtual environment its folder counts. One
+ * that is named python3 itself may be a script that starts any: nobody knows. */
 static void read_version(const char *python, struct python_place *ret)
 {
     char real[PATH_MAX];
@@ -23,7 +24,7 @@ static void read_version(const char *python, struct python_place *ret)
     const char *version =
         name && strncmp(name, start, sizeof start - 1) == 0 ? name + sizeof start - 1 : "";
     size_t n = strspn(version, "0123456789.");
-    if (n < sizeof ret->version && version[n] == '\0')
+    if (n < sizeof ret->version && version[n] == '\0' && strchr(version, '.'))
         (void)snprintf(ret->version, sizeof ret->version, "%s", version);
 }
 
@@ -65,27 +66,32 @@ static bool is_installed(const struct python_place *at, const char *package)
     return false;
 }
 
-void packages_put_about(struct buf *out, const struct packages_config *config)
+static void put_python_about(struct buf *out, const struct python_place *at)
 {
     static const char *const wanted[] = {"numpy", "pandas",  "polars",   "matplotlib",
                                          "scipy", "sklearn", "requests", "PIL"};
-    struct python_place at = {.version = ""};
     size_t n[2] = {0};
-    if (config->python)
-        read_version(config->python, &at);
-    if (!*at.version)
-        return;
-    find_folders(config, &at);
-    (void)buf_addf(out, "Python %s. ", at.version);
+    (void)buf_addf(out, "Python %s. ", at->version);
     for (int installed = 1; installed >= 0; installed--) {
         for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-            if (is_installed(&at, wanted[i]) == (bool)installed)
+            if (is_installed(at, wanted[i]) == (bool)installed)
                 (void)buf_addf(out, "%s%s",
                                n[installed]++ ? ", "
                                : installed    ? "Installed: "
                                               : "Not installed: ",
                                wanted[i]);
         (void)buf_adds(out, n[installed] ? ". " : "");
+    }
+}
+
+void packages_put_about(struct buf *out, const struct packages_config *config)
+{
+    struct python_place at = {.version = ""};
+    if (config->python)
+        read_version(config->python, &at);
+    if (*at.version) {
+        find_folders(config, &at);
+        put_python_about(out, &at);
     }
     (void)buf_adds(out, "install_package adds packages.");
 }
