@@ -253,8 +253,22 @@ static bool admit_e2b_request(void *ctx, struct http_request *r, const struct ht
 
 /* --- which part ------------------------------------------------------------------------------- */
 
+/* Some clients name a sandbox and a port there, too. */
+static bool is_control_path(const char *path)
+{
+    static const char *const starts[] = {"/sandboxes", "/v2/sandboxes"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        size_t n = strlen(starts[i]);
+        if (strncmp(path, starts[i], n) == 0 && (path[n] == '\0' || path[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
 const struct http_realm *e2b_realm(struct e2b *e, const struct http_request *r)
 {
+    if (is_control_path(http_path(r)))
+        return &e->all;
     switch (target_port(e, r)) {
     case E2B_ENVD_PORT:
         return &e->envd;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// E2B's SDKs for JavaScript: what they see of a server, as JSON on standard output.
+import { Sandbox } from '@e2b/code-interpreter'
+
+async function failure(promise) {
+  return promise.then(() => null, (error) => ({ name: error.constructor.name, message: error.message }))
+}
+
+async function seenOfControl(sandbox) {
+  const info = await sandbox.getInfo()
+  const page = await Sandbox.list({ query: { metadata: { who: 'the tests & all' } } }).nextItems()
+  const other = await Sandbox.list({ query: { metadata: { who: 'nobody' } } }).nextItems()
+  await sandbox.setTimeout(120_000)
+  const connected = await Sandbox.connect(sandbox.sandboxId)
+  return {
+    info: { id: info.sandboxId, metadata: info.metadata, state: info.state },
+    listed: page.map((one) => one.sandboxId), other: other.length, connected: connected.sandboxId,
+    running: await sandbox.isRunning(), pause: await failure(sandbox.pause()),
+    unknown: await failure(Sandbox.connect('nosuchsandbox')), key: await failure(Sandbox.create({ apiKey: 'e2b_ffff' })),
+  }
+}
+
+async function seenOfCode(sandbox) {
+  const lines = []
+  const run = await sandbox.runCode("print('out')\nx = 20\nx + 1", { onStdout: (line) => lines.push(line.line) })
+  const forms = await sandbox.runCode("from IPython.display import *\ndisplay(HTML('<b>b</b>'))\ndisplay(JSON({'a': [1]}))")
+  const error = await sandbox.runCode("int('x')")
+  const env = await sandbox.runCode("import os; os.getenv('FOO') + os.getenv('MORE')", { envs: { MORE: 'm' } })
+  const bash = await sandbox.runCode('echo $((6 * 7))', { language: 'bash' })
+  const left = await failure(sandbox.runCode('import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    left = True', { timeoutMs: 1000 }))
+  return {
+    lines: lines.join(''), text: run.text, count: run.executionCount, html: forms.results[0].html, json: forms.results[1].json,
+    error: error.error.name, env: env.text, bash: bash.logs.stdout.join(''), left, was: (await sandbox.runCode('left')).text,
+    language: await failure(sandbox.runCode('1', { language: 'r' })),
+  }
+}
+
+async function seenOfContexts(sandbox) {
+  const context = await sandbox.createCodeContext({ cwd: '/home/user' })
+  await sandbox.runCode('only = 1', { context })
+  const inside = (await sandbox.runCode('only', { context })).text
+  const outside = (await sandbox.runCode('only')).error.name
+  const listed = (await sandbox.listCodeContexts()).some((one) => one.id === context.id)
+  await sandbox.restartCodeContext(context)
+  const restarted = (await sandbox.runCode('only', { context })).error.name
+  await sandbox.removeCodeContext(context)
+  const removed = !(await sandbox.listCodeContexts()).some((one) => one.id === context.id)
+  return { cwd: context.cwd, language: context.language, inside, outside, listed, restarted, removed }
+}
+
+const sandbox = await Sandbox.create({ metadata: { who: 'the tests & all' }, envs: { FOO: 'f' } })
+const seen = { id: sandbox.sandboxId, control: await seenOfControl(sandbox), code: await seenOfCode(sandbox) }
+seen.contexts = await seenOfContexts(sandbox)
+seen.killed = [await sandbox.kill(), await sandbox.kill(), await sandbox.isRunning()]
+console.log(JSON.stringify(seen))

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""E2B's SDK for Python, its code interpreter, unchanged but for the URL.
+
+tests/peer/run starts it with each of the SDK's versions in docs/works-with.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from box import Box, raises
+from e2b import SandboxException, TimeoutException
+from e2b_box import environment, serving
+from e2b_code_interpreter import AsyncSandbox, Sandbox
+
+FIRST_RUNS = 20  # with a sandbox of its own each
+ALL_FORMS = """
+from IPython.display import HTML, JSON, SVG, Javascript, Latex, Markdown, display
+display(HTML("<b>b</b>"), Markdown("**m**"), Latex("$x$"), JSON({"a": [1]}), Javascript("j()"))
+display(SVG('<svg xmlns="http://www.w3.org/2000/svg"></svg>'))
+display({"image/png": "iVBO", "image/jpeg": "/9j/", "application/pdf": "JVBE",
+         "application/x-own": {"k": 1}}, raw=True)
+'main'
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(shared_box: Box) -> Iterator[str]:
+    with serving(shared_box.workspace) as url, environment(url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Any]:
+    made = Sandbox.create(timeout=600, envs={"FOO": "bar"})
+    yield made
+    assert made.kill()
+
+
+def test_code_and_streams(sandbox: Any) -> None:
+    seen: list[str] = []
+    before = time.time_ns()
+    stamps: list[int] = []
+
+    def on_stdout(message: Any) -> None:
+        seen.append(message.line)
+        stamps.append(message.timestamp)
+
+    code = "import sys\nprint('out')\nprint('err', file=sys.stderr)\nx = 20\nx + 1"
+    run = sandbox.run_code(code, on_stdout=on_stdout)
+    assert "".join(seen) == "out\n" == "".join(run.logs.stdout)
+    assert "".join(run.logs.stderr) == "err\n"
+    assert run.text == "21"
+    assert run.results[0].is_main_result
+    assert before - 10**9 < stamps[0] < time.time_ns() + 10**9
+    assert sandbox.run_code("x * 2").text == "40"
+    assert sandbox.run_code("x").execution_count > run.execution_count
+
+
+def test_all_forms_of_results(sandbox: Any) -> None:
+    html, markdown, latex, data, script, svg, raw, main = sandbox.run_code(ALL_FORMS).results
+    assert html.html == "<b>b</b>"
+    assert markdown.markdown == "**m**"
+    assert latex.latex == "$x$"
+    assert data.json == {"a": [1]}
+    assert script.javascript == "j()"
+    assert svg.svg.startswith("<svg")
+    assert (raw.png, raw.jpeg, raw.pdf) == ("iVBO", "/9j/", "JVBE")
+    assert raw.extra == {"application/x-own": {"k": 1}}
+    assert [r.is_main_result for r in (html, raw, main)] == [False, False, True]
+    assert main.text == "main"
+
+
+def test_an_exception(sandbox: Any) -> None:
+    error = sandbox.run_code("int('x')").error
+    assert error.name == "ValueError"
+    assert "invalid literal" in error.value
+    assert "int('x')" in error.traceback
+
+
+def test_a_kernel_that_dies(sandbox: Any) -> None:
+    made = Sandbox.create()
+    run = made.run_code("print('last', flush=True)\nimport os\nos._exit(3)")
+    assert run.error.name == "KernelDied"
+    assert made.run_code("1 + 1").text == "2"
+    made.kill()
+
+
+def test_environment(sandbox: Any) -> None:
+    code = "import os; [os.getenv(n) for n in ('FOO', 'MORE')]"
+    assert sandbox.run_code(code).text == "['bar', None]"
+    assert sandbox.run_code(code, envs={"FOO": "é'\"\\", "MORE": "1"}).text == repr(["é'\"\\", "1"])
+    assert sandbox.run_code(code).text == "['bar', None]"
+    error = sandbox.run_code("1 / 0", envs={"MORE": "1"}).error
+    assert error.name == "ZeroDivisionError"
+    assert sandbox.run_code(code).text == "['bar', None]"
+
+
+def test_bash(sandbox: Any) -> None:
+    run = sandbox.run_code("echo $FOO $MORE; pwd", language="bash", envs={"MORE": "m"})
+    assert "".join(run.logs.stdout) == "bar m\n/app/workspace\n"
+    assert sandbox.run_code("exit 3", language="bash").error is not None
+    with raises(SandboxException, "python and bash"):
+        sandbox.run_code("1", language="r")
+
+
+def test_contexts(sandbox: Any) -> None:
+    context = sandbox.create_code_context(cwd="/home/user")
+    assert (context.language, context.cwd) == ("python", "/app/workspace")
+    sandbox.run_code("only = 'here'", context=context)
+    assert sandbox.run_code("only", context=context).text == "here"
+    assert sandbox.run_code("only").error.name == "NameError"
+    shell = sandbox.create_code_context(language="bash")
+    assert sandbox.run_code("echo hi", context=shell).logs.stdout == ["hi\n"]
+
+
+def test_contexts_are_listed_restarted_and_removed(sandbox: Any) -> None:
+    context = sandbox.create_code_context()
+    if not hasattr(sandbox, "list_code_contexts"):
+        return  # SDKs that only make them
+    sandbox.run_code("only = 'here'", context=context)
+    assert context.id in {c.id for c in sandbox.list_code_contexts()}
+    sandbox.restart_code_context(context)
+    assert sandbox.run_code("only", context=context).error.name == "NameError"
+    sandbox.remove_code_context(context)
+    assert context.id not in {c.id for c in sandbox.list_code_contexts()}
+    with raises(Exception, "not found"):
+        sandbox.run_code("1", context=context)
+
+
+def test_a_client_that_leaves_interrupts_its_code(sandbox: Any) -> None:
+    code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    left = True"
+    with raises(TimeoutException):
+        sandbox.run_code(code, timeout=1)
+    assert sandbox.run_code("left").text == "True"
+
+
+def test_code_in_a_sandbox_that_is_gone() -> None:
+    made = Sandbox.create()
+    assert made.kill()
+    with raises(TimeoutException, "sandbox timeout"):
+        made.run_code("1")
+
+
+def test_connect_finds_the_same_variables(sandbox: Any) -> None:
+    sandbox.run_code("here = 'first'")
+    assert Sandbox.connect(sandbox.sandbox_id).run_code("here").text == "first"
+
+
+def test_sandboxes_have_variables_of_their_own(sandbox: Any) -> None:
+    async def one(number: int) -> str:
+        made = await AsyncSandbox.create()
+        await made.run_code(f"mine = {number}")
+        text = (await made.run_code("mine")).text
+        await made.kill()
+        return str(text)
+
+    async def all_of_them() -> list[str]:
+        return await asyncio.gather(*[one(number) for number in range(8)])
+
+    assert asyncio.run(all_of_them()) == [str(number) for number in range(8)]
+
+
+def test_how_long_until_the_first_result(sandbox: Any) -> None:
+    taken = []
+    for _ in range(FIRST_RUNS):
+        since = time.perf_counter()
+        made = Sandbox.create()
+        assert made.run_code("1 + 1").text == "2"
+        taken.append(1000 * (time.perf_counter() - since))
+        made.kill()
+    print(
+        f"\ne2b {version('e2b')}, create and run_code: {statistics.median(taken):.0f} ms, "
+        f"half of {FIRST_RUNS} runs"
+    )

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control plane of E2B's SDK for Python, unchanged but for the URL.
+
+tests/peer/run starts it with each of the SDK's versions in docs/works-with.md.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from box import Box, raises
+from e2b import AuthenticationException, Sandbox, SandboxException, SandboxQuery
+from e2b_box import environment, serving
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(shared_box: Box) -> Iterator[str]:
+    with serving(shared_box.workspace) as url, environment(url):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Any]:
+    made = Sandbox.create(timeout=600, metadata={"a b": "c&d=é"})
+    yield made
+    assert made.kill()
+
+
+def pages(paginator: Any) -> list[list[Any]]:
+    found = []
+    while paginator.has_next:
+        found.append(paginator.next_items())
+    return found
+
+
+def test_info(sandbox: Any) -> None:
+    info = sandbox.get_info()
+    assert info.sandbox_id == sandbox.sandbox_id
+    assert info.metadata == {"a b": "c&d=é"}
+    assert info.template_id == "base"
+    assert 590 < (info.end_at - info.started_at).total_seconds() <= 601
+    assert sandbox.is_running()
+
+
+def test_list_filters_and_pages(sandbox: Any) -> None:
+    name = uuid.uuid4().hex
+    made = [Sandbox.create(metadata={"name": name}) for _ in range(3)]
+    both = SandboxQuery(metadata={"name": name})
+    found = pages(Sandbox.list(query=both, limit=2))
+    assert [len(page) for page in found] == [2, 1]
+    ids = {item.sandbox_id for page in found for item in page}
+    assert ids == {s.sandbox_id for s in made}
+    assert pages(Sandbox.list(query=SandboxQuery(metadata={"name": "other"}))) == [[]]
+    assert sandbox.sandbox_id in {i.sandbox_id for page in pages(Sandbox.list()) for i in page}
+    assert all(s.kill() for s in made)
+    assert pages(Sandbox.list(query=both)) == [[]]
+
+
+def test_connect(sandbox: Any) -> None:
+    again = Sandbox.connect(sandbox.sandbox_id, timeout=5)
+    assert again.sandbox_id == sandbox.sandbox_id
+    assert again.is_running()
+    left = again.get_info().end_at.timestamp() - time.time()
+    assert left > 60  # a shorter timeout than what is left changes nothing
+
+
+def test_a_timeout_ends_it() -> None:
+    made = Sandbox.create(timeout=60)
+    made.set_timeout(1)
+    end = time.monotonic() + 30
+    while made.is_running():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert not made.kill()
+
+
+def test_what_is_not_there(server: str) -> None:
+    with raises(SandboxException, "not found"):
+        Sandbox.connect("nosuchsandbox")
+    with raises(AuthenticationException, "401"):
+        Sandbox.create(api_key="e2b_ffff")
+    with raises(AuthenticationException, "401"):
+        Sandbox.list(api_key="e2b_ffff").next_items()
+
+
+def test_pausing_is_refused(sandbox: Any) -> None:
+    with raises(SandboxException, "pausing is not served"):
+        (getattr(sandbox, "pause", None) or sandbox.beta_pause)()
+    assert sandbox.is_running()
