@@ -170,8 +170,7 @@ static struct e2b_sandbox *find_by_tokens(struct e2b *e, const struct http_reque
     return NULL;
 }
 
-/* NULL: the request names none. */
-static const char *named_id(const struct http_request *r, char room[E2B_ID_MAX + 1])
+const char *e2b_named_id(const struct http_request *r, char room[static E2B_ID_MAX + 1])
 {
     int port;
     const char *id = http_header(r, "E2b-Sandbox-Id");
@@ -181,7 +180,7 @@ static const char *named_id(const struct http_request *r, char room[E2B_ID_MAX +
 struct e2b_sandbox *e2b_addressed(struct e2b *e, const struct http_request *r)
 {
     char room[E2B_ID_MAX + 1];
-    const char *id = named_id(r, room);
+    const char *id = e2b_named_id(r, room);
     struct e2b_sandbox *s = id ? e2b_sandbox_find(e, id) : find_by_tokens(e, r);
     if (!s && (!id || strcmp(id, DEBUG_ID) == 0))
         s = debug_sandbox(e);
@@ -193,7 +192,7 @@ struct e2b_sandbox *e2b_here(struct e2b *e, struct http_request *r)
     char room[E2B_ID_MAX + 1];
     struct e2b_sandbox *s = e2b_addressed(e, r);
     if (!s)
-        e2b_fail_absent(r, named_id(r, room) ? named_id(r, room) : "");
+        e2b_fail_absent(r, e2b_named_id(r, room) ? e2b_named_id(r, room) : "");
     return s;
 }
 
@@ -226,7 +225,7 @@ static bool admit_control(const struct e2b *e, struct http_request *r)
 static bool admit_to_sandbox(struct e2b *e, struct http_request *r)
 {
     char room[E2B_ID_MAX + 1];
-    const char *id = named_id(r, room);
+    const char *id = e2b_named_id(r, room);
     struct e2b_sandbox *s = e2b_addressed(e, r);
     if (!s && id)
         e2b_fail_absent(r, id);

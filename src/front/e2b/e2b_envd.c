@@ -8,7 +8,8 @@
 /* Whether the sandbox is running: 502 says that it is not. */
 static void get_envd_health(void *ctx, struct http_request *r)
 {
-    const char *id = http_header(r, "E2b-Sandbox-Id");
+    char room[E2B_ID_MAX + 1];
+    const char *id = e2b_named_id(r, room);
     if (e2b_addressed(ctx, r) || !id)
         http_answer(r, 204, NULL, 0, NULL, 0);
     else

@@ -89,6 +89,8 @@ extern const struct e2b_part e2b_control_part, e2b_interpreter_part, e2b_envd_pa
 
 /* --- e2b.c ------------------------------------------------------------------------------------ */
 
+/* The id that the request names, by header or Host; NULL: none. Borrowed from it, or room. */
+const char *e2b_named_id(const struct http_request *r, char room[static E2B_ID_MAX + 1]);
 /* The sandbox that the request is for, whatever tokens it brings; NULL: none that is there. */
 struct e2b_sandbox *e2b_addressed(struct e2b *e, const struct http_request *r);
 /* The same; NULL: it has answered that there is none. For handlers. */

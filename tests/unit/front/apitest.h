@@ -19,6 +19,8 @@ static struct approvals *approvals;
 static struct api *api;
 static struct mcp_http *mcp_http;
 static bool without_mcp;
+static bool with_e2b; /* its key is api_config's admin_token */
+static struct e2b *e2b;
 #define API_WORKSPACE "/tmp/test-front-workspace"
 
 static struct api_config api_config;
@@ -65,6 +67,11 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
     struct mcp_http_config mcp = {.mcp = {.loop = loop, .version = "1", .approvals = approvals},
                                   .sessions = sessions};
     api_config.mcp = mcp_http = without_mcp ? NULL : mcp_http_open(&mcp);
+    struct e2b_config e2b_asked = {.loop = loop,
+                                   .sessions = sessions,
+                                   .workspace = API_WORKSPACE,
+                                   .key = api_config.admin_token};
+    api_config.e2b = e2b = with_e2b ? e2b_open(&e2b_asked) : NULL;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
@@ -86,6 +93,7 @@ static __attribute__((unused)) void open_ready(void)
 static void close_api(void)
 {
     api = api_close(api);
+    e2b = e2b_close(e2b);
     mcp_http = mcp_http_close(mcp_http);
     approvals = approvals_close(approvals);
     sessions = sessions_close(sessions);
