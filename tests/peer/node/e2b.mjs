@@ -52,4 +52,4 @@ const sandbox = await Sandbox.create({ metadata: { who: 'the tests & all' }, env
 const seen = { id: sandbox.sandboxId, control: await seenOfControl(sandbox), code: await seenOfCode(sandbox) }
 seen.contexts = await seenOfContexts(sandbox)
 seen.killed = [await sandbox.kill(), await sandbox.kill(), await sandbox.isRunning()]
-console.log(JSON.stringify(seen))
+process.stdout.write(`${JSON.stringify(seen)}\n`, () => process.exit()) // which timers of the SDK would put off for a minute
