@@ -25,15 +25,29 @@ static void fail_files(struct http_request *r, const struct err *e)
     e2b_fail(r, status, "%s", e->msg);
 }
 
+/* A signed URL may name no sandbox: it is for the one whose token it was signed with. */
+static struct e2b_sandbox *sandbox_of_file(struct e2b *e2b, const struct http_request *r,
+                                           const char *operation)
+{
+    struct e2b_sandbox *s = e2b_addressed(e2b, r);
+    if (s || http_header(r, "E2b-Sandbox-Id"))
+        return s;
+    for (s = e2b->sandboxes; s && !envd_signed(r, s->access_token, operation);)
+        s = s->next;
+    return s;
+}
+
 /* False: it has answered. */
 static bool begin_files(void *ctx, struct http_request *r, const char *operation,
                         struct envd_call *ret)
 {
     struct err e = ERR_NONE;
     struct e2b *e2b = ctx;
-    const struct e2b_sandbox *s = e2b_addressed(e2b, r);
-    int code = envd_find(ctx, r, ret, &e);
-    if (s && !e2b_may_use(e2b, s, r) && !envd_signed(r, s->access_token, operation)) {
+    struct e2b_sandbox *s = sandbox_of_file(e2b, r, operation);
+    bool named = http_header(r, "E2b-Sandbox-Id") != NULL;
+    int code = envd_find_in(e2b, s, r, ret, &e);
+    if ((!s && !named) ||
+        (s && !e2b_may_use(e2b, s, r) && !envd_signed(r, s->access_token, operation))) {
         e2b_fail(r, 401,
                  "unauthorized access, please provide a valid access token or method signing if "
                  "supported");

@@ -56,6 +56,9 @@ bool envd_streaming(void *ctx, struct http_request *r, struct envd_call *ret);
 /* The sandbox, and the user whom the request names; the body is the caller's. 0, or an errno for
  * envd_refuse() with its words in e. */
 MUST_CHECK int envd_find(void *ctx, struct http_request *r, struct envd_call *ret, struct err *e);
+/* The same of a sandbox that was found another way; NULL: none was. */
+MUST_CHECK int envd_find_in(struct e2b *e2b, struct e2b_sandbox *s, struct http_request *r,
+                            struct envd_call *ret, struct err *e);
 
 void envd_answer(struct http_request *r, const struct buf *message);
 void envd_answer_empty(struct http_request *r);

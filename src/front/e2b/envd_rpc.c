@@ -133,8 +133,12 @@ static int check_named_user(const struct http_request *r, struct err *e)
 
 int envd_find(void *ctx, struct http_request *r, struct envd_call *ret, struct err *e)
 {
-    struct e2b *e2b = ctx;
-    struct e2b_sandbox *s = e2b_addressed(e2b, r);
+    return envd_find_in(ctx, e2b_addressed(ctx, r), r, ret, e);
+}
+
+int envd_find_in(struct e2b *e2b, struct e2b_sandbox *s, struct http_request *r,
+                 struct envd_call *ret, struct err *e)
+{
     *ret = (struct envd_call){.envd = e2b->daemon, .r = r, .sandbox = s};
     if (!s || !sessions_find(e2b->config.sessions, s->id, &ret->session))
         return err_set(e, -ENOENT, "the sandbox was not found");

@@ -23,7 +23,7 @@ struct command {
     pid_t pid;           /* 0: it has not started yet */
     char *program, *cwd, *tag;
     struct json *args, *envs;
-    bool input, terminal, timed_out;
+    bool input, terminal, timed_out, killed;
     struct command_reader *readers;
     struct buf kept;  /* records: the stream, the length, the bytes */
     struct buf typed; /* that it did not take yet */
@@ -337,8 +337,9 @@ int command_resize(struct command *c, unsigned short columns, unsigned short row
 
 int command_kill(struct command *c, bool at_once)
 {
-    if (!c->child)
+    if (!c->child || c->killed)
         return -ESRCH;
+    c->killed = at_once;
     if (at_once)
         child_kill(c->child);
     else

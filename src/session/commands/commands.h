@@ -110,7 +110,7 @@ void command_look(const struct command *command, struct command_view *ret);
 /* Those that run, in no order; *at is NULL first. */
 struct command *commands_next(const struct commands *commands, const struct command *at);
 
-/* All: -ESRCH: it has ended. */
+/* All: -ESRCH: it has ended. command_kill(): or was killed already. */
 MUST_CHECK int command_kill(struct command *command, bool at_once); /* KILL, or TERM */
 /* -EPIPE: it has no input any more, or never had any; -EAGAIN: too much waits. */
 MUST_CHECK int command_type(struct command *command, const char *bytes, size_t n);

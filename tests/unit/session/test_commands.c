@@ -236,6 +236,7 @@ static void signals_and_timeouts_end_a_command(void)
     start((struct command_spec){.timeout_ms = 200}, "sleep 100", &late);
     WAIT_FOR(killed.pid > 0 && asked.out.len > 0);
     TEST_CHECK(command_kill(commands_find(commands, killed.pid), true) == 0);
+    TEST_CHECK(command_kill(commands_find(commands, killed.pid), true) == -ESRCH);
     TEST_CHECK(command_kill(commands_find(commands, asked.pid), false) == 0);
     WAIT_FOR(killed.ends && asked.ends && late.ends);
     TEST_CHECK(killed.end.signal == SIGKILL && killed.end.code == -1 && !killed.end.timed_out);

@@ -320,6 +320,11 @@ static void a_signed_url_needs_no_token(void)
     TEST_MSG("%s", buf_text(&got));
     ask_bytes(other, "", "", 0);
     check_head("HTTP/1.1 401 ");
+    drop_str char *bare = xasprintf("%s HTTP/1.1\r\nHost: localhost\r\n\r\n", right);
+    ask(bare);
+    TEST_CHECK(strcmp(body_of(), "content") == 0);
+    ask("GET /files?path=a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    check_head("HTTP/1.1 401 ");
     ask_bytes(wrong, "", "", 0);
     check_head("HTTP/1.1 401 ");
     ask_bytes(over, "", "", 0);
