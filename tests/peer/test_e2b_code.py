@@ -153,6 +153,29 @@ def test_connect_finds_the_same_variables(sandbox: Any) -> None:
     assert Sandbox.connect(sandbox.sandbox_id).run_code("here").text == "first"
 
 
+def test_code_has_no_part_in_the_control_plane(sandbox: Any) -> None:
+    code = f"""
+import http.client
+from concurrent.futures import ThreadPoolExecutor  # a wrong token is answered late
+heads = [dict(), {{"X-API-KEY": ""}}, {{"X-API-KEY": "e2b_"}}, {{"Authorization": "Bearer "}},
+         {{"E2b-Sandbox-Id": {sandbox.sandbox_id!r}}}, {{"X-Access-Token": "x"}}]
+calls = [("GET", "/sandboxes"), ("POST", "/v2/sandboxes"), ("POST", "/execute"),
+         ("DELETE", "/sandboxes/{sandbox.sandbox_id}"), ("GET", "/contexts")]
+def status(call, port, head):
+    client = http.client.HTTPConnection("localhost", port, timeout=20)
+    client.request(*call, "{{}}", head)
+    return client.getresponse().status
+tries = [(c, p, h) for c in calls for p in (8080, 49983, 49999) for h in heads]
+with ThreadPoolExecutor(len(tries)) as pool:
+    seen = set(pool.map(status, *zip(*tries)))
+sorted(seen)
+"""
+    made = Sandbox.create()
+    assert made.run_code(code).text in ("[401, 404]", "[401, 404, 429]")
+    made.kill()
+    assert sandbox.is_running()
+
+
 def test_sandboxes_have_variables_of_their_own(sandbox: Any) -> None:
     async def one(number: int) -> str:
         made = await AsyncSandbox.create()

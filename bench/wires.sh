@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# bench/wires.sh - how long clients of other wires wait for the image `ipybox`: E2B's SDK, from create to the first result.
+#
+# Its environment is that of `tests/peer/run e2b`, which has been run before. IPYBOX_TEST_IMAGE names another image.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+main()
+{
+    local python=$top/build/peer/e2b/bin/python
+    if [ ! -x "$python" ]; then
+        echo "bench: run tests/peer/run e2b first, which installs the SDK" >&2
+        exit 1
+    fi
+    cd "$top/tests/peer"
+    uptime
+    "$python" -B -m pytest -q -s -c "$top/pyproject.toml" --rootdir . test_e2b_code.py -k how_long
+}
+
+main "$@"
