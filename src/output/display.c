@@ -16,18 +16,19 @@ enum { DISPLAY_MAX = 256 << 20 /* bytes of one decoded display: a message is not
 static const struct mime_type {
     const char *mime, *extension;
     bool base64, is_image;
+    const char *begins; /* its bytes; a model's service refuses all that was said for a false one */
 } types[] = {
-    {"image/png", "png", true, true},
-    {"image/jpeg", "jpg", true, true},
-    {"image/gif", "gif", true, true},
-    {"image/webp", "webp", true, true},
-    {"image/bmp", "bmp", true, true},
-    {"image/svg+xml", "svg", false, true},
-    {"application/pdf", "pdf", true, false},
-    {"text/html", "html", false, false},
-    {"application/vnd.plotly.v1+json", "plotly.json", false, false},
-    {"*+json", "json", false, false}, /* Vega, Vega-Lite, GeoJSON, Bokeh */
-    {"application/javascript", "js", false, false},
+    {"image/png", "png", true, true, "\x89PNG\r\n\x1a\n"},
+    {"image/jpeg", "jpg", true, true, "\xff\xd8\xff"},
+    {"image/gif", "gif", true, true, "GIF8"},
+    {"image/webp", "webp", true, true, "RIFF"},
+    {"image/bmp", "bmp", true, true, "BM"},
+    {"image/svg+xml", "svg", false, true, ""},
+    {"application/pdf", "pdf", true, false, ""},
+    {"text/html", "html", false, false, ""},
+    {"application/vnd.plotly.v1+json", "plotly.json", false, false, ""},
+    {"*+json", "json", false, false, ""}, /* Vega, Vega-Lite, GeoJSON, Bokeh */
+    {"application/javascript", "js", false, false, ""},
 };
 
 #define TABLE "text/vnd.ipybox.table" /* displays.py of the kernel: this is a table */
@@ -70,7 +71,12 @@ static int decode_display(const struct mime_type *type, const char *data, struct
     if (!type->base64)
         output_add_bytes(out, data, strlen(data));
     int r = type->base64 ? base64_decode(out, data, strlen(data)) : out->failed;
-    return r < 0 ? err_set(e, r, "its data: %s", strerror(-r)) : 0;
+    if (r < 0)
+        return err_set(e, r, "its data: %s", strerror(-r));
+    size_t n = strlen(type->begins);
+    if (out->len < n || memcmp(buf_text(out), type->begins, n) != 0)
+        return err_set(e, -EINVAL, "its data are no %s", type->extension);
+    return 0;
 }
 
 static int make_bytes(const struct output *o, const struct mime_type *type, const char *data,

@@ -99,9 +99,10 @@ PY
     {
         echo "$saving"
         cat <<'PY'
-for mime, kind in {"image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/bmp": "bmp"}.items():
-    path = saved(runs(show(mime, "Ynl0ZXM=")).text, "images", kind, "images")
-    prints(f"open('{path}').read()", "'bytes'")
+for mime, kind, begins in (("image/jpeg", "jpg", "/9j/"), ("image/gif", "gif", "R0lGODlh"),
+                           ("image/webp", "webp", "UklGRnh4"), ("image/bmp", "bmp", "Qk14")):
+    path = saved(runs(show(mime, begins + "Ynl0ZXM=")).text, "images", kind, "images")
+    prints(f"open('{path}', 'rb').read()[-5:]", "b'bytes'")
 path = saved(runs(show("image/svg+xml", "<svg>é</svg>")).text, "images", "svg", "images")
 prints(f"open('{path}').read()", "'<svg>é</svg>'")
 path = saved(runs(show("text/html", "<b>é</b>")).text, "outputs", "html", "files")
@@ -120,6 +121,7 @@ PY
 @test "an image that is none is told in the text, and the cell has run" {
     drive <<'PY'
         matches(runs("display({'image/png': 'not base64!'}, raw=True); print('on')").text, r"image/png was displayed but could not be saved.*on")
+        matches(runs("from IPython.display import Image\nImage(data=b'x', format='png')").text, r"could not be saved: its data are no png\]\Z")
 PY
 }
 

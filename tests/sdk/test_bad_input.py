@@ -256,3 +256,10 @@ def test_no_landlock(folder: Path) -> None:
     said = " ".join([held, *more])
     assert "isolation of the level full is needed" in said
     assert "A lower --sandbox-min starts with what there is" in said
+
+
+def test_root_is_refused(folder: Path) -> None:
+    """Natively cells would be root, which takes an option."""
+    said = in_root("--user", "0:0")
+    assert said[::2] == ["refused: ipybox ended with status 2"] * 2
+    assert all("start ipybox as an ordinary user" in line for line in said[1::2])

@@ -219,6 +219,8 @@ static const char *find(void *ctx, const char *mime)
     return NULL;
 }
 
+#define A_PNG "iVBORw0KGgo=" /* how they begin, in base64 */
+#define A_JPEG "/9j/"
 #define BARE "<a.Class object at 0x7f00>"
 
 static void displays_give_text_and_files(void)
@@ -227,9 +229,9 @@ static void displays_give_text_and_files(void)
         struct bundle bundle;
         const char *text, *ending;
     } cases[] = {
-        {{{"text/plain", "image/png"}, {"<Figure>", "aGk=\n"}}, "<Figure>", ".png"},
-        {{{"image/jpeg"}, {"aGk="}}, "", ".jpg"},
-        {{{"image/jpeg", "image/png"}, {"aGk=", "aGk="}}, "", ".png"}, /* one picture, one file */
+        {{{"text/plain", "image/png"}, {"<Figure>", A_PNG "\n"}}, "<Figure>", ".png"},
+        {{{"image/jpeg"}, {A_JPEG}}, "", ".jpg"},
+        {{{"image/jpeg", "image/png"}, {A_JPEG, A_PNG}}, "", ".png"}, /* one picture, one file */
         {{{"image/svg+xml"}, {"<svg/>"}}, "", ".svg"},
         {{{"text/plain", "text/html"}, {"   a\n0  1", "<table/>"}}, "   a\n0  1", NULL},
         {{{"text/html"}, {"<b>x</b>"}}, "", ".html"},
@@ -344,21 +346,27 @@ static void what_is_left_out_is_counted(void)
     close_output(&o);
 }
 
-static void an_image_that_is_not_base64_is_said_in_the_text(void)
+static void an_image_that_is_none_is_said_in_the_text(void)
 {
-    struct output o;
-    open_output(&o, 1000);
-    struct bundle bundle = {{"image/png"}, {"***"}};
-    display_show(&o, &(struct display_data){find, &bundle}, NULL);
-    output_finish(&o, SIZE_MAX);
-    TEST_CHECK(o.file_count == 0);
-    TEST_CHECK(strstr(buf_text(&o.text), "image/png was displayed but could not be saved") != NULL);
-    close_output(&o);
+    static const char *const data[] = {"***", "", "aGk=", A_JPEG, "iVBORw0KGg=="};
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
+        struct output o;
+        open_output(&o, 1000);
+        struct bundle bundle = {{"image/png"}, {data[i]}};
+        display_show(&o, &(struct display_data){find, &bundle}, NULL);
+        output_finish(&o, SIZE_MAX);
+        TEST_CHECK(o.file_count == 0);
+        TEST_CHECK(strstr(buf_text(&o.text), "[image/png was displayed but could not be saved: ") !=
+                   NULL);
+        TEST_CHECK((strstr(buf_text(&o.text), "its data are no png") != NULL) == (i > 0));
+        TEST_MSG("%s", buf_text(&o.text));
+        close_output(&o);
+    }
 }
 
 static void show(struct output *o, const char *id, const char *plain, bool update)
 {
-    struct bundle bundle = {{"text/plain", "image/png"}, {plain, "aGk="}};
+    struct bundle bundle = {{"text/plain", "image/png"}, {plain, A_PNG}};
     struct display_data data = {find, &bundle};
     (update ? display_update : display_show)(o, &data, id);
 }
@@ -468,8 +476,7 @@ TEST_LIST = {
     {"displays_are_on_lines_of_their_own", displays_are_on_lines_of_their_own},
     {"of_a_long_text_the_end_is_kept_too", of_a_long_text_the_end_is_kept_too},
     {"what_is_left_out_is_counted", what_is_left_out_is_counted},
-    {"an_image_that_is_not_base64_is_said_in_the_text",
-     an_image_that_is_not_base64_is_said_in_the_text},
+    {"an_image_that_is_none_is_said_in_the_text", an_image_that_is_none_is_said_in_the_text},
     {"a_display_that_is_updated_shows_its_last_state_in_its_place",
      a_display_that_is_updated_shows_its_last_state_in_its_place},
     {"a_display_that_becomes_empty_leaves_no_line", a_display_that_becomes_empty_leaves_no_line},

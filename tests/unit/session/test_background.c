@@ -11,7 +11,7 @@
 #include "session/queue/background.h"
 
 #define DROPPED "[more output followed and was dropped]"
-#define PNG "\"image/png\":\"aGk=\""
+#define PNG "\"image/png\":\"iVBORw0KGgo=\""
 
 static char workspace[64];
 
@@ -197,15 +197,15 @@ static void displays_are_bounded_in_number_and_bytes_and_it_is_said(void)
     TEST_CHECK(count(told, ".png)") == BACKGROUND_FILES_MAX);
     TEST_CHECK(count(told, "a cell may save 50 displays after its end") == 2);
     background_told(&late);
-    late.output.saved_max = 5; /* "hi" is two */
+    late.output.saved_max = 20; /* each has 8 */
     for (int i = 0; i < 3; i++)
         display(&late, JUPYTER_DISPLAY_DATA, PNG, "");
     display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
     told = background_tell(&late, SIZE_MAX);
     TEST_CHECK(count(told, ".png)") == 2);
-    TEST_CHECK(count(told, "may take 5 bytes together") == 2);
+    TEST_CHECK(count(told, "may take 20 bytes together") == 2);
     background_told(&late);
-    late.output.saved_max = 3;
+    late.output.saved_max = 12;
     for (int i = 0; i < 3; i++) /* each takes the place of the one before */
         display(&late, JUPYTER_UPDATE_DISPLAY_DATA, PNG, "a");
     told = background_tell(&late, SIZE_MAX);
