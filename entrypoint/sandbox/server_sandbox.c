@@ -53,6 +53,7 @@ static int probe_level(const struct options *o, struct server_sandbox *s, struct
     sandbox_probe_text(ret, &text);
     (void)snprintf(s->detail, sizeof s->detail, "%s", buf_text(&text));
     s->level = sandbox_level_name(ret->level);
+    s->peers = ret->peers;
     int r = check_level(o, ret, s->detail, e);
     if (r == 0)
         log_level_found(o, ret, s->detail);

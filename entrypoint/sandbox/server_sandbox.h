@@ -32,6 +32,7 @@ struct server_places { /* lists that end with NULL; the texts are owned */
 struct server_sandbox {
     const struct sandbox_spec *kernels, *servers, *pip; /* NULL: nothing can be had here */
     const char *level;                                  /* what this machine grants */
+    bool peers;                                         /* and sandbox_probe's */
     char detail[SERVER_SANDBOX_DETAIL];                 /* a sentence about that */
     struct words variables; /* of kernels, NAME=value; none before there is a sandbox */
     const char *preload;    /* of kernels' LD_PRELOAD, or NULL */

@@ -282,7 +282,7 @@ static int open_session(struct server *s, struct err *e)
                    .spawner = s->spawner,
                    .zctx = s->zctx,
                    .channels = s->channels_path,
-                   .alone = o->kernel_gateway_port == 0,
+                   .alone = o->kernel_gateway_port == 0 && s->sandbox.peers,
                    .python = s->python,
                    .envp = (const char *const *)s->env.kernel,
                    .cwd = s->workspace,

@@ -43,7 +43,7 @@ enum {
 static const char asked_word[WORD] = "is this legible";
 
 struct tried { /* what the child tells */
-    int landlock, filter, listener, memory;
+    int landlock, filter, listener, memory, peer;
     int read_fast;
 };
 
@@ -114,6 +114,17 @@ static int ask_for_listener(int sock)
     if (fd < 0)
         return errno;
     return fstat((int)fd, &st) == 0 && S_ISFIFO(st.st_mode) ? 0 : EBADF;
+}
+
+/* Whose number a socket tells that the parent has made: gVisor tells everybody his own. */
+static int look_at_peer(void *ctx)
+{
+    const int *end = ctx;
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    if (getsockopt(*end, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+        return errno;
+    return peer.pid == getppid() ? 0 : ESRCH;
 }
 
 /* --- who plays the broker --------------------------------------------------------------------- */
@@ -200,6 +211,17 @@ static void try_listener(struct tried *tried)
         tried->listener = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_OF_A_CRASH;
 }
 
+static int try_peer(void)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return errno;
+    int code = in_child(look_at_peer, &ends[0]);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return code;
+}
+
 static int play_broker(void *ctx)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -217,7 +239,9 @@ static int play_broker(void *ctx)
     else
         tried.listener = tried.filter;
     if (tried.listener != 0 && tried.memory == 0 && !tried.read_fast)
-        tried.memory = tried.listener; /* nobody asked, so nothing was read */
+        tried.memory = tried.listener;              /* nobody asked, so nothing was read */
+    if (tried.landlock != 0 && tried.listener != 0) /* a Linux has one of both, or is old */
+        tried.peer = try_peer();
     const int *pipe_fd = ctx;
     return write(*pipe_fd, &tried, sizeof tried) == sizeof tried ? 0 : errno;
 }
@@ -240,7 +264,7 @@ void sandbox_probe(struct sandbox_probe *ret)
     struct tried tried = {0};
     int code = try_level(&tried);
     if (code != 0)
-        tried = (struct tried){code, code, code, code, 0};
+        tried = (struct tried){code, code, code, code, code, 0};
     const int abi = tried.landlock == 0 ? landlock_abi() : 0;
     *ret = (struct sandbox_probe){.landlock_abi = abi,
                                   .landlock_errno = tried.landlock,
@@ -248,7 +272,8 @@ void sandbox_probe(struct sandbox_probe *ret)
                                   .listener_errno = tried.listener,
                                   .memory_errno = tried.memory,
                                   .scopes = abi >= LANDLOCK_ABI_SCOPES,
-                                  .read_fast = tried.read_fast != 0};
+                                  .read_fast = tried.read_fast != 0,
+                                  .peers = tried.peer == 0};
     if (tried.landlock == 0 && tried.filter == 0)
         ret->level = tried.listener == 0 && tried.memory == 0 ? SANDBOX_FULL : SANDBOX_LANDLOCK;
 }

@@ -21,6 +21,7 @@ struct sandbox_probe {
     int landlock_errno, filter_errno, listener_errno, memory_errno; /* 0: it works */
     bool scopes;    /* signals and abstract sockets stop at the edge (ABI 6) */
     bool read_fast; /* process_vm_readv */
+    bool peers;     /* SO_PEERCRED tells who connected; below gVisor everybody sees himself */
 };
 
 void sandbox_probe(struct sandbox_probe *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <acutest.h>
-
+#include <errno.h>
 #include <string.h>
 
 #include "wire/connectrpc.h"
@@ -53,8 +53,8 @@ static void half_frames_and_unknown_flags_are_errors(void)
 
 static void a_message_over_the_limit_is_refused_by_its_head(void)
 {
-    EXPECT("\0\0\0\0\x15", "Message too long");
-    EXPECT("\0\xFF\xFF\xFF\xFF", "Message too long");
+    EXPECT("\0\0\0\0\x15", strerror(EMSGSIZE)); /* musl and glibc have words of their own */
+    EXPECT("\0\xFF\xFF\xFF\xFF", strerror(EMSGSIZE));
     EXPECT("\0\0\0\0\x14"
            "12345678901234567890",
            "12345678901234567890;");
