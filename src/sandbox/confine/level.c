@@ -117,7 +117,7 @@ static int ask_for_listener(int sock)
 }
 
 /* Whose number a socket tells that the parent has made: gVisor tells everybody his own. */
-static int look_at_peer(void *ctx)
+static int look_at_socket_peer(void *ctx)
 {
     const int *end = ctx;
     struct ucred peer;
@@ -216,7 +216,7 @@ static int try_peer(void)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return errno;
-    int code = in_child(look_at_peer, &ends[0]);
+    int code = in_child(look_at_socket_peer, &ends[0]);
     (void)close(ends[0]);
     (void)close(ends[1]);
     return code;
