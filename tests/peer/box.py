@@ -108,11 +108,13 @@ def make_wheel(folder: Path, name: str, version: str) -> Path:
 
 
 @contextmanager
-def raises(kind: type[Exception], pattern: str = "") -> Iterator[None]:
+def raises(
+    kind: type[Exception] | tuple[type[Exception], ...], pattern: str = ""
+) -> Iterator[None]:
     """As pytest.raises, whose own exception is none that a task group of anyio could carry."""
     try:
         yield
     except kind as e:
         assert re.search(pattern, str(e)), e
     else:
-        raise AssertionError(f"no {kind.__name__} was raised")
+        raise AssertionError(f"no {kind} was raised")
