@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# bench/wires.sh - how long clients of other wires wait for the image `ipybox`: E2B's SDK, from create to the first result.
+# bench/wires.sh - how long clients of other wires wait for the image `ipybox`: E2B's SDK, from create to the first
+# result, a command, and much output.
 #
 # Its environment is that of `tests/peer/run e2b`, which has been run before. IPYBOX_TEST_IMAGE names another image.
 set -euo pipefail
@@ -15,7 +16,8 @@ main()
     fi
     cd "$top/tests/peer"
     uptime
-    "$python" -B -m pytest -q -s -c "$top/pyproject.toml" --rootdir . test_e2b_code.py -k how_long
+    "$python" -B -m pytest -q -s -c "$top/pyproject.toml" --rootdir . test_e2b_code.py test_e2b_envd.py \
+        -k 'how_long or much_output'
 }
 
 main "$@"
