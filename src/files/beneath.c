@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 enum {
     ALWAYS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
     RACES_MAX = 64, /* openat2(2) says EAGAIN while something is moved about */
+    FD_LINK_MAX = 40,
 };
 
 /* Only O_CLOEXEC, O_DIRECTORY and O_NOFOLLOW may stand beside O_PATH. */
@@ -303,4 +305,37 @@ int beneath_parent(const struct beneath *b, const char *path, bool make, enum be
     *ret_name = slash ? slash + 1 : path;
     return make ? beneath_make(b, folder, links)
                 : resolve_beneath(b, folder, O_PATH | O_DIRECTORY, links);
+}
+
+/* --- real names ------------------------------------------------------------------------------- */
+
+bool beneath_real_of(int fd, char ret[PATH_MAX])
+{
+    char link[FD_LINK_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, ret, PATH_MAX - 1);
+    ret[n > 0 ? n : 0] = '\0';
+    return n > 0 && ret[0] == '/';
+}
+
+bool beneath_real(const struct beneath *b, const char *path, char ret[BENEATH_REAL_MAX])
+{
+    char there[BENEATH_PATH_MAX], real[PATH_MAX];
+    const char *name = strrchr(path, '/');
+    (void)snprintf(there, sizeof there, "%.*s", name ? (int)(name - path) : 0, path);
+    for (;;) {
+        drop_fd int fd = beneath_at(b, there, O_PATH, BENEATH_FOLLOW);
+        char *slash = strrchr(there, '/');
+        if (fd >= 0 && !beneath_real_of(fd, real))
+            return false;
+        if (fd >= 0)
+            break;
+        if (fd != -ENOENT || there[0] == '\0')
+            return false;
+        *(slash ? slash : there) = '\0';
+    }
+    const char *rest = path + strlen(there);
+    rest += *rest == '/';
+    int n = snprintf(ret, BENEATH_REAL_MAX, "%s%s%s", real, *rest ? "/" : "", rest);
+    return n > 0 && n < BENEATH_REAL_MAX;
 }

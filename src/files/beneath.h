@@ -12,6 +12,7 @@
 #ifndef FILES_BENEATH_H
 #define FILES_BENEATH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -49,6 +50,16 @@ MUST_CHECK int beneath_at(const struct beneath *b, const char *path, int flags,
  * make: folders that are missing on the way are made. */
 MUST_CHECK int beneath_parent(const struct beneath *b, const char *path, bool make,
                               enum beneath_links links, const char **ret_name);
+
+#define BENEATH_REAL_MAX (PATH_MAX + BENEATH_PATH_MAX)
+
+/* Where what is open really is, absolute. false: that has no name. */
+bool beneath_real_of(int fd, char ret[PATH_MAX]);
+
+/* Where a clean path really leads, its last component not followed: folders as far as they are
+ * there, and what is missing by the names of the path. false: it leaves the root, or is too
+ * long. */
+bool beneath_real(const struct beneath *b, const char *path, char ret[BENEATH_REAL_MAX]);
 
 /* A folder that is made when it is missing, with those above it (O_PATH). */
 MUST_CHECK int beneath_make(const struct beneath *b, const char *path, enum beneath_links links);

@@ -65,6 +65,19 @@ def docker(*args: str) -> str:
     return run.stdout.decode()
 
 
+@contextmanager
+def running(*words: str) -> Iterator[str]:
+    """The id of a container of `docker run -d WORDS...`, which ends with status 0 when stopped."""
+    container = docker("run", "-d", *words).strip()
+    try:
+        yield container
+        docker("stop", container)
+        state = docker("inspect", "-f", "{{.State.ExitCode}}", container).strip()
+        assert state == "0", docker("logs", container)
+    finally:
+        docker("rm", "-f", container)
+
+
 def tool_path(name: str) -> Path:
     """A file that tests/peer/run has put beside the npm packages."""
     return Path(os.environ["PEER_NODE_DIR"]) / name

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -12,16 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from box import IMAGE, INSIDE, docker
+from box import IMAGE, INSIDE, docker, running
+from tool_box import free_port
 
 KEY = "e2b_0123456789abcdef"
 READY_SECONDS = 60
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def wait_until_ready(url: str, container: str) -> None:
@@ -39,17 +33,10 @@ def wait_until_ready(url: str, container: str) -> None:
 def serving(workspace: Path, *options: str) -> Iterator[str]:
     """The URL of all of E2B's planes."""
     address = f"127.0.0.1:{free_port()}"
-    command = ["run", "-d", "-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}"]
-    command += ["-e", f"IPYBOX_TOKEN={KEY}", IMAGE, "serve", "--e2b", *options]
-    container = docker(*command).strip()
-    try:
+    words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
+    with running(*words, IMAGE, "serve", "--e2b", *options) as container:
         wait_until_ready(f"http://{address}", container)
         yield f"http://{address}"
-        docker("stop", container)
-        state = docker("inspect", "-f", "{{.State.ExitCode}}", container).strip()
-        assert state == "0", docker("logs", container)
-    finally:
-        docker("rm", "-f", container)
 
 
 def variables(url: str) -> dict[str, str]:

@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -20,36 +19,22 @@ import types
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, Box, docker, tool_path
+from box import IMAGE, INSIDE, Box, docker, running, tool_path
+from tool_box import free_port
 
 TOKEN = "a-token-of-the-tests"
 STARTS = 5  # of the image by a framework that does not wait for it
 RUNS = 20  # of Open WebUI, each with a kernel of its own
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
-@contextmanager
-def started(box: Box, *options: str) -> Iterator[str]:
+def started(box: Box, *options: str) -> AbstractContextManager[str]:
     """A container without standard input, as frameworks start them; its id."""
-    mount = f"{box.workspace}:{INSIDE}"
-    container = docker("run", "-d", "-v", mount, *options, IMAGE).strip()
-    try:
-        yield container
-        docker("stop", container)
-        state = docker("inspect", "-f", "{{.State.ExitCode}}", container).strip()
-        assert state == "0", docker("logs", container)
-    finally:
-        docker("rm", "-f", container)
+    return running("-v", f"{box.workspace}:{INSIDE}", *options, IMAGE)
 
 
 @pytest.fixture(scope="module")

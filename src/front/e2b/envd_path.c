@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "front/e2b/envd_internal.h"
 
-enum { LINK_MAX_BYTES = 40, TIME_MAX = 40, SHOWN_MAX = 200, KIND_BITS = 9 };
+enum { TIME_MAX = 40, SHOWN_MAX = 200, KIND_BITS = 9 };
 
 static const char *const homes[] = {ENVD_HOME, "/workspace"};
 
@@ -111,38 +111,6 @@ int envd_path_error(struct err *e, int code, const struct envd_path *path)
 
 /* --- who may ---------------------------------------------------------------------------------- */
 
-static bool real_name_of(int fd, char ret[PATH_MAX])
-{
-    char link[LINK_MAX_BYTES];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, ret, PATH_MAX - 1);
-    ret[n > 0 ? n : 0] = '\0';
-    return n > 0 && ret[0] == '/';
-}
-
-/* Where it really is, its last part not followed; as far as its folders are there. */
-static bool find_real(const struct envd *d, const char *path, char ret[ENVD_PATH_MAX])
-{
-    char there[BENEATH_PATH_MAX], real[PATH_MAX];
-    const char *name = strrchr(path, '/');
-    (void)snprintf(there, sizeof there, "%.*s", name ? (int)(name - path) : 0, path);
-    for (;;) {
-        drop_fd int fd = beneath_at(&d->top, there, O_PATH, BENEATH_FOLLOW);
-        char *slash = strrchr(there, '/');
-        if (fd >= 0 && !real_name_of(fd, real))
-            return false;
-        if (fd >= 0)
-            break;
-        if (fd != -ENOENT || there[0] == '\0')
-            return false;
-        *(slash ? slash : there) = '\0';
-    }
-    const char *rest = path + strlen(there);
-    rest += *rest == '/';
-    int n = snprintf(ret, ENVD_PATH_MAX, "%s%s%s", real, *rest ? "/" : "", rest);
-    return n > 0 && n < ENVD_PATH_MAX;
-}
-
 static int refuse_path(const struct envd *d, const struct envd_path *path, struct err *e)
 {
     if (!judge_is_ready(d->judge))
@@ -153,8 +121,8 @@ static int refuse_path(const struct envd *d, const struct envd_path *path, struc
 
 int envd_may(const struct envd *d, enum judge_act act, const struct envd_path *path, struct err *e)
 {
-    char real[ENVD_PATH_MAX];
-    if (find_real(d, path->below, real) && judge_allows(d->judge, act, real))
+    char real[BENEATH_REAL_MAX];
+    if (beneath_real(&d->top, path->below, real) && judge_allows(d->judge, act, real))
         return 0;
     return refuse_path(d, path, e);
 }
@@ -162,7 +130,7 @@ int envd_may(const struct envd *d, enum judge_act act, const struct envd_path *p
 int envd_may_read(const struct envd *d, int fd, const struct envd_path *path, struct err *e)
 {
     char real[PATH_MAX];
-    if (real_name_of(fd, real) && judge_allows(d->judge, JUDGE_READ, real))
+    if (beneath_real_of(fd, real) && judge_allows(d->judge, JUDGE_READ, real))
         return 0;
     return refuse_path(d, path, e);
 }
@@ -170,8 +138,8 @@ int envd_may_read(const struct envd *d, int fd, const struct envd_path *path, st
 int envd_may_move(const struct envd *d, const struct envd_path *from, const struct envd_path *to,
                   bool is_dir, struct err *e)
 {
-    char real[ENVD_PATH_MAX], real_to[ENVD_PATH_MAX];
-    if (find_real(d, from->below, real) && find_real(d, to->below, real_to) &&
+    char real[BENEATH_REAL_MAX], real_to[BENEATH_REAL_MAX];
+    if (beneath_real(&d->top, from->below, real) && beneath_real(&d->top, to->below, real_to) &&
         judge_allows_move(d->judge, real, real_to, is_dir))
         return 0;
     return refuse_path(d, from, e);
@@ -223,8 +191,8 @@ static void put_target(const struct envd *d, struct jsonw *w, const struct envd_
     char top[PATH_MAX], real[PATH_MAX];
     struct stat target;
     drop_fd int fd = beneath_at(&d->top, path->below, O_PATH, BENEATH_FOLLOW);
-    if (fd < 0 || fstat(fd, &target) < 0 || !real_name_of(fd, real) ||
-        !real_name_of(d->top.root, top))
+    if (fd < 0 || fstat(fd, &target) < 0 || !beneath_real_of(fd, real) ||
+        !beneath_real_of(d->top.root, top))
         return;
     const char *rest = rest_of(real, top);
     size_t prefix = strlen(path->shown) - strlen(path->below);

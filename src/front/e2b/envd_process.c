@@ -57,10 +57,21 @@ static int describe_call(int code, struct err *e)
     }
 }
 
-static void finish_call(struct http_request *r, int code, const struct err *e)
+/* A call for one command, which `run` carries out and which has no more to say. */
+static void call_command(void *ctx, struct http_request *r,
+                         int (*run)(struct command *command, const struct json *body,
+                                    struct err *e))
 {
+    drop_call struct envd_call call = {0};
+    struct command *command = NULL;
+    struct err e = ERR_NONE;
+    if (!envd_unary(ctx, r, &call))
+        return;
+    int code = envd_select(&call, json_get(call.body, "process"), &command, &e);
+    if (code == 0)
+        code = run(command, call.body, &e);
     if (code < 0)
-        envd_refuse(r, e);
+        envd_refuse(r, &e);
     else
         envd_answer_empty(r);
 }
@@ -128,17 +139,14 @@ static int type_input(struct command *command, const struct json *input, struct 
     return describe_call(command_type(command, buf_text(&bytes), bytes.len), e);
 }
 
+static int run_send_input(struct command *command, const struct json *body, struct err *e)
+{
+    return type_input(command, json_get(body, "input"), e);
+}
+
 void envd_send_input(void *ctx, struct http_request *r)
 {
-    drop_call struct envd_call call = {0};
-    struct command *command = NULL;
-    struct err e = ERR_NONE;
-    if (!envd_unary(ctx, r, &call))
-        return;
-    int code = envd_select(&call, json_get(call.body, "process"), &command, &e);
-    if (code == 0)
-        code = type_input(command, json_get(call.body, "input"), &e);
-    finish_call(r, code, &e);
+    call_command(ctx, r, run_send_input);
 }
 
 /* A stream of messages: {"start":{"process"}}, then {"data":{"input"}} and {"keepalive"}. */
@@ -244,52 +252,42 @@ void envd_stream_input(void *ctx, struct http_request *r)
 
 /* --- the others ------------------------------------------------------------------------------- */
 
+static int run_close_stdin(struct command *command, const struct json *body, struct err *e)
+{
+    (void)body;
+    return describe_call(command_close_input(command), e);
+}
+
 void envd_close_stdin(void *ctx, struct http_request *r)
 {
-    drop_call struct envd_call call = {0};
-    struct command *command = NULL;
-    struct err e = ERR_NONE;
-    if (!envd_unary(ctx, r, &call))
-        return;
-    int code = envd_select(&call, json_get(call.body, "process"), &command, &e);
-    if (code == 0)
-        code = describe_call(command_close_input(command), &e);
-    finish_call(r, code, &e);
+    call_command(ctx, r, run_close_stdin);
+}
+
+static int run_send_signal(struct command *command, const struct json *body, struct err *e)
+{
+    const char *signal = json_get_text(body, "signal");
+    bool kill = signal && strcmp(signal, "SIGNAL_SIGKILL") == 0;
+    if (!kill && !(signal && strcmp(signal, "SIGNAL_SIGTERM") == 0))
+        return err_set(e, -EINVAL, "signal: SIGNAL_SIGTERM or SIGNAL_SIGKILL is needed");
+    return describe_call(command_kill(command, kill), e);
 }
 
 void envd_send_signal(void *ctx, struct http_request *r)
 {
-    drop_call struct envd_call call = {0};
-    struct command *command = NULL;
-    struct err e = ERR_NONE;
-    if (!envd_unary(ctx, r, &call))
-        return;
-    const char *signal = json_get_text(call.body, "signal");
-    bool kill = signal && strcmp(signal, "SIGNAL_SIGKILL") == 0;
-    int code = envd_select(&call, json_get(call.body, "process"), &command, &e);
-    if (code == 0 && !kill && !(signal && strcmp(signal, "SIGNAL_SIGTERM") == 0))
-        code = err_set(&e, -EINVAL, "signal: SIGNAL_SIGTERM or SIGNAL_SIGKILL is needed");
-    if (code == 0)
-        code = describe_call(command_kill(command, kill), &e);
-    finish_call(r, code, &e);
+    call_command(ctx, r, run_send_signal);
+}
+
+static int run_update(struct command *command, const struct json *body, struct err *e)
+{
+    const struct json *size = json_get(json_get(body, "pty"), "size");
+    double columns = json_number(json_get(size, "cols")),
+           rows = json_number(json_get(size, "rows"));
+    if (columns < 1 || columns > SIZE_MAX_CELLS || rows < 1 || rows > SIZE_MAX_CELLS)
+        return err_set(e, -EINVAL, "pty.size: cols and rows of 1 to %d are needed", SIZE_MAX_CELLS);
+    return describe_call(command_resize(command, (unsigned short)columns, (unsigned short)rows), e);
 }
 
 void envd_update(void *ctx, struct http_request *r)
 {
-    drop_call struct envd_call call = {0};
-    struct command *command = NULL;
-    struct err e = ERR_NONE;
-    if (!envd_unary(ctx, r, &call))
-        return;
-    const struct json *size = json_get(json_get(call.body, "pty"), "size");
-    double columns = json_number(json_get(size, "cols")),
-           rows = json_number(json_get(size, "rows"));
-    int code = envd_select(&call, json_get(call.body, "process"), &command, &e);
-    if (code == 0 && (columns < 1 || columns > SIZE_MAX_CELLS || rows < 1 || rows > SIZE_MAX_CELLS))
-        code =
-            err_set(&e, -EINVAL, "pty.size: cols and rows of 1 to %d are needed", SIZE_MAX_CELLS);
-    if (code == 0)
-        code = describe_call(command_resize(command, (unsigned short)columns, (unsigned short)rows),
-                             &e);
-    finish_call(r, code, &e);
+    call_command(ctx, r, run_update);
 }

@@ -235,6 +235,31 @@ static void nor_does_it_without_openat2(void)
     swap_and_open(true);
 }
 
+static void check_real(const char *path, const char *expected)
+{
+    char root[PATH_MAX], real[BENEATH_REAL_MAX] = "", wanted[BENEATH_REAL_MAX];
+    TEST_ASSERT(beneath_real_of(b.root, root));
+    (void)snprintf(wanted, sizeof wanted, "%s%s", root, expected);
+    TEST_CHECK(beneath_real(&b, path, real) && strcmp(real, wanted) == 0);
+    TEST_MSG("%s leads to %s", path, real);
+}
+
+static void real_names_follow_folders_and_not_the_last_component(void)
+{
+    char real[BENEATH_REAL_MAX];
+    open_it(false);
+    make_things();
+    check_real("", "");
+    check_real("f", "/f");
+    check_real("to-f", "/to-f");
+    check_real("to-e/g", "/d/e/g");
+    check_real("to-e/not/there", "/d/e/not/there");
+    check_real("not/there", "/not/there");
+    TEST_CHECK(symlinkat("/", w, "away") == 0);
+    TEST_CHECK(!beneath_real(&b, "away/etc", real));
+    close_it();
+}
+
 #define T(name) {#name, name}
 TEST_LIST = {
     T(links_are_followed_as_long_as_they_stay_inside),
@@ -245,5 +270,6 @@ TEST_LIST = {
     T(a_kernel_without_the_call_leads_to_the_walk),
     T(a_folder_that_is_swapped_for_a_link_leads_nowhere),
     T(nor_does_it_without_openat2),
+    T(real_names_follow_folders_and_not_the_last_component),
     {NULL, NULL},
 };
