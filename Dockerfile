@@ -51,7 +51,7 @@ COPY tests/ tests/
 COPY bench/ bench/
 RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
     meson setup build/unit --cross-file "toolchain/zig-musl-$(uname -m).ini" && meson compile -C build/unit
-CMD ["meson", "test", "-C", "build/unit", "--no-rebuild", "--print-errorlogs"]
+CMD ["sh", "-c", "exec meson test -C build/unit --no-rebuild --num-processes $((2 * $(nproc))) --print-errorlogs"]
 
 # --- python: Debian's Python and the locked packages, on a root filesystem without documentation ---
 FROM ${BASE_IMAGE} AS python

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX - License - Identifier : Apache - 2.0
 """What the lints share: the files to look at, findings, and the pinned tools of build/lint.
 
 A lint prints `file:line: what is wrong: what to do` for each finding and exits with 1 when there
@@ -123,14 +123,14 @@ def tool(name: str) -> str:
 def install(place: Path, lock: Path) -> None:
     print(f"lint: installing the tools of {lock.relative_to(TOP)}", file=sys.stderr)
     venv.create(place, clear=True, with_pip=True)
-    pip = [
-        str(place / "bin" / "python"),
-        "-m",
+    again = str(TOP / "third_party" / "again")
+    uv = [
+        str(TOP / "third_party" / "uv"),
         "pip",
-        "--disable-pip-version-check",
         "install",
         "-q",
+        "--python",
+        str(place / "bin" / "python"),
     ]
-    again = str(TOP / "third_party" / "again")
     wanted = ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)]
-    subprocess.run([again, *pip, *wanted], check=True)
+    subprocess.run([again, *uv, *wanted], check=True)
