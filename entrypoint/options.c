@@ -100,6 +100,9 @@ static const struct options_row rows[] = {
      "Token of the HTTP API with all rights but three: approving tool calls, registering MCP "
      "servers, and choosing what a session's sandbox allows. Prefer the variable or its _FILE "
      "form."},
+    {"instance", "IPYBOX_INSTANCE", OPTION_TEXT, AT(instance), "NAME", NULL, 0, 0,
+     "Name of this server among others, which every answer over HTTP has: letters, digits, '.', "
+     "'-' and '_'. Default: the host's name, which in Kubernetes is the pod's."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Maximum number of sessions, with the default session."},
     {"e2b", "IPYBOX_E2B", OPTION_FLAG, AT(e2b), NULL, NULL, 0, 0,

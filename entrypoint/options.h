@@ -53,6 +53,7 @@ struct options {
     const char *http;                 /* [HOST:]PORT (options_address()); NULL: off */
     const char *token;                /* NULL: none, as the next */
     const char *execute_token;
+    const char *instance; /* NULL: the host's name */
     int max_sessions;
     bool e2b;
     int e2b_envd_port, e2b_code_port; /* 0: off */

@@ -374,6 +374,8 @@ static void put_gateway(struct variable_list *list, const struct environment_con
     const char *most = getenv("KG_MAX_KERNELS");
     if (config->gateway_token)
         put_variable(list, "KG_AUTH_TOKEN", config->gateway_token);
+    if (config->instance)
+        put_variable(list, "IPYBOX_GATEWAY_INSTANCE", config->instance);
     for (size_t i = 0; i < COUNT(gateway_settings); i++)
         copy_variable(list, gateway_settings[i], NULL);
     if (most && *most) /* under another name: the stock gateway counts the session's kernel, too */

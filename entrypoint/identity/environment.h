@@ -45,6 +45,7 @@ struct environment_config {
     const char *workspace;
     const char *ca;            /* path of an extra CA bundle, or NULL */
     const char *gateway_token; /* or NULL */
+    const char *instance;      /* likewise */
     const char *tool_socket;   /* where code in kernels finds the tool plane */
     bool approve_shell_cmds, require_shell_escape;
     /* NAME=value of the sandbox that kernels run in, which KERNEL_ENV_X may overrule; n of them. */

@@ -199,6 +199,7 @@ static int open_gateway(void *ctx, struct err *e)
         .busy = is_gateway_busy,
         .idle = on_gateway_idle,
         .idle_ms = gateway_idle_ms(),
+        .instance = s->instance,
         .ctx = s,
     };
     r = relay_open(&relay, &s->relay, e);
@@ -358,6 +359,7 @@ static struct api_config api_config(struct server *s, int port)
         .ahead = &s->ahead,
         .workspace = s->workspace,
         .version = IPYBOX_VERSION,
+        .instance = s->instance,
         .admin_token = o->token,
         .execute_token = o->execute_token,
         .approver_token = o->approver_token,

@@ -20,6 +20,7 @@
 #include "entrypoint/sandbox/sandbox_place.h"
 #include "entrypoint/sandbox/secret_files.h"
 #include "entrypoint/server/server_internal.h"
+#include "entrypoint/server/server_name.h"
 #include "entrypoint/version.h"
 #include "sandbox/policy/pathname.h"
 
@@ -207,6 +208,7 @@ static struct environment_config environment_config(const struct server *s, cons
     return (struct environment_config){.workspace = s->workspace,
                                        .ca = o->ca,
                                        .gateway_token = o->kernel_gateway_token,
+                                       .instance = s->instance,
                                        .tool_socket = tool_socket,
                                        .approve_shell_cmds = o->approve_shell_cmds,
                                        .require_shell_escape = o->require_shell_escape,
@@ -386,7 +388,9 @@ static int open_server_parts(struct server *s, struct err *e)
 {
     static const struct doors_events doors_events = {.drained = on_doors_drained,
                                                      .late = on_server_deadline};
-    int r = open_workspace(s, e);
+    int r = server_name(s->options->instance, s->instance, e);
+    if (r == 0)
+        r = open_workspace(s, e);
     if (r == 0)
         r = open_runtime_dir(s, e);
     if (r == 0)

@@ -16,6 +16,7 @@
 #include "front/gateway/relay.h"
 #include "front/gateway/supervise.h"
 #include "front/http/ahead.h"
+#include "front/http/instance.h"
 #include "front/mcp/stdio.h"
 #include "jupyter/gateway.h"
 #include "session/kernels/kernels.h"
@@ -51,7 +52,8 @@ struct server {
     struct api *api;
     int api_socket; /* inherited; -1: none, or taken over */
     char http_host[OPTIONS_HOST_MAX + 1];
-    struct ahead ahead; /* what PID 1 listens at, until the doors have taken it */
+    char instance[INSTANCE_MAX + 1]; /* this server's name among others */
+    struct ahead ahead;              /* what PID 1 listens at, until the doors have taken it */
     struct supervise *supervise;
     struct kernels *kernels; /* that the kernel gateway was asked for */
     struct relay *relay;

@@ -12,6 +12,7 @@
 #include "front/api/api_metrics.h"
 #include "front/api/openapi.h"
 #include "front/http/http_auth.h"
+#include "front/http/instance.h"
 #include "front/workspace/api_files.h"
 #include "session/kernels/judge.h"
 
@@ -125,6 +126,24 @@ static void refuse_local(struct http_request *r)
                        "server's uid");
 }
 
+/* The session's id may end in "@" and its instance's name: no id has that letter. */
+static bool is_session_here(const struct api_config *c, struct http_request *r,
+                            const struct http_route *route)
+{
+    static const char sessions_of[] = "/v1/sessions/{id}";
+    if (strncmp(route->path, sessions_of, sizeof sessions_of - 1) != 0)
+        return true;
+    const char *id = http_param(r, "id"), *at = strrchr(id, '@');
+    if (!at || !instance_is_name(at + 1))
+        return true;
+    if (strcmp(at + 1, c->instance) != 0) {
+        instance_refuse(r, "this session", at + 1, c->instance);
+        return false;
+    }
+    http_param_cut(r, "id", (size_t)(at - id));
+    return true;
+}
+
 static bool admit_api_request(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct api *api = ctx;
@@ -134,7 +153,7 @@ static bool admit_api_request(void *ctx, struct http_request *r, const struct ht
         api->core->requests++;
         if (roles & TOKEN_KNOWN)
             http_guard_admit(api->core->guard, r, role_name(roles));
-        return true;
+        return is_session_here(c, r, route);
     }
     uid_t peer;
     if (http_local(r, &peer) && !(roles & TOKEN_KNOWN)) {
@@ -202,6 +221,7 @@ static void put_health(const struct api_config *config, const char *status, stru
     jsonw_object(&w);
     jsonw_set_text(&w, "status", status);
     jsonw_set_text(&w, "version", config->version);
+    jsonw_set_text(&w, "instance", config->instance);
     put_readiness_identity(config, &w);
     put_readiness_sandbox(config, &w);
     put_readiness_audit(config, &w);
@@ -215,7 +235,8 @@ static void prepare_health(struct api_core *core, const struct api_config *confi
 {
     core->well = BUF_INIT(HEALTH_MAX);
     put_health(config, "ok", &core->well);
-    core->well_answer = http_prepare(200, health_headers, 2, buf_text(&core->well), core->well.len);
+    core->well_answer = http_prepare(200, health_headers, 2, buf_text(&core->well), core->well.len,
+                                     config->instance);
 }
 
 static void answer_health(struct api *api, struct http_request *r, bool well, const char *why)
@@ -294,6 +315,7 @@ static int open_port(struct api *api, struct err *e)
                                      .n_routes = api->core->n_routes,
                                      .guarded =
                                          api->config->admin_token || api->config->execute_token,
+                                     .instance = api->config->instance,
                                      .admit = admit_api_request,
                                      .realm = choose_realm,
                                      .ctx = api};

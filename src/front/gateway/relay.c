@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/list.h"
+#include "front/http/instance.h"
 #include "front/http/listener.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 static const char bad_gateway[] = "HTTP/1.1 502 Bad Gateway\r\n"
                                   "Content-Type: application/json\r\n"
                                   "Content-Length: 74\r\n"
+                                  "%s%s%s"
                                   "Connection: close\r\n\r\n"
                                   "{\"reason\": \"Bad Gateway\", \"message\": \"the kernel gateway "
                                   "is not running\"}\n";
@@ -103,9 +105,11 @@ static void on_linger_over(void *ctx)
  * an answer; closing at once could destroy that on its way. */
 static void begin_end(struct relay_connection *c)
 {
+    const char *instance = c->relay->config.instance;
     close_side(&c->gateway);
     if (!c->answered && !c->upgraded && !c->ending)
-        (void)buf_adds(&c->client.out, bad_gateway);
+        (void)buf_addf(&c->client.out, bad_gateway, instance ? HTTP_INSTANCE_HEADER ": " : "",
+                       instance ? instance : "", instance ? "\r\n" : "");
     c->waiting = false;
     c->ending = true;
     c->client.no_more = true;

@@ -34,6 +34,7 @@ struct relay_config { /* copied; the texts are borrowed */
     bool (*busy)(void *ctx);   /* it is needed without a connection, too */
     void (*idle)(void *ctx);   /* idle_ms without a connection, and not busy */
     int64_t idle_ms;
+    const char *instance; /* which the 502 names; NULL: none */
     void *ctx;
 };
 

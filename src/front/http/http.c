@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "base/text/utf8.h"
 #include "front/http/http_request.h"
+#include "front/http/instance.h"
 #include "front/http/listener.h"
 
 enum {
@@ -134,6 +135,12 @@ static void add_headers(struct MHD_Response *response, const struct http_header 
         (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
 }
 
+static void name_instance(struct MHD_Response *response, const char *instance)
+{
+    if (instance)
+        (void)MHD_add_response_header(response, HTTP_INSTANCE_HEADER, instance);
+}
+
 /* What was refused by its head has had no handler. */
 static void leave_handler(struct http_request *r)
 {
@@ -155,6 +162,7 @@ static void set_response(struct http_request *r, int status, const struct http_h
 {
     add_headers(response, headers, n);
     (void)MHD_add_response_header(response, HTTP_ID_HEADER, r->id);
+    name_instance(response, r->http->config.instance);
     give_response(r, status, response);
 }
 
@@ -205,14 +213,16 @@ struct http_prepared {
 };
 
 struct http_prepared *http_prepare(int status, const struct http_header *headers, size_t n,
-                                   const char *body, size_t len)
+                                   const char *body, size_t len, const char *instance)
 {
     struct http_prepared *p = NEW(struct http_prepared);
     *p = (struct http_prepared){
         .status = status, .headers = headers, .n = n, .body = body, .len = len};
     p->response = MHD_create_response_from_buffer_static(len, body);
-    if (p->response)
-        add_headers(p->response, headers, n);
+    if (!p->response)
+        return p;
+    add_headers(p->response, headers, n);
+    name_instance(p->response, instance);
     return p;
 }
 

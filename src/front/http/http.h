@@ -4,8 +4,8 @@
  * Does:    listens on all addresses of a name and on a Unix socket, finds the route, collects a
  *          body or hands it on as it comes, and sends an answer that may come any time later, whole
  *          or as a stream.
- * Itself:  400, 403 (Origin), 404, 405, 413, 414, 415, 421 (Host), 426 and 431 are answered here,
- *          as problem documents (RFC 9457) unless `problem` writes another body.
+ * Itself:  400, 403 (Origin), 404, 405, 413, 414, 415, 421 (Host, instance), 426 and 431 are
+ *          answered here, as problem documents (RFC 9457) unless `problem` writes another body.
  * Request: its handler's from `start` until it has answered (http_answer*, http_problem,
  *          http_stream_end, http_upgrade) or is told `gone`; it must not be touched afterwards.
  * Gone:    a client that closes, or sends the end of its side, while it waits is gone.
@@ -99,6 +99,7 @@ struct http_config { /* copied; what it points to is borrowed */
     const char *const *origins;
     /* Every action needs a token, so same-origin requests are allowed for any Host. */
     bool guarded;
+    const char *instance; /* which all answers name (instance.h); NULL: they name none */
     /* When the head is there and the route found, before any body. False: it has answered. */
     bool (*admit)(void *ctx, struct http_request *r, const struct http_route *route);
     /* Writes an error's body of its own, as JSON. NULL, or nothing written: a problem document. */
@@ -129,8 +130,10 @@ const char *http_method(const struct http_request *r);
  * a random one. Every answer has it but prepared ones to requests without, and so have problem
  * documents and every line that is logged while the request's handler runs. */
 const char *http_id(const struct http_request *r);
-const char *http_path(const struct http_request *r);                     /* decoded */
-const char *http_param(const struct http_request *r, const char *name);  /* of the route's path */
+const char *http_path(const struct http_request *r);                    /* decoded */
+const char *http_param(const struct http_request *r, const char *name); /* of the route's path */
+/* From now on that parameter, which is there, is its first n bytes. */
+void http_param_cut(struct http_request *r, const char *name, size_t n);
 const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
 size_t http_header_count(const struct http_request *r, const char *name);
@@ -166,10 +169,11 @@ void http_answer(struct http_request *r, int status, const struct http_header *h
                  const char *body, size_t len);
 void http_answer_json(struct http_request *r, int status, const struct buf *body);
 
-/* A short answer that is made once and given often. headers and body: borrowed until it is freed,
- * which must not happen before http_close(). */
+/* A short answer that is made once and given often, at doors whose http_config.instance is this
+ * one. headers, body and instance: borrowed until it is freed, which must not happen before
+ * http_close(). */
 struct http_prepared *http_prepare(int status, const struct http_header *headers, size_t n,
-                                   const char *body, size_t len);
+                                   const char *body, size_t len, const char *instance);
 struct http_prepared *http_prepared_free(struct http_prepared *prepared);
 void http_answer_prepared(struct http_request *r, const struct http_prepared *prepared);
 

@@ -68,11 +68,9 @@ static bool offered_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX 
     return found && decode_token(found, strcspn(found, between), ret);
 }
 
-bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+static bool authorization_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
 {
     const char *text = http_header(r, "Authorization");
-    if (!text && http_is_handshake(r))
-        return offered_token(r, ret);
     if (!text || http_header_count(r, "Authorization") != 1)
         return false;
     size_t scheme = strcspn(text, " ");
@@ -86,6 +84,21 @@ bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
         return false;
     const char *colon = memchr(pair.data, ':', pair.len);
     return colon && copy_token(colon + 1, pair.len - (size_t)(colon + 1 - pair.data), ret);
+}
+
+bool http_brings_token(const struct http_request *r)
+{
+    return http_header(r, HTTP_TOKEN_HEADER) || http_header(r, "Authorization");
+}
+
+bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    const char *own = http_header(r, HTTP_TOKEN_HEADER);
+    if (own)
+        return http_header_count(r, HTTP_TOKEN_HEADER) == 1 && copy_token(own, strlen(own), ret);
+    if (!http_brings_token(r) && http_is_handshake(r))
+        return offered_token(r, ret);
+    return authorization_token(r, ret);
 }
 
 struct http_guard *http_guard_new(struct loop *loop)

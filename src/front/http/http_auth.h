@@ -2,9 +2,12 @@
  *
  * front/http/http_auth.h - the token of a request, and delays for addresses that guess.
  * Token:   `Authorization: Bearer TOKEN`, or Basic with the token as the password of any user: for
- *          clients that take no more than a URL, `http://x:TOKEN@host`. Of a WebSocket's handshake
- *          without that header also a subprotocol that is offered, HTTP_TOKEN_PROTOCOL and the
- *          token in base64url: pages of a browser can set no header there.
+ *          clients that take no more than a URL, `http://x:TOKEN@host`. `X-Ipybox-Token: TOKEN`
+ *          where a router wants Authorization for itself: where it is there nothing else is looked
+ *          at, so a wrong one is refused beside a right Authorization, and somebody else's
+ *          Authorization beside a right one does no harm. Of a WebSocket's handshake without both
+ *          also a subprotocol that is offered, HTTP_TOKEN_PROTOCOL and the token in base64url:
+ *          pages of a browser can set no header there.
  * Guard:   after HTTP_GUARD_FREE failures of one address within HTTP_GUARD_MS its further failures
  *          are answered 429, HTTP_GUARD_DELAY_MS late. A right token is never held up: many
  *          clients may share an address.
@@ -18,6 +21,7 @@
 
 #define HTTP_TOKEN_MAX 512 /* bytes */
 #define HTTP_TOKEN_PROTOCOL "ipybox.bearer."
+#define HTTP_TOKEN_HEADER "X-Ipybox-Token"
 #define HTTP_GUARD_FREE 10
 #define HTTP_GUARD_MS 60000
 #define HTTP_GUARD_DELAY_MS 1000
@@ -25,6 +29,8 @@
 
 /* False: there is none, or what is there is not one. */
 bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1]);
+/* A header for a token is there, whatever it holds. */
+bool http_brings_token(const struct http_request *r);
 
 struct http_guard;
 struct http_guard *http_guard_new(struct loop *loop);

@@ -11,6 +11,7 @@
 
 #include "base/json/jsonw.h"
 #include "base/kin.h"
+#include "front/http/instance.h"
 #include "front/http/listener.h"
 #include "front/http/ws.h"
 
@@ -134,6 +135,14 @@ const char *http_param(const struct http_request *r, const char *name)
     return NULL;
 }
 
+void http_param_cut(struct http_request *r, const char *name, size_t n)
+{
+    for (size_t i = 0; i < r->match.n; i++) {
+        if (http_param(r, name) == r->match.values[i])
+            r->match.values[i][n] = '\0';
+    }
+}
+
 const char *http_peer(const struct http_request *r)
 {
     return r->conn->address;
@@ -235,6 +244,8 @@ static void put_problem_document(struct buf *out, const struct http_request *r, 
     jsonw_set_int(&w, "status", status);
     jsonw_set_text(&w, "detail", detail);
     jsonw_set_text(&w, "request_id", r->id);
+    if (r->owned_by)
+        jsonw_set_text(&w, "owner", r->owned_by);
     jsonw_end(&w);
 }
 
@@ -385,6 +396,6 @@ static bool is_admitted(struct http_request *r)
 
 bool http_judge(struct http_request *r, const char *method)
 {
-    return is_head_short(r) && is_from_here(r) && find_route(r, method) && is_admitted(r) &&
-           is_body_right(r);
+    return is_head_short(r) && is_from_here(r) && find_route(r, method) &&
+           instance_is_meant(r, r->http->config.instance) && is_admitted(r) && is_body_right(r);
 }

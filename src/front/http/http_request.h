@@ -4,8 +4,8 @@
  * http_request.c: what does not need libmicrohttpd: what a handler asks, error documents, and
  *          whether a request is let in at all. http_pace.c: who is too slow. http.c: all the rest.
  * Judged:  in this order, the first fault answers: the head's length (414, 431), Host (421), Origin
- *          (403), target (400), path (404), method (405), the owner's `admit`, handshake (426), the
- *          announced length of the body (413), its type (415). */
+ *          (403), target (400), path (404), method (405), instance (421), the owner's `admit`,
+ *          handshake (426), the announced length of the body (413), its type (415). */
 #ifndef FRONT_HTTP_HTTP_REQUEST_H
 #define FRONT_HTTP_HTTP_REQUEST_H
 
@@ -53,7 +53,8 @@ struct http_request {
     struct http_request *next, *prev;
     char method[16];
     char id[LOG_REQUEST_MAX + 1];
-    bool brings_id; /* a good one or not */
+    bool brings_id;       /* a good one or not */
+    const char *owned_by; /* the instance that it is meant for; NULL: this one */
     int64_t begun_ms;
     struct http_target target;
     struct http_match match;

@@ -182,7 +182,8 @@ static bool begin_event_stream(struct event_stream *s, const struct execution *x
     drop_buf struct buf text = BUF_INIT(4096);
     follow_put(&s->follow, &text, 0, api_event_names[TOLD_EXECUTION]);
     if (x)
-        (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\"}", x->id, s->api_session->id);
+        (void)buf_addf(&text, "{\"id\":\"%s\",\"session\":\"%s\",\"instance\":\"%s\"}", x->id,
+                       s->api_session->id, s->api_session->api->config->instance);
     if (x)
         (void)!follow_send(&s->follow, &text);
     return true;

@@ -25,6 +25,7 @@ static void put_result_head(struct jsonw *w, const struct api_session *api_sessi
 {
     jsonw_set_text(w, "id", x->id);
     jsonw_set_text(w, "session", api_session->id);
+    jsonw_set_text(w, "instance", api_session->api->config->instance);
     jsonw_set_text(w, "status", execution_status(x));
     jsonw_set_int(w, "created_ms", x->created_ms);
     if (x->number > 0)

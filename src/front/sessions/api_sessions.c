@@ -103,11 +103,12 @@ static const char *state_of(const struct session *session)
     return !kernel ? "down" : ready ? "idle" : "starting";
 }
 
-static void put_session(struct jsonw *w, const struct sessions_view *view)
+static void put_session(struct jsonw *w, const struct api *api, const struct sessions_view *view)
 {
     const struct eventlog *log = session_events(view->session);
     jsonw_object(w);
     jsonw_set_text(w, "id", view->id);
+    jsonw_set_text(w, "instance", api->config->instance);
     jsonw_set_text(w, "state", state_of(view->session));
     jsonw_set_text(w, "cwd", view->cwd);
     jsonw_set_int(w, "timeout_ms", view->timeout_ms);
@@ -119,13 +120,14 @@ static void put_session(struct jsonw *w, const struct sessions_view *view)
     jsonw_end(w);
 }
 
-static void answer_session(struct http_request *r, int status, const struct sessions_view *view)
+static void answer_session(const struct api *api, struct http_request *r, int status,
+                           const struct sessions_view *view)
 {
     drop_str char *location = xasprintf("/v1/sessions/%s", view->id);
     const struct http_header headers[] = {{"Content-Type", API_TYPE}, {"Location", location}};
     drop_buf struct buf body = BUF_INIT(API_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
-    put_session(&w, view);
+    put_session(&w, api, view);
     http_answer(r, status, headers, status == 201 ? 2 : 1, buf_text(&body), body.len);
 }
 
@@ -183,7 +185,7 @@ static void sessions_post(void *ctx, struct http_request *r)
     approvals_restrict(api->config->approvals, view.id, &rule);
     if (!spec.sandboxed) /* then nobody has chosen any */
         notify_created(api, r, &view);
-    answer_session(r, 201, &view);
+    answer_session(api, r, 201, &view);
 }
 
 static void sessions_get(void *ctx, struct http_request *r)
@@ -196,7 +198,7 @@ static void sessions_get(void *ctx, struct http_request *r)
     jsonw_object(&w);
     jsonw_set_array(&w, "sessions");
     while (sessions_next(api->config->sessions, &at, &view))
-        put_session(&w, &view);
+        put_session(&w, api, &view);
     jsonw_end(&w);
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
@@ -207,7 +209,7 @@ static void session_get(void *ctx, struct http_request *r)
     struct api *api = ctx;
     struct sessions_view view;
     if (api_session_of(api, r) && sessions_find(api->config->sessions, http_param(r, "id"), &view))
-        answer_session(r, 200, &view);
+        answer_session(api, r, 200, &view);
 }
 
 static void session_delete(void *ctx, struct http_request *r)

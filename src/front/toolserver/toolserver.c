@@ -60,8 +60,8 @@ static unsigned toolserver_roles_of(const struct toolserver *s, const struct htt
     char token[HTTP_TOKEN_MAX + 1];
     const struct toolserver_config *config = &s->config;
     if (!http_token(r, token)) {
-        bool open = config->open_to && !http_header(r, "Authorization") &&
-                    config->open_to(config->ctx, http_fd(r));
+        bool open =
+            config->open_to && !http_brings_token(r) && config->open_to(config->ctx, http_fd(r));
         *session = config->application_session ? config->application_session : "";
         return open ? APPLICATION | APPROVER : 0U;
     }

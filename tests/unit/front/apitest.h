@@ -59,6 +59,7 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
     (void)mkdir(API_WORKSPACE, 0700);
     api_config.workspace = API_WORKSPACE;
     api_config.version = "1";
+    api_config.instance = "here";
     api_config.sessions = sessions;
     api_config.approvals = approvals;
     api_config.metrics = &metrics;

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import zmq
 from ipybox_gateway import manager, provisioner, supervisor
-from ipybox_gateway.authorization import token_form
+from ipybox_gateway.authorization import given_token, is_meant, is_right, token_form
 from ipybox_gateway.manager import KernelOfServer
 from ipybox_gateway.provisioner import Provisioner, own_variables
 from kernel_gateway.services.kernels.manager import KernelGatewayIOLoopKernelManager
@@ -131,6 +131,36 @@ def test_all_kernels_are_listed_and_their_changes_followed(tmp_path: Path) -> No
 )
 def test_forms_of_the_token(given: str, known: str) -> None:
     assert token_form(given) == known
+
+
+@pytest.mark.parametrize(
+    ("headers", "argument", "given"),
+    [
+        ({}, None, None),
+        ({"Authorization": "token t"}, None, "t"),
+        ({"Authorization": "Bearer t"}, None, "t"),
+        ({"Authorization": "t"}, None, None),
+        ({"Authorization": "token t"}, "a", "a"),
+        ({"X-Ipybox-Token": "x", "Authorization": "token t"}, "a", "x"),
+        ({"X-Ipybox-Token": "", "Authorization": "token t"}, None, ""),
+    ],
+)
+def test_which_token_of_a_request_counts(
+    headers: dict[str, str], argument: str | None, given: str | None
+) -> None:
+    assert given_token(headers, argument) == given
+
+
+def test_a_token_is_right_whole_and_alone() -> None:
+    assert is_right("right", "right")
+    assert not any(is_right(given, "right") for given in (None, "", "righ", "right,right"))
+
+
+def test_a_request_for_another_instance_is_not_meant() -> None:
+    assert is_meant({}, "here")
+    assert is_meant({"Ipybox-Instance": "here"}, "here")
+    assert is_meant({"Ipybox-Instance": "there"}, None)
+    assert not is_meant({"Ipybox-Instance": "there"}, "here")
 
 
 def test_only_variables_for_kernels_are_handed_on() -> None:

@@ -72,7 +72,8 @@ static void open_it(void)
                                   .wanted = on_wanted,
                                   .busy = is_busy,
                                   .idle = on_idle,
-                                  .idle_ms = IDLE_MS};
+                                  .idle_ms = IDLE_MS,
+                                  .instance = "pod-7"};
     TEST_ASSERT(relay_open(&config, &relay, NULL) == 0);
 }
 
@@ -208,7 +209,8 @@ static void a_client_that_waits_gets_502_when_the_gateway_ends(void)
     int client = connect_client();
     say(client, "GET");
     relay_gateway_ended(relay);
-    expect(client, "HTTP/1.1 502 ");
+    expect(client, "HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\n"
+                   "Content-Length: 74\r\nIpybox-Instance: pod-7\r\nConnection: close\r\n\r\n{");
     expect_end(client);
     (void)fd_close(client);
     expect_used(0);

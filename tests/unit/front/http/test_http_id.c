@@ -149,7 +149,7 @@ static void a_prepared_answer_has_the_id_of_a_request_that_brings_one(void)
         "GET /prepared HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a b\r\n\r\n"};
     static const size_t lengths[] = {6, 32};
     uint64_t received, sent;
-    prepared = http_prepare(201, &type, 1, "well", 4);
+    prepared = http_prepare(201, &type, 1, "well", 4, NULL);
     open_it();
     int fd = dial();
     for (size_t i = 0; i < 3; i++) { /* the same one, again and again */

@@ -449,6 +449,11 @@ static void an_open_server_asks_its_owner_about_who_brings_no_token(void)
     check_head("HTTP/1.1 401 "); /* a wrong token is no better there */
     (void)fd_close(fd);
     fd = dial();
+    say(fd, "PUT /reset HTTP/1.1\r\nHost: localhost\r\nX-Ipybox-Token: X\r\n\r\n");
+    (void)hear(fd);
+    check_head("HTTP/1.1 401 ");
+    (void)fd_close(fd);
+    fd = dial();
     say(fd, "PUT /reset HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n");
     (void)hear(fd);
     check_head("HTTP/1.1 403 "); /* nor is a web page in the user's browser */

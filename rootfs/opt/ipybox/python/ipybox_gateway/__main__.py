@@ -20,7 +20,7 @@ from tornado.iostream import IOStream
 from traitlets.config import Config
 
 from ipybox_gateway import supervisor
-from ipybox_gateway.authorization import accept_forms
+from ipybox_gateway.authorization import INSTANCE_HEADER, accept_forms
 from ipybox_gateway.manager import KernelsOfServer
 from ipybox_gateway.status import StatusHandler
 
@@ -55,6 +55,8 @@ class App(KernelGatewayApp):  # type: ignore[misc]
         self.web_app.settings["log_function"] = partial(
             log_request, record_prometheus_metrics=False
         )
+        if instance := os.environ.get("IPYBOX_GATEWAY_INSTANCE"):
+            self.web_app.settings.setdefault("headers", {})[INSTANCE_HEADER] = instance
         status = url_path_join(self.base_url, "/api/status")
         self.web_app.add_handlers(".*$", [(status, StatusHandler)])
 

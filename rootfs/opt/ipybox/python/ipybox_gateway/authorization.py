@@ -1,13 +1,21 @@
 """The gateway's token in the forms that clients have: ``token X``, ``Bearer X``, and ``Basic`` for
-those that take nothing but a host, as in http://x:TOKEN@localhost:8888."""
+those that take nothing but a host, as in http://x:TOKEN@localhost:8888; and ``X-Ipybox-Token: X``
+behind a router that wants ``Authorization`` for itself."""
 
 from __future__ import annotations
 
 import binascii
+import os
 from base64 import b64decode
+from collections.abc import Mapping
+from hmac import compare_digest
 from typing import Any
 
 from kernel_gateway.mixins import TokenAuthorizationMixin
+
+OWN_HEADER = "X-Ipybox-Token"
+INSTANCE_HEADER = "Ipybox-Instance"  # of answers; a request may name there whom it means
+OWNER_HEADER = "Ipybox-Owner"
 
 
 def token_form(header: str) -> str:
@@ -25,14 +33,45 @@ def token_form(header: str) -> str:
     return f"token {password}"
 
 
+def given_token(headers: Mapping[str, str], argument: str | None) -> str | None:
+    """What the request brings. Where ``X-Ipybox-Token`` is there nothing else is looked at: then
+    ``Authorization`` is a router's. ``argument``: ``?token=``, which goes before ``Authorization``.
+    """
+    if OWN_HEADER in headers:
+        return headers[OWN_HEADER]
+    if argument is not None:
+        return argument
+    scheme, _, value = token_form(headers.get("Authorization", "")).partition(" ")
+    return value if scheme == "token" else None
+
+
+def is_right(given: str | None, expected: str) -> bool:
+    """Compared in constant time."""
+    return given is not None and compare_digest(given.encode(), expected.encode())
+
+
+def is_meant(headers: Mapping[str, str], own: str | None) -> bool:
+    """Whether the request means this instance, which it does when it names none."""
+    return own is None or headers.get(INSTANCE_HEADER, own) == own
+
+
 def accept_forms() -> None:
-    """Have every handler take them; what a token may do is not changed."""
-    stock = TokenAuthorizationMixin.prepare
+    """Have every handler take them, and refuse what is meant for another instance; what a token may
+    do is not changed."""
+    own = os.environ.get("IPYBOX_GATEWAY_INSTANCE")
 
     def prepare(handler: Any) -> Any:
         headers = handler.request.headers
-        if "Authorization" in headers:
-            headers["Authorization"] = token_form(headers["Authorization"])
-        return stock(handler)
+        if not is_meant(headers, own):
+            handler.set_status(421)
+            handler.set_header(OWNER_HEADER, headers[INSTANCE_HEADER])
+            return handler.finish({"reason": "Misdirected Request", "message": f"this is {own}"})
+        expected = handler.settings.get("kg_auth_token")
+        if expected and handler.request.method != "OPTIONS":
+            given = given_token(headers, handler.get_argument("token", None))
+            if not is_right(given, expected):
+                return handler.send_error(401)
+            headers["Authorization"] = f"token {given}"  # Jupyter Server looks there once more
+        return super(TokenAuthorizationMixin, handler).prepare()
 
     TokenAuthorizationMixin.prepare = prepare
