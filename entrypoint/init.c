@@ -19,13 +19,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "entrypoint/last_words.h"
 #include "entrypoint/options.h"
+#include "jupyter/oom.h"
 #include "sandbox/proc/proctree.h"
 
 #define ROOM "init"
 #define SELF "/proc/self/exe"
 
-enum { NO_DEADLINE = -1, FAILED_STATUS = 1, SIGNAL_STATUS = 128 };
+enum { NO_DEADLINE = -1, FAILED_STATUS = 1, SIGNAL_STATUS = 128, CAUSE_MAX = 600 };
 
 struct init {
     struct init_plan *plan;
@@ -36,6 +38,8 @@ struct init {
     int64_t deadline; /* of the grace; NO_DEADLINE */
     bool ended;       /* the main child has been reaped, with: */
     int status;
+    long oom_kills;     /* when it was started */
+    const char *killed; /* why we have killed it; "": we have not */
 };
 
 void init_plan_words(int argc, char **words, char *server, struct init_plan *ret)
@@ -56,9 +60,13 @@ void init_plan_words(int argc, char **words, char *server, struct init_plan *ret
 
 /* ---- the main child ---- */
 
-static _Noreturn void fail_main_child(int status, const char *what, const char *why)
+static _Noreturn void fail_main_child(const struct init_plan *plan, int status, const char *what,
+                                      const char *why)
 {
-    (void)dprintf(STDERR_FILENO, "ipybox: %s: %s\n", what, why);
+    char text[CAUSE_MAX];
+    (void)snprintf(text, sizeof text, "%s: %s", what, why);
+    (void)dprintf(STDERR_FILENO, "ipybox: %s\n", text);
+    last_words_write(plan->last_words, text);
     _exit(status);
 }
 
@@ -104,10 +112,11 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     if (s->foreground)
         take_foreground();
     if (plan->identity && become_identity(plan->identity, init, &e) < 0)
-        fail_main_child(INIT_STATUS_NOT_RUNNABLE, "cannot change to the user of the cells", e.msg);
+        fail_main_child(plan, INIT_STATUS_NOT_RUNNABLE, "cannot change to the user of the cells",
+                        e.msg);
     /* After the change of identity, which clears it. PID 1's end is everybody's end anyway. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != init)
-        fail_main_child(INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
+        fail_main_child(plan, INIT_STATUS_NOT_RUNNABLE, plan->argv[0], "its parent is gone");
     reset_child_signals();
     if (plan->passed > 0)
         (void)fcntl(plan->passed, F_SETFD, 0);
@@ -117,7 +126,7 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     else
         (void)execvp(plan->argv[0], plan->argv);
     int code = errno;
-    fail_main_child(code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE,
+    fail_main_child(plan, code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE,
                     plan->argv[0], code == ENOENT ? "no such program" : strerror(code));
 }
 
@@ -173,8 +182,9 @@ static int start_main_child(struct init *s, struct err *e)
 
 /* ---- the loop: from here on nothing may fail ---- */
 
-static void kill_main(struct init *s)
+static void kill_main(struct init *s, const char *why)
 {
+    s->killed = why;
     s->deadline = NO_DEADLINE;
     (void)kill(s->main, SIGKILL);
 }
@@ -183,7 +193,7 @@ static void on_stop(struct init *s, int sig)
 {
     if (++s->stops > 1) {
         log_warning(ROOM, "second signal: killing");
-        kill_main(s);
+        kill_main(s, ": a second signal to stop");
         return;
     }
     s->deadline = clock_ms() + s->plan->stop_grace_ms;
@@ -251,9 +261,28 @@ static void run_main_child(struct init *s)
         on_init_signals(s);
         if (!s->ended && s->deadline != NO_DEADLINE && init_time_left(s) == 0) {
             log_warning(ROOM, "not ended within %d ms: killing", (int)s->plan->stop_grace_ms);
-            kill_main(s);
+            kill_main(s, ": it had not ended within the grace (--stop-grace)");
         }
     }
+}
+
+/* Linux counts what it kills for want of memory, and does not say which: kernels are among them. */
+static void tell_cause(const struct init *s)
+{
+    char text[CAUSE_MAX], memory[CAUSE_MAX / 4] = "";
+    if (!s->plan->last_words || !WIFSIGNALED(s->status))
+        return;
+    int sig = WTERMSIG(s->status);
+    long kills = oom_kills() - s->oom_kills;
+    if (sig == SIGKILL && kills > 0 && !*s->killed)
+        (void)snprintf(memory, sizeof memory,
+                       ": since its start %ld processes of the container were killed for want of "
+                       "memory",
+                       kills);
+    (void)snprintf(text, sizeof text, "the server was ended by signal %d (%s)%s%s", sig,
+                   strsignal(sig), s->killed, memory);
+    log_error(ROOM, "%s", text);
+    last_words_write(s->plan->last_words, text);
 }
 
 static int exit_status(int status)
@@ -263,10 +292,11 @@ static int exit_status(int status)
 
 int init_main(struct init_plan *plan)
 {
-    struct init s = {.plan = plan, .deadline = NO_DEADLINE};
+    struct init s = {.plan = plan, .deadline = NO_DEADLINE, .killed = "", .oom_kills = oom_kills()};
     struct err e = ERR_NONE;
     if (set_up_init(&s, &e) < 0 || start_main_child(&s, &e) < 0) {
         log_error(ROOM, "cannot start: %s", e.msg);
+        last_words_write(plan->last_words, e.msg);
         return FAILED_STATUS;
     }
     run_main_child(&s);
@@ -275,5 +305,6 @@ int init_main(struct init_plan *plan)
     int r = proctree_end(s.stops > 1 ? 0 : plan->leftover_grace_ms);
     if (r < 0)
         log_warning(ROOM, "cannot list the remaining processes: %s", strerror(-r));
+    tell_cause(&s);
     return exit_status(s.status);
 }

@@ -8,6 +8,8 @@
  * Stop:    the first TERM or INT is passed on and starts the grace; its end, or a second TERM or
  *          INT, kills the main child. When it has ended, what is left of the tree gets TERM, a
  *          short time, and KILL (at once after a second signal).
+ * Cause:   when a signal has ended a server, the log's last line and the file `last_words` say
+ *          which, and whether memory ran out. What a server says itself as it ends is left.
  * Not here: who it all runs as (identity.h). */
 #ifndef ENTRYPOINT_INIT_H
 #define ENTRYPOINT_INIT_H
@@ -29,6 +31,7 @@ struct init_plan {
     struct ahead ahead;              /* likewise */
     int64_t stop_grace_ms;           /* for the main child, after the first signal */
     int64_t leftover_grace_ms;       /* for what the main child left behind */
+    const char *last_words;          /* of a server (last_words.h); NULL: it is none */
 };
 
 /* Fills argv and self from the words behind `init`: none, or options first: `server`, the command

@@ -22,6 +22,7 @@
 #include "entrypoint/identity/wipe.h"
 #include "entrypoint/init.h"
 #include "entrypoint/installation.h"
+#include "entrypoint/last_words.h"
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox/sandbox.h"
 #include "entrypoint/server/server.h"
@@ -198,6 +199,12 @@ static int stay_for_exec(struct init_plan *plan, const struct err *e)
     return 0;
 }
 
+static int fail_init(const struct init_plan *plan, const struct err *e)
+{
+    last_words_write(plan->last_words, e->msg);
+    return fail_command(e);
+}
+
 /* The words behind `init` are checked here, before anything runs: a typing error should not look
  * like a container that starts and stops. */
 static int init(int argc, char **argv)
@@ -212,6 +219,7 @@ static int init(int argc, char **argv)
     init_plan_words(argc, argv, how == STARTED_WITH_PEER ? server_word : all_word, &plan);
     bool server = plan.self && is_server(plan.argv[1]);
     bool named = argc > 0 && is_server(argv[0]);
+    plan.last_words = server ? LAST_WORDS_PATH : NULL;
     enum role role = server ? server_role(plan.argv[1]) : ROLE_SERVER;
     int r = options_parse(role, server ? argc - named : 0, argv + (server && named), &options, &e);
     if (argc == 0 && how == STARTED_AT_TERMINAL)
@@ -236,7 +244,7 @@ static int init(int argc, char **argv)
         r = stay_for_exec(&plan, &e);
     else if (r == 0 && !plan.self)
         show_installed_programs();
-    int status = r < 0 ? fail_command(&e) : init_main(&plan);
+    int status = r < 0 ? fail_init(&plan, &e) : init_main(&plan);
     xfree(plan.argv);
     return status;
 }

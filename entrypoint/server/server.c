@@ -17,6 +17,7 @@
 #include "entrypoint/identity/identity.h"
 #include "entrypoint/identity/native_runtime.h"
 #include "entrypoint/installation.h"
+#include "entrypoint/last_words.h"
 #include "entrypoint/sandbox/sandbox_place.h"
 #include "entrypoint/sandbox/secret_files.h"
 #include "entrypoint/server/server_internal.h"
@@ -464,9 +465,11 @@ int server_main(const struct options *options)
                                  : "HTTP",
                  s.workspace);
         loop_run(s.loop);
-    } else {
-        log_error("server", "%s", e.msg);
     }
     close_server_parts(&s);
+    if (r < 0) { /* the log's last line */
+        log_error("server", "%s", e.msg);
+        last_words_write(LAST_WORDS_PATH, e.msg);
+    }
     return r == 0 ? 0 : 2;
 }

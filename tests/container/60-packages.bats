@@ -125,7 +125,7 @@ PY
 }
 
 @test "any user can install: without an entry in /etc/passwd, on a read-only root, without rights" {
-    with_index --user 4321:0 --read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges <<'PY'
+    with_index --user 1000680000:0 --read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges <<'PY'
 install(pure)
 install(compiled)
 prints(USES_PURE, "'IniConfig'")

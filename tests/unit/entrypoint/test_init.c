@@ -36,9 +36,14 @@ struct stage {
     int output;
 };
 
+static const char *last_words; /* of the next; NULL: it is no server */
+
 static int run_words(const char *const words[], const struct identity *id, int64_t grace_ms)
 {
-    struct init_plan plan = {.identity = id, .stop_grace_ms = grace_ms, .leftover_grace_ms = 50};
+    struct init_plan plan = {.identity = id,
+                             .stop_grace_ms = grace_ms,
+                             .leftover_grace_ms = 50,
+                             .last_words = last_words};
     char *argv[8] = {NULL};
     int argc = 0;
     for (; words[argc]; argc++)
@@ -307,7 +312,63 @@ static void it_works_as_pid_1(void)
 
 #define TEST(name) {#name, name}
 
+static void check_last_words(const char *path, const char *script, const char *wanted)
+{
+    char text[512] = "";
+    TEST_CASE(script);
+    struct stage st = start(script, 5000);
+    int status = -1;
+    TEST_CHECK(waitpid(st.init, &status, 0) == st.init && WIFEXITED(status));
+    FILE *file = fopen(path, "re");
+    TEST_ASSERT(file != NULL);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = '\0';
+    (void)fclose(file);
+    (void)close(st.output);
+    TEST_CHECK_(strncmp(text, wanted, strlen(wanted)) == 0 && !*text == !*wanted, "%s", text);
+}
+
+static void the_end_of_a_server_by_a_signal_leaves_its_cause(void)
+{
+    char path[] = "/tmp/test-init-last-XXXXXX";
+    int fd = mkstemp(path);
+    TEST_ASSERT(fd >= 0 &&
+                write(fd, "old, and longer than what comes after it: 12345678", 50) == 50);
+    (void)close(fd);
+    last_words = path;
+    check_last_words(path, "exit 3", "old, ");
+    check_last_words(path, "kill -KILL $$", "the server was ended by signal 9 (Killed)");
+    check_last_words(path, "kill -SEGV $$",
+                     "the server was ended by signal 11 (Segmentation fault)\n");
+    check_last_words(path, "exec /nowhere/x", "the server was ended by signal 11");
+    TEST_ASSERT(unlink(path) == 0);
+    struct stage st = start("kill -KILL $$", 5000); /* it is not made */
+    check_end(&st, 128 + SIGKILL);
+    TEST_CHECK(access(path, F_OK) < 0);
+    last_words = NULL;
+}
+
+static void a_server_that_cannot_be_run_leaves_the_reason(void)
+{
+    char path[] = "/tmp/test-init-last-XXXXXX", text[128] = "";
+    int fd = mkstemp(path);
+    TEST_ASSERT(fd >= 0);
+    last_words = path;
+    const char *const words[] = {"/nowhere/x", NULL};
+    struct stage st = start_words(words, NULL, 5000);
+    check_end(&st, 127);
+    TEST_CHECK(read(fd, text, sizeof text - 1) > 0);
+    TEST_CHECK_(strcmp(text, "/nowhere/x: no such program\n") == 0, "%s", text);
+    (void)close(fd);
+    (void)unlink(path);
+    last_words = NULL;
+}
+
 TEST_LIST = {
+    {"the_end_of_a_server_by_a_signal_leaves_its_cause",
+     the_end_of_a_server_by_a_signal_leaves_its_cause},
+    {"a_server_that_cannot_be_run_leaves_the_reason",
+     a_server_that_cannot_be_run_leaves_the_reason},
     TEST(the_words_say_what_runs),
     TEST(the_exit_status_is_the_main_childs),
     TEST(a_program_that_is_not_there_or_cannot_run_is_told),
