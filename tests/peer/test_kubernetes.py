@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manifests of deploy/kubernetes: in form for the oldest and the newest Kubernetes that they
+are for, as strict as they say, and their containers do what docs/kubernetes.md promises."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml  # type: ignore[import-untyped]  # its stubs are another package
+from box import IMAGE, docker, running
+from tool_box import free_port
+
+MANIFESTS = Path(__file__).parents[2] / "deploy" / "kubernetes"
+VERSIONS = ["1.29", "1.37"]
+START_SECONDS = 60
+GRACE_DEFAULT = 30  # seconds, of a pod that names none
+HARD = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((MANIFESTS / name).read_text()))
+
+
+FILES = sorted(path.name for path in MANIFESTS.glob("*.yaml"))
+
+
+def pods() -> list[dict[str, Any]]:
+    (sidecar,) = documents("sidecar.yaml")
+    stateful, _ = documents("statefulset.yaml")
+    return [sidecar["spec"], stateful["spec"]["template"]["spec"]]
+
+
+def server_of(pod: dict[str, Any]) -> dict[str, Any]:
+    every = [*pod.get("initContainers", []), *pod["containers"]]
+    return next(container for container in every if container["name"] == "ipybox")
+
+
+def secrets() -> dict[str, str]:
+    _, secret = documents("namespace.yaml")
+    return dict(secret["stringData"])
+
+
+# --- form -----------------------------------------------------------------------------------------
+
+
+def test_these_are_the_files() -> None:
+    assert FILES == ["namespace.yaml", "sidecar.yaml", "statefulset.yaml"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", FILES)
+def test_the_form_is_right(name: str, version: str) -> None:
+    for document in documents(name):
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_a_wrong_form_is_found() -> None:
+    (pod,) = documents("sidecar.yaml")
+    pod["spec"]["initContainers"][0]["volumeMount"] = []
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(pod, VERSIONS[0], strict=True)
+
+
+@pytest.mark.parametrize("pod", pods())
+def test_pods_are_of_the_profile_restricted(pod: dict[str, Any]) -> None:
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    assert all("hostPath" not in volume for volume in pod["volumes"])
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        context = container["securityContext"]
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert context["readOnlyRootFilesystem"] is True
+
+
+@pytest.mark.parametrize("pod", pods())
+def test_the_grace_fits_into_that_of_the_pod(pod: dict[str, Any]) -> None:
+    args = server_of(pod)["args"]
+    grace = int(args[args.index("--stop-grace") + 1])
+    assert 0 < grace < pod.get("terminationGracePeriodSeconds", GRACE_DEFAULT)
+
+
+@pytest.mark.parametrize("pod", pods())
+def test_a_kernel_ends_before_a_volume_is_full(pod: dict[str, Any]) -> None:
+    args = server_of(pod)["args"]
+    mib = int(args[args.index("--kernel-disk") + 1].removesuffix("M"))
+    limits = [volume["emptyDir"]["sizeLimit"] for volume in pod["volumes"] if "emptyDir" in volume]
+    assert limits
+    assert all(mib < 1024 * int(limit.removesuffix("Gi")) for limit in limits)
+
+
+# --- what runs ------------------------------------------------------------------------------------
+
+
+def options_of(pod: dict[str, Any], container: dict[str, Any]) -> list[str]:
+    """Options of `docker run` that give the container what its pod does."""
+    user = pod["securityContext"]["runAsUser"]
+    options = [*HARD, "--user", f"{user}:{pod['securityContext']['runAsGroup']}"]
+    options += ["--memory", container["resources"]["limits"]["memory"].lower().removesuffix("i")]
+    for variable in container["env"]:
+        value = secrets()[variable["valueFrom"]["secretKeyRef"]["key"]]
+        options += ["-e", f"{variable['name']}={value}"]
+    for mount in container.get("volumeMounts", []):
+        options += ["--tmpfs", f"{mount['mountPath']}:exec,mode=0770,uid={user}"]
+    return options
+
+
+def ask(url: str, body: object = None, **headers: str) -> tuple[int, Any, Any]:
+    """Status, headers and document of the answer; underscores of names are dashes."""
+    sent = {"Content-Type": "application/json"}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        answer = urllib.request.urlopen(urllib.request.Request(url, data, sent), timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.status, answer.headers, json.loads(answer.read())
+
+
+def wait_for(url: str) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        try:
+            if ask(url)[0] == HTTPStatus.OK:
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{url} does not come up")
+
+
+@contextmanager
+def server(pod: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    """A container as the pod of that name would have it: its URL and id, when it is ready."""
+    container, port = server_of(pod), free_port()
+    options = [*options_of(pod, container), "--hostname", name, "-p", f"127.0.0.1:{port}:8080"]
+    with running(*options, IMAGE, *container["args"]) as id:
+        for probe in "startupProbe", "readinessProbe", "livenessProbe":
+            wait_for(f"http://127.0.0.1:{port}{container[probe]['httpGet']['path']}")
+        yield f"http://127.0.0.1:{port}", id
+
+
+def test_the_agent_of_the_sidecar_runs_its_cell() -> None:
+    (pod,) = (document["spec"] for document in documents("sidecar.yaml"))
+    (agent,) = pod["containers"]
+    with server(pod, "agent") as (_, id):
+        words = [*options_of(pod, agent), "--network", f"container:{id}"]
+        words += ["--entrypoint", agent["command"][0], IMAGE, *agent["command"][1:], *agent["args"]]
+        assert docker("run", "--rm", *words) == "42\n"
+
+
+def test_a_client_of_the_statefulset_finds_its_session_again() -> None:
+    pod = pods()[1]
+    own = {"X_Ipybox_Token": secrets()["execute-token"]}
+    with ExitStack() as stack:
+        urls = {n: stack.enter_context(server(pod, n))[0] for n in ("ipybox-0", "ipybox-1")}
+        _, _, session = ask(f"{urls['ipybox-1']}/v1/sessions", {"id": "ada"}, **own)
+        instance = session["instance"]
+        assert instance == "ipybox-1"
+        path = f"/v1/sessions/{session['id']}/executions"
+        meant = own | {"Ipybox_Instance": instance}
+        assert ask(urls[instance] + path, {"code": "x = 6 * 7"}, **meant)[2]["status"] == "ok"
+        status, headers, problem = ask(urls["ipybox-0"] + path, {"code": "x"}, **meant)
+        assert (status, problem["owner"]) == (HTTPStatus.MISDIRECTED_REQUEST, instance)
+        found = ask(urls[headers["Ipybox-Owner"]] + path, {"code": "x"}, **meant)[2]
+        assert (found["text"], found["instance"]) == ("42", instance)
