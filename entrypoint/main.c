@@ -91,8 +91,9 @@ static int doctor(int argc, char **argv)
     return become_owner(false, &e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
 }
 
-/* In a container init has become somebody else by now. Root of a user namespace is its maker. */
-static int check_native_root(const struct options *o, struct err *e)
+/* In a container init has become somebody else by now, unless it was passed by. Root of a user
+ * namespace is its maker. */
+static int check_root(const struct options *o, struct err *e)
 {
     unsigned long inside = 1, outside = 1;
     FILE *map = fopen("/proc/self/uid_map", "re");
@@ -100,11 +101,16 @@ static int check_native_root(const struct options *o, struct err *e)
         map && fscanf(map, "%lu %lu", &inside, &outside) == 2 && inside == 0 && outside == 0;
     if (map)
         (void)fclose(map);
-    if (geteuid() != 0 || !installation_is_native() || !real || o->allow_root)
+    if (geteuid() != 0 || !real || o->allow_root)
         return 0;
-    return err_set(e, -EPERM,
-                   "cells would be root: start ipybox as an ordinary user, or with "
-                   "--allow-root (IPYBOX_ALLOW_ROOT=1) if that is intended");
+    return err_set(
+        e, -EPERM,
+        "cells would be root: start ipybox %s, or with --allow-root "
+        "(IPYBOX_ALLOW_ROOT=1) if that is intended",
+        installation_is_native()
+            ? "as an ordinary user"
+            : "through `ipybox init`, the image's ENTRYPOINT, which changes the user (in "
+              "Kubernetes name args, not command), or as an ordinary user");
 }
 
 /* The server, apigen, or a command that talks to the running server. */
@@ -128,8 +134,10 @@ static int serve_with_options(enum role role, int argc, char **argv)
         (void)err_set(&e, -EINVAL, "apigen: " OPTIONS_ADOPT " stands before the options");
         return fail_command(&e);
     }
-    if (role != ROLE_APIGEN && check_native_root(&options, &e) < 0)
+    if (role != ROLE_APIGEN && check_root(&options, &e) < 0) {
+        last_words_write(LAST_WORDS_PATH, e.msg);
         return fail_command(&e);
+    }
     return role == ROLE_APIGEN ? apigen_main(&options) : server_main(&options);
 }
 

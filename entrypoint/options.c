@@ -192,8 +192,8 @@ static const struct options_row rows[] = {
     {"python", "IPYBOX_PYTHON", OPTION_TEXT, AT(python), "PROGRAM", "python3", 0, 0,
      "Python interpreter that kernels run in."},
     {"allow-root", "IPYBOX_ALLOW_ROOT", OPTION_FLAG, AT(allow_root), NULL, NULL, 0, 0,
-     "Start although cells will be root. Without this option ipybox, started natively by root, "
-     "refuses to start."},
+     "Start although cells will be root. Without this option a server that root starts natively, "
+     "or in a container without `ipybox init`, refuses to start."},
     {"ca", "IPYBOX_CA", OPTION_TEXT, AT(ca), "PATH", NULL, 0, 0,
      "PEM file of additional certificate authorities that pip, kernels and MCP servers trust."},
     {"server-name", NULL, OPTION_TEXT, AT(server_name), "NAME", NULL, OPTION_APIGEN, 0,

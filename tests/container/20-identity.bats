@@ -213,6 +213,18 @@ print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 
     end_box
 }
 
+@test "root that passes init by, or starts the server natively, is refused, and told what to do" {
+    run_box --entrypoint ipybox -- serve
+    assert_equal "$status" 2
+    assert_match "$errors" "cells would be root: start ipybox through .ipybox init., the image's ENTRYPOINT"
+    run_box --entrypoint sh -- -c 'mkdir /own && cp /usr/local/bin/ipybox /usr/lib/ipybox/opens.so /own/ && exec /own/ipybox serve'
+    assert_equal "$status" 2
+    assert_match "$errors" 'cells would be root: start ipybox as an ordinary user, or with --allow-root'
+    start_box --entrypoint ipybox -- serve --allow-root
+    wait_for 60 is_well
+    box rm -f "$id"
+}
+
 @test "process 1 keeps no right but to signal others" {
     drive <<'PY'
         prints("1", 1)
