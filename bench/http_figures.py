@@ -140,7 +140,9 @@ def requests(container: str) -> list[Row]:
     pid = docker("inspect", "-f", "{{.State.Pid}}", container).strip()
     net = ["nsenter", "-t", pid, "-n"]
     docker("exec", "-d", container, "bare_http", str(BARE_PORT))
-    docker("exec", "-d", container, "ipybox", "serve", "--http", f"127.0.0.1:{PORT}")
+    docker(
+        "exec", "-d", container, "ipybox", "serve", "--allow-root", "--http", f"127.0.0.1:{PORT}"
+    )
     bare, ours = serving(BARE_PORT, net), serving(PORT, net)
     turns: dict[int, list[Turn]] = {bare: [], ours: []}
     for _ in range(TURNS):
