@@ -97,18 +97,19 @@ int find_server(const char *socket_name, struct err *e)
         native_runtime_base(base);
         return search_base(base, socket_name, e);
     }
-    bool refused = false; /* a socket that answers so says more than a directory that is absent */
+    struct err last = ERR_NONE; /* a socket that refuses says more than an absent directory */
+    bool refused = false;
     for (size_t i = 0; identity_runtime_base(i); i++) {
         struct err why = ERR_NONE;
         int fd = search_base(identity_runtime_base(i), socket_name, &why);
         if (fd >= 0)
             return fd;
         if (why.code && (!refused || why.code != -ENOENT)) {
-            *e = why;
+            last = why;
             refused = refused || why.code != -ENOENT;
         }
     }
     if (!refused)
         return err_set(e, -ENOENT, "no server is running: there is no %s", socket_name);
-    return e->code;
+    return err_set(e, last.code, "%s", last.msg);
 }

@@ -72,3 +72,12 @@ last_line()
         prints("import getpass; getpass.getuser()", "'ipybox'")
 PY
 }
+
+@test "where /run is empty and closed the commands find the server in /tmp" {
+    start_box --user 1234:1234 --tmpfs /run:mode=0755 -- serve
+    wait_for 60 is_well
+    box exec "$id" ipybox exec '6 * 7'
+    assert_equal "$status" 0
+    assert_equal "$output" 42
+    box rm -f "$id"
+}
