@@ -113,6 +113,8 @@ static const struct options_row rows[] = {
      "off."},
     {"e2b-code-port", "IPYBOX_E2B_CODE_PORT", OPTION_PORT, AT(e2b_code_port), "PORT", "49999", 0, 0,
      "With --e2b: port of the code interpreter alone, likewise."},
+    {"librechat", "IPYBOX_LIBRECHAT", OPTION_FLAG, AT(librechat), NULL, NULL, 0, 0,
+     "Serve LibreChat's code API at /librechat/v1 of the HTTP API; its key is IPYBOX_TOKEN."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
@@ -746,10 +748,11 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, -EINVAL,
                        "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
                        "tools could approve the calls");
-    if (o->e2b && !o->http)
-        return err_set(e, -EINVAL, "--e2b needs --http, or `ipybox serve`: it is on that port");
-    if (o->e2b && o->execute_token && !o->token)
-        return err_set(e, -EINVAL, "--e2b needs IPYBOX_TOKEN, which is its key");
+    const char *wire = o->e2b ? "--e2b" : o->librechat ? "--librechat" : NULL;
+    if (wire && !o->http)
+        return err_set(e, -EINVAL, "%s needs --http, or `ipybox serve`: it is on that port", wire);
+    if (wire && o->execute_token && !o->token)
+        return err_set(e, -EINVAL, "%s needs IPYBOX_TOKEN, which is its key", wire);
     const char *const tokens[] = {o->token, o->execute_token, o->approver_token};
     for (size_t i = 0; i < COUNT(tokens); i++)
         for (size_t j = 0; j < i; j++)

@@ -55,7 +55,7 @@ struct options {
     const char *execute_token;
     const char *instance; /* NULL: the host's name */
     int max_sessions;
-    bool e2b;
+    bool e2b, librechat;
     int e2b_envd_port, e2b_code_port; /* 0: off */
     bool sandbox;
     const char *sandbox_config; /* NULL: none */

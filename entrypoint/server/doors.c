@@ -330,6 +330,40 @@ static int open_e2b_ports(void *ctx, struct err *e)
 /* They are the HTTP API's, which closes them. */
 static const struct door e2b_ports_step = {.name = "E2B's ports", .open = open_e2b_ports};
 
+/* --- LibreChat's wire: on the HTTP API's port ------------------------------------------------- */
+
+static int open_librechat(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    if (!o->librechat)
+        return DOOR_UNUSED;
+    return librechat_open(&(struct librechat_config){.loop = s->loop,
+                                                     .sessions = s->sessions,
+                                                     .workspace = s->workspace,
+                                                     .key = o->token,
+                                                     .audit = s->audit},
+                          &s->librechat, e);
+}
+
+static void stop_librechat(void *ctx)
+{
+    struct server *s = ctx;
+    librechat_stop(s->librechat);
+}
+
+static void close_librechat(void *ctx)
+{
+    struct server *s = ctx;
+    s->librechat = librechat_close(s->librechat);
+}
+
+/* Its requests are the HTTP API's, and end with those. */
+static const struct door librechat_door = {.name = "LibreChat's wire",
+                                           .open = open_librechat,
+                                           .stop = stop_librechat,
+                                           .close = close_librechat};
+
 /* --- the HTTP API --------------------------------------------------------------------------- */
 
 static int choose_address(struct server *s, int *ret_port, struct err *e)
@@ -371,6 +405,7 @@ static struct api_config api_config(struct server *s, int port)
         .packages = &s->packages,
         .mcp = s->mcp_http,
         .e2b = s->e2b,
+        .librechat = s->librechat,
         .sandbox_level = s->sandbox.level,
         .sandbox_detail = s->sandbox.detail,
         .sandboxed = o->sandbox,
@@ -537,7 +572,17 @@ static const struct door stdio_door = {.name = "standard input and output",
 /* --- the list ------------------------------------------------------------------------------- */
 
 const struct door *const server_doors[] = {
-    &tool_socket_door, &tool_server_door, &mcp_servers_step, &gateway_door,
-    &stdio_door,       &sessions_step,    &mcp_http_door,    &e2b_door,
-    &api_door,         &e2b_ports_step,   &cli_socket_door,  NULL,
+    &tool_socket_door,
+    &tool_server_door,
+    &mcp_servers_step,
+    &gateway_door,
+    &stdio_door,
+    &sessions_step,
+    &mcp_http_door,
+    &e2b_door,
+    &librechat_door,
+    &api_door,
+    &e2b_ports_step,
+    &cli_socket_door,
+    NULL,
 };

@@ -48,7 +48,8 @@ struct server {
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct mcp_http *mcp_http;
-    struct e2b *e2b; /* NULL: its wire is not served */
+    struct e2b *e2b;             /* NULL: its wire is not served */
+    struct librechat *librechat; /* likewise */
     struct api *api;
     int api_socket; /* inherited; -1: none, or taken over */
     char http_host[OPTIONS_HOST_MAX + 1];

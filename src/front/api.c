@@ -302,6 +302,10 @@ static void join_routes(struct api_core *core)
 static const struct http_realm *choose_realm(void *ctx, const struct http_request *r)
 {
     const struct api *api = ctx;
+    const struct librechat *librechat = api->config->librechat;
+    const struct http_realm *realm = librechat ? librechat_realm(librechat, r) : NULL;
+    if (realm)
+        return realm;
     return api->config->e2b ? e2b_realm(api->config->e2b, r) : NULL;
 }
 

@@ -17,6 +17,7 @@
 #include "approval/toolplane.h"
 #include "front/e2b/e2b.h"
 #include "front/http/ahead.h"
+#include "front/librechat/librechat.h"
 #include "front/mcp_http/mcp_http.h"
 #include "loop/loop.h"
 #include "session/events/metrics.h"
@@ -38,12 +39,13 @@ struct api_config { /* copied; what it points to is borrowed */
     const struct metrics *metrics;
     struct audit *audit; /* NULL: there is none */
     const struct packages_config *packages;
-    const char *sandbox_level;  /* that the machine grants; NULL: not known */
-    const char *sandbox_detail; /* a sentence */
-    bool sandboxed;             /* kernels have one, not the walls alone */
-    uid_t uid, kernel_uid;      /* the server's own, and that of kernels: two or one */
-    struct mcp_http *mcp;       /* serves /mcp (mcp_http.h); NULL: nobody does */
-    struct e2b *e2b;            /* answers its requests on this port, too; NULL: nobody does */
+    const char *sandbox_level;   /* that the machine grants; NULL: not known */
+    const char *sandbox_detail;  /* a sentence */
+    bool sandboxed;              /* kernels have one, not the walls alone */
+    uid_t uid, kernel_uid;       /* the server's own, and that of kernels: two or one */
+    struct mcp_http *mcp;        /* serves /mcp (mcp_http.h); NULL: nobody does */
+    struct e2b *e2b;             /* answers its requests on this port, too; NULL: nobody does */
+    struct librechat *librechat; /* likewise */
     bool alone; /* there is no other door: questions for a human wait here even if nobody looks */
 };
 

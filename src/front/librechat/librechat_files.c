@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /files, /download and /sessions/{session}/objects: the files of one session. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "front/http/http_context.h"
+#include "front/librechat/librechat_internal.h"
+#include "front/workspace/api_files.h"
+
+enum { TIME_MAX = 40, MS_OF_NS = 1000000 };
+
+struct librechat_place { /* what a route names; zeroed */
+    struct beneath folder;
+    struct librechat_files files;
+    const struct librechat_file *file; /* NULL: the route names none */
+};
+
+static void place_done(struct librechat_place *place)
+{
+    beneath_close(&place->folder);
+    librechat_files_done(&place->files);
+}
+#define drop_place __attribute__((cleanup(place_done)))
+
+/* False: it has answered. */
+static bool find_place(const struct librechat *l, struct http_request *r, bool with_file,
+                       struct librechat_place *ret)
+{
+    struct err e = ERR_NONE;
+    int code = librechat_folder(l, http_param(r, "session"), false, &ret->folder, &e);
+    if (code == 0)
+        code = librechat_list(&ret->folder, &ret->files, &e);
+    if (code == 0 && with_file) {
+        ret->file = librechat_find(&ret->files, http_param(r, "file"));
+        if (!ret->file)
+            code = err_set(&e, -ENOENT, "there is no file %.60s in session %s",
+                           http_param(r, "file"), http_param(r, "session"));
+    }
+    if (code < 0)
+        librechat_fail_err(r, &e);
+    return code == 0;
+}
+
+static void put_stored_time(struct jsonw *w, const char *name, const struct timespec *t)
+{
+    char text[TIME_MAX] = "";
+    struct tm tm;
+    if (gmtime_r(&t->tv_sec, &tm)) {
+        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+        (void)snprintf(text + n, sizeof text - n, ".%03ldZ", t->tv_nsec / MS_OF_NS);
+    }
+    jsonw_set_text(w, name, text);
+}
+
+/* Clients know a file by "SESSION/ID", and by its name in the metadata. */
+static void put_stored_object(struct jsonw *w, const char *session,
+                              const struct librechat_file *file)
+{
+    char object[LIBRECHAT_ID_MAX + LIBRECHAT_FILE_ID + 2];
+    (void)snprintf(object, sizeof object, "%s/%s", session, file->id);
+    jsonw_object(w);
+    jsonw_set_text(w, "name", object);
+    jsonw_set_text(w, "id", file->id);
+    jsonw_set_text(w, "storage_session_id", session);
+    jsonw_set_int(w, "size", file->st.st_size);
+    put_stored_time(w, "lastModified", &file->st.st_mtim);
+    jsonw_set_object(w, "metadata");
+    jsonw_set_text(w, "original-filename", file->name);
+    jsonw_end(w);
+    jsonw_end(w);
+}
+
+void librechat_get_files(void *ctx, struct http_request *r)
+{
+    drop_place struct librechat_place place = {.folder = BENEATH_NONE};
+    drop_buf struct buf body = BUF_INIT(LIBRECHAT_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    if (!find_place(ctx, r, false, &place))
+        return;
+    jsonw_array(&w);
+    for (size_t i = 0; i < place.files.n; i++)
+        put_stored_object(&w, http_param(r, "session"), &place.files.items[i]);
+    jsonw_end(&w);
+    http_answer_json(r, 200, &body);
+}
+
+void librechat_get_object(void *ctx, struct http_request *r)
+{
+    drop_place struct librechat_place place = {.folder = BENEATH_NONE};
+    drop_buf struct buf body = BUF_INIT(LIBRECHAT_ANSWER_MAX);
+    struct jsonw w = JSONW(&body);
+    if (!find_place(ctx, r, true, &place))
+        return;
+    put_stored_object(&w, http_param(r, "session"), place.file);
+    http_answer_json(r, 200, &body);
+}
+
+void librechat_download(void *ctx, struct http_request *r)
+{
+    drop_place struct librechat_place place = {.folder = BENEATH_NONE};
+    struct stat st;
+    if (!find_place(ctx, r, true, &place))
+        return;
+    drop_fd int fd = beneath_at(&place.folder, place.file->name, O_RDONLY, BENEATH_NO_LINKS);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        librechat_fail(r, 404, "the file is not there any more");
+    else
+        api_files_send(r, fd_take(&fd), &st, place.file->name);
+}
+
+void librechat_delete(void *ctx, struct http_request *r)
+{
+    struct librechat *l = ctx;
+    drop_place struct librechat_place place = {.folder = BENEATH_NONE};
+    drop_buf struct buf body = BUF_INIT(LIBRECHAT_ANSWER_MAX);
+    const char *name;
+    struct err e = ERR_NONE;
+    if (!find_place(l, r, true, &place))
+        return;
+    int code = audit_check(l->config.audit, &e);
+    drop_fd int dir =
+        code < 0 ? -1
+                 : beneath_parent(&place.folder, place.file->name, false, BENEATH_NO_LINKS, &name);
+    if (code == 0 && (dir < 0 || unlinkat(dir, name, 0) < 0))
+        code = err_set(&e, -ENOENT, "the file is not there any more");
+    if (code < 0) {
+        librechat_fail_err(r, &e);
+        return;
+    }
+    drop_str char *path =
+        xasprintf(LIBRECHAT_FOLDER "/%s/%s", http_param(r, "session"), place.file->name);
+    (void)audit_add(
+        l->config.audit,
+        &(struct audit_event){.kind = AUDIT_FILE_DELETED, .path = path, .request_id = http_id(r)});
+    (void)buf_adds(&body, "{\"message\":\"success\"}");
+    http_answer_json(r, 200, &body);
+}

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LibreChat's own tools, unchanged, and requests that none of its clients would make."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from box import IMAGE, INSIDE, Box, running
+from e2b_box import wait_until_ready
+from tool_box import free_port
+
+KEY = "librechat_0123456789abcdef"
+FORM = "multipart/form-data; boundary=b"
+MANY = 1 << 28  # bytes; an upload may have no more
+
+
+@contextmanager
+def serving(workspace: Path) -> Iterator[str]:
+    address = f"127.0.0.1:{free_port()}"
+    words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
+    with running(*words, IMAGE, "serve", "--librechat") as container:
+        wait_until_ready(f"http://{address}", container)
+        yield f"http://{address}/librechat/v1"
+
+
+@pytest.fixture(scope="module")
+def url(shared_box: Box) -> Iterator[str]:
+    with serving(shared_box.workspace) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def seen(url: str) -> Any:
+    folder = Path(os.environ["PEER_LIBRECHAT_DIR"])
+    env = os.environ | {"PEER_LIBRECHAT_URL": url, "PEER_LIBRECHAT_KEY": KEY}
+    command = ["node", str(folder / "librechat.mjs")]
+    run = subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=300, check=True)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def ask(url: str, body: Any = None, method: str = "", **headers: str) -> tuple[int, Any]:
+    """Status, and the body as JSON where it is some."""
+    raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+    head = {"X-API-Key": KEY, "Content-Type": "application/json"} | headers
+    request = urllib.request.Request(url, raw, head, method=method or ("POST" if raw else "GET"))
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            status, text = answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read()
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, text
+
+
+def upload(url: str, name: str, content: bytes) -> tuple[int, Any]:
+    head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    kind = b'--b\r\nContent-Disposition: form-data; name="kind"\r\n\r\nuser\r\n'
+    body = kind + head.encode() + content + b"\r\n--b--\r\n"
+    return ask(f"{url}/upload", body, **{"Content-Type": FORM})
+
+
+def run(url: str, code: str, lang: str = "py", **more: Any) -> tuple[int, Any]:
+    return ask(f"{url}/exec", {"lang": lang, "code": code} | more)
+
+
+def test_its_tool_runs_code_and_passes_files_on(seen: Any) -> None:
+    code = seen["code"]
+    assert code["made"]["text"].startswith("stdout:\n['an arg']\n")
+    (made,) = code["made"]["artifact"]["files"]
+    assert made["name"] == "a.csv"
+    assert made["storage_session_id"] == code["made"]["artifact"]["session_id"]
+    assert "stdout:\nx,1\nstderr:\naside" in code["read"]["text"]
+    (read,) = code["read"]["artifact"]["files"]
+    assert (read["id"], read["inherited"]) == (made["id"], True)
+    assert "ZeroDivisionError" in code["error"]["text"]
+
+
+def test_its_tool_says_what_was_refused(seen: Any) -> None:
+    code = seen["code"]
+    assert "was rejected" in code["language"]["error"]
+    assert "not authorized" in code["key"]["error"]
+    assert "execution profile" in code["profile"]["error"]
+
+
+def test_a_runtime_that_is_named_keeps_its_files_alone(seen: Any) -> None:
+    state = seen["state"]
+    assert state["first"]["runtime_status"] == "new"
+    assert state["second"]["artifact"]["runtime_status"] == "reused"
+    assert "kept False" in state["second"]["text"]
+
+
+def test_files_go_round(url: str) -> None:
+    content = bytes(range(256)) * 4096
+    _, sent = upload(url, "in.bin", content)
+    session, file = sent["storage_session_id"], sent["files"][0]["fileId"]
+    ref = {"id": file, "storage_session_id": session, "name": "sub/in.bin"}
+    code = (
+        "d = open('/mnt/data/sub/in.bin', 'rb').read()\n"
+        "open('out.bin', 'wb').write(d[::-1])\nprint(len(d))"
+    )
+    _, ran = run(url, code, files=[ref])
+    assert ran["stdout"] == f"{len(content)}\n"
+    files = {one["name"]: one for one in ran["files"]}
+    assert files["sub/in.bin"]["inherited"]
+    out = files["out.bin"]
+    place = f"{out['storage_session_id']}/{out['id']}"
+    assert ask(f"{url}/download/{place}")[1] == content[::-1]
+    listed = ask(f"{url}/files/{out['storage_session_id']}?detail=full")[1]
+    names = {one["metadata"]["original-filename"] for one in listed}
+    assert names == {"out.bin", "sub/in.bin"}
+    assert ask(f"{url}/sessions/{out['storage_session_id']}/objects/{out['id']}")[1]["size"] == len(
+        content
+    )
+    assert ask(f"{url}/files/{place}", method="DELETE")[0] == 200
+    assert ask(f"{url}/download/{place}")[0] == 404
+
+
+def test_a_session_goes_on_with_its_files_and_tells_what_is_gone(url: str) -> None:
+    _, first = run(url, "open('a', 'w').write('1'); open('b', 'w').write('2')")
+    _, second = run(url, "rm b; echo 3 >> a", "bash", session_id=first["session_id"])
+    assert [one["name"] for one in second["files"]] == ["a"]
+    assert (second["deleted_files"], second["session_id"]) == (["b"], first["session_id"])
+
+
+def test_sessions_have_nothing_of_each_other(url: str) -> None:
+    _, first = run(url, "x = 1\nopen('/mnt/data/mine', 'w').write('1')")
+    _, second = run(url, "import os\nprint(os.listdir('/mnt/data'), 'x' in globals())")
+    assert second["stdout"] == "[] False\n"
+    (file,) = first["files"]
+    other = f"{second['session_id']}/{file['id']}"
+    assert ask(f"{url}/download/{other}")[0] == 404
+    assert ask(f"{url}/sessions/{second['session_id']}/objects/{file['id']}")[0] == 404
+
+
+def test_a_link_out_of_the_session_is_no_file(url: str) -> None:
+    code = "import os\nos.symlink('/etc/passwd', 'out'); os.symlink('../..', 'up'); open('x', 'w')"
+    _, ran = run(url, code)
+    assert [one["name"] for one in ran["files"]] == ["x"]
+
+
+def test_code_ends_at_its_timeout(url: str) -> None:
+    status, ran = run(url, "print('begun', flush=True)\nwhile True: pass", timeout=500)
+    assert (status, ran["stdout"]) == (200, "begun\n")
+    assert "interrupted" in ran["stderr"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{", "the body"),
+        ([], "an object"),
+        ({}, "lang: a string"),
+        ({"lang": "py"}, "code: a string"),
+        ({"lang": "r", "code": ""}, "lang: r is not served here; py and bash are"),
+        ({"lang": "py", "code": "", "args": "x"}, "args: an array"),
+        ({"lang": "py", "code": "", "args": [1]}, "args[0]: a string"),
+        ({"lang": "py", "code": "", "timeout": -1}, "timeout: "),
+        ({"lang": "py", "code": "", "timeout": "1"}, "timeout: "),
+        ({"lang": "py", "code": "", "session_id": "nosuch"}, "there is no session nosuch"),
+        ({"lang": "py", "code": "", "session_id": "../.."}, "there is no session"),
+        ({"lang": "py", "code": "", "session_id": 1}, "session_id: "),
+        ({"lang": "py", "code": "", "runtime_session_hint": 1}, "runtime_session_hint: "),
+        ({"lang": "py", "code": "", "files": {}}, "files: an array"),
+        ({"lang": "py", "code": "", "files": [1]}, "files[0]: id: a string"),
+        (
+            {
+                "lang": "py",
+                "code": "",
+                "files": [{"id": "x", "name": "a", "storage_session_id": ".."}],
+            },
+            "files[0]: there is no session ..",
+        ),
+    ],
+)
+def test_a_wrong_request_is_told_what_is_wrong(url: str, body: Any, said: str) -> None:
+    status, answer = ask(f"{url}/exec", body)
+    assert (status, answer["error"]) == (400, "invalid_request")
+    assert said in answer["message"]
+
+
+def test_unknown_places_are_not_found(url: str) -> None:
+    for path in ("/files/nosuch", "/download/a/b", "/sessions/a/objects/b", "/nothing", ""):
+        status, answer = ask(f"{url}{path}")
+        assert (status, answer["error"]) == (404, "not_found"), path
+    assert ask(f"{url}/files/a/b", method="DELETE")[0] == 404
+    assert ask(f"{url}/exec", method="PUT")[0] == 405
+
+
+def test_bad_uploads_are_refused(url: str) -> None:
+    for name in ("", "../up", "/abs", "a/../b", "a//b"):
+        assert upload(url, name, b"x")[0] == 400, name
+    form = {"Content-Type": FORM}
+    assert ask(f"{url}/upload", b"--b\r\nno form", **form)[0] == 400
+    assert ask(f"{url}/upload", b"--b--\r\n", **form)[1]["message"] == "file: a file is needed"
+    assert ask(f"{url}/upload", b"{}")[0] == 400
+    long = {"Content-Length": str(MANY + 1)}
+    assert ask(f"{url}/upload", b"", method="POST", **form, **long)[0] == 413
+
+
+def test_only_the_key_is_let_in(url: str) -> None:
+    order = {"lang": "py", "code": "print(1)"}
+    for head in ({"X-API-Key": ""}, {"X-API-Key": "no"}, {"X-API-Key": "", "Authorization": "x"}):
+        status, answer = ask(f"{url}/exec", order, **head)
+        assert (status, answer["error"]) in ((401, "unauthorized"), (429, "rate_limited"))
+    request = urllib.request.Request(f"{url}/health")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert json.load(answer) == {"status": "ok"}
+    bearer = urllib.request.Request(f"{url}/files/nosuch", None, {"Authorization": f"Bearer {KEY}"})
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(bearer, timeout=10)
