@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench/wires.sh - how long clients of other wires wait for the image `ipybox`: E2B's SDK, from create to the first
-# result, a command, and much output.
+# result, a command, and much output; and what each of 100 sandboxes takes. Takes root.
 #
 # Its environment is that of `tests/peer/run e2b`, which has been run before. IPYBOX_TEST_IMAGE names another image.
 set -euo pipefail
@@ -18,6 +18,7 @@ main()
     uptime
     "$python" -B -m pytest -q -s -c "$top/pyproject.toml" --rootdir . test_e2b_code.py test_e2b_envd.py \
         -k 'how_long or much_output'
+    "$python" -B e2b_memory.py
 }
 
 main "$@"
