@@ -25,6 +25,70 @@ void call_send_answer(struct mcp_call *call, const struct buf *message, int erro
     call->stream = NULL;
 }
 
+/* --- progress ------------------------------------------------------------------------------- */
+
+/* Bytes of the text that end with a whole character: a pipe may be read in the middle of one. */
+static size_t whole_characters(const struct buf *text)
+{
+    size_t n = text->len;
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        unsigned char c = (unsigned char)text->data[n - back];
+        if (c >= 0xC0)
+            return utf8_char(text->data + n - back, back, NULL) == back ? n : n - back;
+        if (c < 0x80)
+            break;
+    }
+    return n;
+}
+
+/* message == NULL: it only says that the work goes on. */
+static void put_progress(struct mcp_call *call, const char *message, size_t n)
+{
+    drop_buf struct buf out = BUF_INIT(PROGRESS_TEXT_MAX * 6 + 4096);
+    struct jsonw w = JSONW(&out);
+    rpc_notification_begin(&w, "notifications/progress");
+    jsonw_set_raw(&w, "progressToken", call->progress_token);
+    jsonw_set_int(&w, "progress", (int64_t)++call->progress);
+    if (message) {
+        jsonw_name(&w, "message");
+        jsonw_text_n(&w, message, n);
+    }
+    rpc_end(&w);
+    mcp_send(call->mcp, call, &out);
+}
+
+static bool send_progress(struct mcp_call *call)
+{
+    size_t n = whole_characters(&call->progress_text);
+    if (n == 0)
+        return false;
+    put_progress(call, call->progress_text.data, n);
+    buf_cut_front(&call->progress_text, n);
+    return true;
+}
+
+static void on_progress_timer(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    const bool was_silent = !call->has_text_due;
+    call->has_text_due = false;
+    if (call->cancelled || call->listening)
+        return;
+    if (!send_progress(call) && was_silent)
+        put_progress(call, NULL, 0);
+    loop_timer_set(call->mcp->config->loop, &call->progress_timer, PROGRESS_SILENCE_MS,
+                   on_progress_timer, call);
+}
+
+static void begin_progress(struct mcp_call *call)
+{
+    if (call->progress_token)
+        loop_timer_set(call->mcp->config->loop, &call->progress_timer, PROGRESS_SILENCE_MS,
+                       on_progress_timer, call);
+}
+
+/* --- a call ----------------------------------------------------------------------------------- */
+
 static char *progress_token(const struct json *params)
 {
     const struct json *token = json_get(json_get(params, "_meta"), "progressToken");
@@ -52,6 +116,7 @@ struct mcp_call *call_new(struct mcp *mcp, const struct rpc_message *m, enum mcp
     find_client_call(call, m->params);
     call->progress_text = BUF_INIT(PROGRESS_TEXT_MAX);
     list_push(&mcp->calls, call);
+    begin_progress(call);
     return call;
 }
 
@@ -136,48 +201,13 @@ void call_abandon(struct mcp_call *call)
     call_drop(call);
 }
 
-/* --- progress ------------------------------------------------------------------------------- */
-
-/* Bytes of the text that end with a whole character: a pipe may be read in the middle of one. */
-static size_t whole_characters(const struct buf *text)
-{
-    size_t n = text->len;
-    for (size_t back = 1; back <= 3 && back <= n; back++) {
-        unsigned char c = (unsigned char)text->data[n - back];
-        if (c >= 0xC0)
-            return utf8_char(text->data + n - back, back, NULL) == back ? n : n - back;
-        if (c < 0x80)
-            break;
-    }
-    return n;
-}
-
-static void send_progress(struct mcp_call *call)
-{
-    size_t n = whole_characters(&call->progress_text);
-    if (n == 0)
-        return;
-    drop_buf struct buf out = BUF_INIT(PROGRESS_TEXT_MAX * 6 + 4096);
-    struct jsonw w = JSONW(&out);
-    rpc_notification_begin(&w, "notifications/progress");
-    jsonw_set_raw(&w, "progressToken", call->progress_token);
-    jsonw_set_int(&w, "progress", (int64_t)++call->progress);
-    jsonw_name(&w, "message");
-    jsonw_text_n(&w, call->progress_text.data, n);
-    rpc_end(&w);
-    buf_cut_front(&call->progress_text, n);
-    mcp_send(call->mcp, call, &out);
-}
-
-static void on_progress_timer(void *ctx)
-{
-    send_progress(ctx);
-}
+/* --- progress of a call that waits ------------------------------------------------------------ */
 
 void call_end_progress(struct mcp_call *call)
 {
-    send_progress(call);
+    (void)send_progress(call);
     loop_timer_stop(call->mcp->config->loop, &call->progress_timer);
+    call->has_text_due = false;
     buf_clear(&call->progress_text);
     xfree(call->progress_token);
     call->progress_token = NULL;
@@ -190,6 +220,7 @@ void call_reopen(struct mcp_call *call, const struct rpc_message *m)
     call->progress_token = progress_token(m->params);
     call->progress = 0;
     call->progress_bytes = 0;
+    begin_progress(call);
 }
 
 void call_text(void *ctx, const char *text, size_t n)
@@ -204,9 +235,11 @@ void call_text(void *ctx, const char *text, size_t n)
         n = sizeof cut - 1;
     }
     (void)buf_add(&call->progress_text, text, n);
-    if (!call->progress_timer.armed) /* the first text of a burst soon, the rest in one piece */
-        loop_timer_set(call->mcp->config->loop, &call->progress_timer,
-                       call->progress == 0 ? 0 : PROGRESS_MS, on_progress_timer, call);
+    if (call->has_text_due) /* the first text of a burst soon, the rest in one piece */
+        return;
+    call->has_text_due = true;
+    loop_timer_set(call->mcp->config->loop, &call->progress_timer,
+                   call->progress == 0 ? 0 : PROGRESS_MS, on_progress_timer, call);
 }
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -241,7 +274,7 @@ void put_text_block(struct jsonw *w, const char *text, size_t n)
 void call_answer_begin(struct mcp_call *call, struct buf *out, struct jsonw *w)
 {
     if (!call->cancelled)
-        send_progress(call);
+        (void)send_progress(call);
     *out = BUF_INIT(MCP_ANSWER_MAX);
     *w = JSONW(out);
     rpc_result_begin(w, call->id);

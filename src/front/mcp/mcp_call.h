@@ -3,7 +3,9 @@
  * front/mcp/mcp_call.h - one request in flight, from tools/call to its answer (private to front/).
  * Progress: a call that asked for it hears its output while it is produced: at most one
  *           notification in PROGRESS_MS, each with the text since the last one, PROGRESS_TEXT_MAX
- *           bytes in all; what follows is counted only, so a flood costs the peer nothing. */
+ *           bytes in all; what follows is counted only, so a flood costs the peer nothing. After
+ *           PROGRESS_SILENCE_MS without one it hears that the work goes on: clients give up what
+ *           they have not heard of for long. */
 #ifndef FRONT_MCP_MCP_CALL_H
 #define FRONT_MCP_MCP_CALL_H
 
@@ -14,6 +16,7 @@
 enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
 
 #define PROGRESS_MS 50
+#define PROGRESS_SILENCE_MS 15000
 #define PROGRESS_TEXT_MAX ((size_t)1 << 20)
 #define MCP_ANSWER_MAX ((size_t)256 << 20) /* bytes of one answer, images included */
 
@@ -28,9 +31,10 @@ struct mcp_call {
     struct buf progress_text;
     size_t progress_bytes;
     struct loop_timer progress_timer;
-    bool cancelled;   /* no answer is sent any more */
-    bool listening;   /* a stream of changes: nothing is under way … */
-    bool hears_tools; /* … of the list of tools */
+    bool has_text_due; /* the timer is for text, not for silence */
+    bool cancelled;    /* no answer is sent any more */
+    bool listening;    /* a stream of changes: nothing is under way … */
+    bool hears_tools;  /* … of the list of tools */
     struct call_ask ask;
     /* what it waits for: at most one */
     struct cell *cell; /* also of a reset */

@@ -318,6 +318,36 @@ static void output_is_told_as_progress_to_the_one_who_asked(void)
     close_mcp();
 }
 
+static void a_silent_call_is_told_as_progress_too(void)
+{
+    open_initialized();
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+        "\"execute_ipython_cell\",\"arguments\":"
+        "{\"code\":\"x\"},\"_meta\":{\"progressToken\":7}}}");
+    for (int i = 1; i <= 3; i++) {
+        char wanted[64];
+        now += 14900;
+        loop_turn(loop, 0);
+        TEST_CHECK(messages == i - 1);
+        now += 200;
+        loop_turn(loop, 0);
+        (void)snprintf(wanted, sizeof wanted, "{\"progressToken\":7,\"progress\":%d}}", i);
+        expect(wanted);
+    }
+    fake_session_text("a"); /* which begins the time anew */
+    now += 100;
+    loop_turn(loop, 0);
+    expect("\"progress\":4,\"message\":\"a\"");
+    now += 14900;
+    loop_turn(loop, 0);
+    TEST_CHECK(messages == 4);
+    finish(CELL_OK, "");
+    now += 60000;
+    loop_turn(loop, 0);
+    TEST_CHECK(messages == 1); /* the answer, and nothing after it */
+    close_mcp();
+}
+
 static void a_flood_is_not_told_as_progress(void)
 {
     open_initialized();
@@ -712,6 +742,7 @@ TEST_LIST = {
     T(a_refused_cell_is_a_tool_error),
     T(a_cancelled_call_gets_no_answer),
     T(output_is_told_as_progress_to_the_one_who_asked),
+    T(a_silent_call_is_told_as_progress_too),
     T(a_flood_is_not_told_as_progress),
     T(packages_are_answered_with_the_output_of_pip),
     T(a_reset_is_answered_with_a_line_or_the_reason),
