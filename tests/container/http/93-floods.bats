@@ -58,6 +58,7 @@ wait_for("room", lambda: call("POST", "/mcp", hello, headers=accept).status == 2
 wait_for("room for others", lambda: call("POST", "/v1/sessions", {"id": "mine"}).status == 201)
 equal(run("6 * 7", "mine")["status"], "ok")
 PY
+    wait_for 10 log_has "ends to make room for another: it ran nothing and was not used for"
     run_audit=$(timeout 60 docker exec "$id" bash -c '
         ipybox audit verify /logs/log; stat -c %s /logs/log
         grep -c "\"door\":\"gateway\"" /logs/log
