@@ -342,7 +342,8 @@ static int open_librechat(void *ctx, struct err *e)
                                                      .sessions = s->sessions,
                                                      .workspace = s->workspace,
                                                      .key = o->token,
-                                                     .audit = s->audit},
+                                                     .audit = s->audit,
+                                                     .toolplane = server_tools_plane(s->tools)},
                           &s->librechat, e);
 }
 

@@ -46,7 +46,8 @@ struct toolplane_call {
     struct approval *approval;
     struct toolplane_job *registration;
     struct tools_call *call;
-    struct approval *question; /* the server asks something */
+    struct toolplane_provider *provider; /* has it, and will answer; NULL: no one */
+    struct approval *question;           /* the server asks something */
     uint64_t question_key;
     uint64_t number;
     double progress, total; /* the newest */
@@ -105,6 +106,8 @@ static void drop_work(struct toolplane_call *call)
         toolplane_job_cancel(call->registration);
     if (call->call)
         tools_call_cancel(call->call);
+    if (call->provider)
+        call->provider->cancelled(call->provider->ctx, call);
     loop_defer_stop(call->plane->config.loop, &call->late);
     loop_timer_stop(call->plane->config.loop, &call->pace);
 }
@@ -658,6 +661,55 @@ static int begin_plane_call(struct toolplane_call *call, const struct toolplane_
     return r < 0 ? r : ask_about(call, &server, e);
 }
 
+/* --- calls that the session's own client answers ---------------------------------------------- */
+
+void toolplane_provide(struct toolplane *plane, struct toolplane_provider *provider)
+{
+    list_push(&plane->providers, provider);
+}
+
+void toolplane_unprovide(struct toolplane *plane, struct toolplane_provider *provider)
+{
+    list_remove(&plane->providers, provider);
+    for (struct toolplane_call *call = plane->calls; call; call = call->next) {
+        if (call->provider == provider)
+            end_later(call, TOOLPLANE_ERROR, "nobody answers the call any more");
+        call->provider = call->provider == provider ? NULL : call->provider;
+    }
+}
+
+void toolplane_answer(struct toolplane_call *call, const char *result, const char *why)
+{
+    drop_json struct json *parsed =
+        result ? json_parse_copy(result, strlen(result), JSON_STRICT, NULL) : NULL;
+    const struct tools_result told = {.structured = parsed, .structured_text = result};
+    call->provider = NULL;
+    if (parsed)
+        end_call(call, TOOLPLANE_OK, &told, "");
+    else
+        end_call(call, TOOLPLANE_ERROR, NULL, why);
+}
+
+static struct toolplane_provider *find_provider(const struct toolplane *plane,
+                                                const struct toolplane_request *request)
+{
+    struct toolplane_provider *p = plane->providers;
+    while (p &&
+           (strcmp(p->session, request->session) != 0 || strcmp(p->server, request->server) != 0))
+        p = p->next;
+    return request->role == TOOLPLANE_KERNEL ? p : NULL;
+}
+
+static int hand_to_provider(struct toolplane_call *call, struct toolplane_provider *provider,
+                            struct err *e)
+{
+    int r = spell_arguments(call, e);
+    call->provider = r < 0 ? NULL : provider;
+    if (r == 0)
+        provider->called(provider->ctx, call, call->tool, call->arguments);
+    return r;
+}
+
 static int open_call(struct toolplane *plane, const struct toolplane_request *request,
                      bool approve_only, const struct toolplane_events *events, void *ctx,
                      struct toolplane_call **ret, struct err *e)
@@ -666,8 +718,9 @@ static int open_call(struct toolplane *plane, const struct toolplane_request *re
     if (r < 0)
         return r;
     struct toolplane_call *call = new_call(plane, request, events, ctx);
+    struct toolplane_provider *provider = approve_only ? NULL : find_provider(plane, request);
     call->approve_only = approve_only;
-    r = begin_plane_call(call, request, e);
+    r = provider ? hand_to_provider(call, provider, e) : begin_plane_call(call, request, e);
     if (r == 0) {
         *ret = call;
         return 0;

@@ -161,6 +161,22 @@ MUST_CHECK int toolplane_await(struct toolplane *plane, const struct toolplane_r
 
 void toolplane_call_cancel(struct toolplane_call *call); /* no event comes any more */
 
+/* Who answers the calls that code in one session makes for a server of this name, be one registered
+ * so or not. Nobody is asked to approve them. The provider's, from provide to unprovide. */
+struct toolplane_provider {
+    struct toolplane_provider *prev, *next; /* the tool plane's */
+    const char *session, *server;
+    /* It is answered by toolplane_answer(), later; tool and arguments are lent for the call. */
+    void (*called)(void *ctx, struct toolplane_call *call, const char *tool, const char *arguments);
+    void (*cancelled)(void *ctx, const struct toolplane_call *call); /* it is gone */
+    void *ctx;
+};
+void toolplane_provide(struct toolplane *plane, struct toolplane_provider *provider);
+/* Its open calls fail. */
+void toolplane_unprovide(struct toolplane *plane, struct toolplane_provider *provider);
+/* result: an object as JSON text, which code gets; NULL, or no JSON: `why` is the error. */
+void toolplane_answer(struct toolplane_call *call, const char *result, const char *why);
+
 /* The value that code gets, as the old wire has it: structuredContent, else the texts joined by
  * line breaks, else null. Written as one JSON value. */
 void toolplane_put_result(struct jsonw *w, const struct tools_result *result);

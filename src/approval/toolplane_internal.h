@@ -38,6 +38,7 @@ struct toolplane {
     struct recall *recalls;
     struct failed_start *failures;
     struct toolplane_call *calls;
+    struct toolplane_provider *providers;
     uint64_t numbers;
     void (*watch)(void *ctx, const struct toolplane_progress *p);
     void *watch_ctx;

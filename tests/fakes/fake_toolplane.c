@@ -278,3 +278,18 @@ void fake_toolplane_progress(const struct toolplane_progress *p)
     if (watch)
         watch(watch_ctx, p);
 }
+
+void toolplane_provide(struct toolplane *plane, struct toolplane_provider *provider)
+{
+    (void)plane, (void)provider;
+}
+
+void toolplane_unprovide(struct toolplane *plane, struct toolplane_provider *provider)
+{
+    (void)plane, (void)provider;
+}
+
+void toolplane_answer(struct toolplane_call *call, const char *result, const char *why)
+{
+    (void)call, (void)result, (void)why;
+}

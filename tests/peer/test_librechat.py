@@ -219,3 +219,106 @@ def test_only_the_key_is_let_in(url: str) -> None:
     bearer = urllib.request.Request(f"{url}/files/nosuch", None, {"Authorization": f"Bearer {KEY}"})
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(bearer, timeout=10)
+
+
+def begin(url: str, code: str, *names: str, **more: Any) -> tuple[int, Any]:
+    tools = [{"name": name, "description": "", "parameters": {}} for name in names]
+    return ask(f"{url}/exec/programmatic", {"code": code, "tools": tools} | more)
+
+
+def go_on(url: str, token: str, results: Any) -> tuple[int, Any]:
+    order = {"continuation_token": token, "tool_results": results}
+    return ask(f"{url}/exec/programmatic", order)
+
+
+def test_its_tools_are_called_by_code_that_runs_once(seen: Any) -> None:
+    tools = seen["tools"]
+    assert tools["many"]["text"].startswith("stdout:\nonce\n1000")
+    assert tools["ordered"]
+    print(f"1000 round trips in {tools['ms']:.0f} ms")
+    assert "{'next': 1}, {'next': 2}, {'next': 3}" in tools["together"]["text"]
+    assert "caught broken on purpose" in tools["caught"]["text"]
+    assert "broken on purpose" in tools["raised"]["error"]
+    assert "stdout:\nplain" in tools["none"]["text"]
+    assert "exceeded the time limit" in tools["slow"]["error"]
+
+
+def test_results_come_as_they_were_written(url: str) -> None:
+    code = "print([repr(await give(i=i)) for i in range(6)])"
+    values = ["68.10", "12345678901234567890", "[]", '""', "null", '{"a": [1, {}]}']
+    _, answer = begin(url, code, "give")
+    for i, value in enumerate(values):
+        (call,) = answer["tool_calls"]
+        assert (call["name"], call["input"]) == ("give", {"i": i})
+        text = json.dumps(
+            {"continuation_token": answer["continuation_token"], "tool_results": ["HERE"]}
+        )
+        result = f'{{"call_id": "{call["id"]}", "result": {value}, "is_error": false}}'
+        _, answer = ask(f"{url}/exec/programmatic", text.replace('"HERE"', result).encode())
+    assert answer["status"] == "completed"
+    said = [str(json.loads(value)) for value in values]
+    assert answer["stdout"] == str([repr(json.loads(value)) for value in values]) + "\n", said
+
+
+def test_a_token_is_good_for_one_request(url: str) -> None:
+    _, first = begin(url, "print(await a(x=1), await a(x=2))", "a")
+    token, call = first["continuation_token"], first["tool_calls"][0]["id"]
+    _, second = go_on(url, token, [{"call_id": call, "result": 1, "is_error": False}])
+    assert second["status"] == "tool_call_required"
+    for wrong in (token, "", "nosuch", second["session_id"]):
+        status, answer = go_on(url, wrong, [{"call_id": call, "result": 9, "is_error": False}])
+        assert (status, answer["error"]) == (400, "invalid_request")
+    call = second["tool_calls"][0]["id"]
+    _, last = go_on(url, second["continuation_token"], [{"call_id": call, "result": 2}])
+    assert (last["status"], last["stdout"]) == ("completed", "1 2\n")
+
+
+def test_wrong_results_lose_nothing(url: str) -> None:
+    code = "import asyncio\nprint(await asyncio.gather(a(x=1), a(x=2)))"
+    _, first = begin(url, code, "a")
+    token, calls = first["continuation_token"], [one["id"] for one in first["tool_calls"]]
+    one, other = ({"call_id": call, "result": call} for call in calls)
+    unknown = {"call_id": "x"}
+    wrongs: list[Any] = [None, {}, [], [one], [one, one], [one, unknown], [one, 1], [one] * 3]
+    for wrong in wrongs:
+        assert go_on(url, token, wrong)[0] == 400
+    assert go_on(url, token, [other, one])[1]["stdout"] == f"{calls}\n"
+
+
+def test_code_of_other_sessions_reaches_no_client(url: str) -> None:
+    _, first = begin(url, "print(await a(x=1))", "a")
+    code = (
+        "from ipybox_tools import ToolRunner\n"
+        "ToolRunner('librechat').run_sync('a', {'x': 'stolen'})"
+    )
+    _, other = run(url, code)
+    assert "the MCP server librechat is not registered" in other["stderr"]
+    results = [{"call_id": first["tool_calls"][0]["id"], "result": "mine"}]
+    assert go_on(url, first["continuation_token"], results)[1]["stdout"] == "mine\n"
+
+
+def test_code_that_waits_can_be_cancelled(url: str) -> None:
+    order = {"code": "await a()", "tools": [{"name": "a"}]}
+    head = {"X-LibreChat-Code-Request-ID": "request-1"}
+    _, first = ask(f"{url}/exec/programmatic", order, **head)
+    cancel = f"{url}/exec/programmatic/cancel"
+    assert ask(cancel, {"request_id": "nosuch"})[0] == 404
+    assert ask(cancel, {})[0] == 400
+    assert ask(cancel, {"request_id": "request-1"}) == (200, {"status": "cancelled"})
+    results = [{"call_id": first["tool_calls"][0]["id"], "result": 1}]
+    assert go_on(url, first["continuation_token"], results)[0] == 400
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"code": "1"},
+        {"code": "1", "tools": {}},
+        {"code": "1", "tools": [{}]},
+        {"code": "1", "tools": [{"name": ""}]},
+        {"tools": []},
+        {"continuation_token": 1},
+    ],
+)
+def test_a_wrong_programmatic_request_is_refused(url: str, order: Any) -> None:
+    assert ask(f"{url}/exec/programmatic", order)[0] == 400

@@ -129,6 +129,10 @@ static void get_librechat_health(void *ctx, struct http_request *r)
 static const struct http_route routes[] = {
     {"GET", AT("/health"), HTTP_NO_BODY, 0, NULL, LIBRECHAT_FREE, get_librechat_health},
     {"POST", AT("/exec"), HTTP_COLLECT, LIBRECHAT_BODY_MAX, NULL, KEY, librechat_post_exec},
+    {"POST", AT("/exec/programmatic"), HTTP_COLLECT, LIBRECHAT_RESULTS_MAX, NULL, KEY,
+     librechat_post_programmatic},
+    {"POST", AT("/exec/programmatic/cancel"), HTTP_COLLECT, LIBRECHAT_BODY_MAX, NULL, KEY,
+     librechat_post_cancel},
     {"POST", AT("/upload"), HTTP_RECEIVE, LIBRECHAT_UPLOAD_MAX, NULL, KEY, librechat_post_upload},
     {"POST", AT("/upload/batch"), HTTP_RECEIVE, LIBRECHAT_UPLOAD_MAX, NULL, KEY,
      librechat_post_upload},
@@ -176,7 +180,7 @@ int librechat_open(const struct librechat_config *config, struct librechat **ret
     return 0;
 }
 
-/* No request is open any more, so there are no runs. */
+/* No request is open any more, and no run waits for one since librechat_stop(). */
 struct librechat *librechat_close(struct librechat *l)
 {
     if (!l)
@@ -191,4 +195,5 @@ struct librechat *librechat_close(struct librechat *l)
 void librechat_stop(struct librechat *l)
 {
     l->stopping = true;
+    librechat_tools_stop(l);
 }

@@ -14,6 +14,7 @@
 #ifndef FRONT_LIBRECHAT_LIBRECHAT_H
 #define FRONT_LIBRECHAT_LIBRECHAT_H
 
+#include "approval/toolplane.h"
 #include "audit/audit.h"
 #include "front/http/http.h"
 #include "loop/loop.h"
@@ -24,6 +25,8 @@
 #define LIBRECHAT_BODY_MAX ((size_t)4 << 20)
 #define LIBRECHAT_UPLOAD_MAX ((uint64_t)256 << 20)
 #define LIBRECHAT_FILES_MAX 1000
+#define LIBRECHAT_RESULTS_MAX ((size_t)16 << 20) /* bytes of a request with results of tools */
+#define LIBRECHAT_WAIT_MS 300000 /* for those; then the code that waits for them is ended */
 
 struct librechat_config { /* copied; what it points to is borrowed */
     struct loop *loop;
@@ -31,6 +34,7 @@ struct librechat_config { /* copied; what it points to is borrowed */
     const char *workspace; /* absolute */
     const char *key;       /* NULL: whoever reaches the port may do everything */
     struct audit *audit;   /* NULL: there is none */
+    struct toolplane *toolplane;
 };
 
 struct librechat;

@@ -9,25 +9,14 @@
 #include "base/random.h"
 #include "front/http/http_context.h"
 #include "front/librechat/librechat_internal.h"
-#include "session/executions/executions.h"
 
 enum { SETUP_MAX = 4 << 20, NAME_BYTES = 8, ERROR_CHARS = 1 << 18 };
 
-struct librechat_run { /* a request whose code runs or waits */
-    struct librechat_run *prev, *next;
-    struct librechat *owner;
-    struct http_request *r;
-    char name[SESSIONS_ID_MAX + 1]; /* of the session that it runs in */
-    struct librechat_order order;
-    struct librechat_files before; /* in its folder */
-    struct execution_watcher setup, code;
-    struct loop_defer done;
-};
-
-static void free_librechat_run(struct librechat_run *run)
+void librechat_run_free(struct librechat_run *run)
 {
     struct err e = ERR_NONE; /* -ENOENT: it has ended by itself */
     list_remove(&run->owner->runs, run);
+    librechat_tools_close(run);
     loop_defer_stop(run->owner->config.loop, &run->done);
     execution_unwatch(&run->setup);
     execution_unwatch(&run->code);
@@ -40,7 +29,7 @@ static void free_librechat_run(struct librechat_run *run)
 /* Closing the connection is how a client ends its code. */
 static void on_librechat_client_gone(void *ctx)
 {
-    free_librechat_run(ctx);
+    librechat_run_free(ctx);
 }
 
 /* --- files of the answer ---------------------------------------------------------------------- */
@@ -119,6 +108,8 @@ static void put_files_of_run(struct jsonw *w, const struct librechat_run *run, s
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+static const char time_is_over[] = "the code was ended at its timeout\n";
+
 static void put_stderr(struct jsonw *w, const struct librechat_run *run, const struct err *note)
 {
     const struct execution_result *x = &run->code.execution->result;
@@ -127,7 +118,9 @@ static void put_stderr(struct jsonw *w, const struct librechat_run *run, const s
     jsonw_text_part(w, buf_text(&x->err), x->err.len);
     if (x->status == CELL_ERROR && run->order.language == LIBRECHAT_PYTHON)
         jsonw_text_part(w, x->traceback, strlen(x->traceback));
-    if (x->status > CELL_ERROR) {
+    if (run->timed_out) {
+        jsonw_text_part(w, time_is_over, strlen(time_is_over));
+    } else if (x->status > CELL_ERROR) {
         jsonw_text_part(w, x->reason, strlen(x->reason));
         jsonw_text_part(w, x->last_words, strlen(x->last_words));
     }
@@ -138,6 +131,19 @@ static void put_stderr(struct jsonw *w, const struct librechat_run *run, const s
     jsonw_text_end(w);
 }
 
+/* Words that clients know. */
+static void put_status(struct jsonw *w, const struct librechat_run *run)
+{
+    enum cell_status status = run->code.execution->result.status;
+    jsonw_set_text(w, "status", status == CELL_OK ? "completed" : "error");
+    if (run->timed_out || status == CELL_TIMEOUT)
+        jsonw_set_text(w, "error", "Time limit exceeded");
+    else if (status != CELL_OK)
+        jsonw_set_text(w, "error",
+                       status == CELL_ERROR ? "Sandbox exited with code 1"
+                                            : "Sandbox exited with code unknown");
+}
+
 static void answer_run(const struct librechat_run *run)
 {
     drop_buf struct buf body = BUF_INIT(LIBRECHAT_ANSWER_MAX);
@@ -145,6 +151,8 @@ static void answer_run(const struct librechat_run *run)
     struct err note = ERR_NONE;
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);
+    if (run->order.tools)
+        put_status(&w, run);
     jsonw_set_text(&w, "session_id", run->order.session);
     jsonw_name(&w, "stdout");
     jsonw_text_n(&w, buf_text(&x->out), x->out.len);
@@ -161,7 +169,7 @@ static void answer_run(const struct librechat_run *run)
         http_answer_json(run->r, 200, &body);
 }
 
-static void finish_librechat_run(void *ctx)
+void librechat_run_finish(void *ctx)
 {
     struct librechat_run *run = ctx;
     const struct execution_result *x = &run->code.execution->result;
@@ -172,14 +180,16 @@ static void finish_librechat_run(void *ctx)
         librechat_fail(run->r, 500, "the files could not be brought: %s", setup->result.evalue);
     else
         answer_run(run);
-    free_librechat_run(run);
+    librechat_run_free(run);
 }
 
 static void on_code_changed(void *ctx)
 {
     struct librechat_run *run = ctx;
-    if (run->code.execution->state == EXECUTION_ENDED)
-        loop_defer(run->owner->config.loop, &run->done, finish_librechat_run, run);
+    if (run->code.execution->state == EXECUTION_RUNNING && run->order.tools)
+        librechat_tools_run(run);
+    if (run->code.execution->state == EXECUTION_ENDED && run->r)
+        loop_defer(run->owner->config.loop, &run->done, librechat_run_finish, run);
 }
 
 static void on_setup_changed(void *ctx)
@@ -196,12 +206,13 @@ void librechat_runs_session_ended(struct librechat *l, const char *id)
         next = run->next;
         if (strcmp(run->name, id) != 0)
             continue;
-        if (run->code.execution->state == EXECUTION_ENDED) {
-            finish_librechat_run(run);
-        } else {
-            librechat_fail(run->r, 503, "the session has ended");
-            free_librechat_run(run);
+        if (run->r && run->code.execution->state == EXECUTION_ENDED) {
+            librechat_run_finish(run);
+            continue;
         }
+        if (run->r)
+            librechat_fail(run->r, 503, "the session has ended");
+        librechat_run_free(run);
     }
 }
 
@@ -224,7 +235,8 @@ static int submit_cell(const struct sessions_view *view, struct buf *code, int64
 static int submit_cells(struct librechat_run *run, const struct sessions_view *view, struct err *e)
 {
     drop_buf struct buf setup = BUF_INIT(SETUP_MAX), code = BUF_INIT(LIBRECHAT_BODY_MAX);
-    const int64_t ms = run->order.timeout_ms ? run->order.timeout_ms : view->timeout_ms;
+    const int64_t asked = run->order.timeout_ms ? run->order.timeout_ms : view->timeout_ms;
+    const int64_t ms = run->order.tools ? SESSIONS_MS_MAX : asked; /* librechat_tools.c's */
     struct request_context origin;
     struct execution *x;
     request_context_of(run->r, &origin);
@@ -265,28 +277,38 @@ static int start_run(struct librechat_run *run, struct err *e)
         xasprintf("%s/" LIBRECHAT_FOLDER "/%s", l->config.workspace, run->order.session);
     const struct sessions_spec spec = {.id = run->name, .cwd = cwd};
     r = sessions_create(l->config.sessions, &spec, &view, e);
-    return r == 0 ? submit_cells(run, &view, e) : r;
+    if (r < 0)
+        return r;
+    if (run->order.tools)
+        librechat_tools_open(run);
+    return submit_cells(run, &view, e);
 }
 
-void librechat_post_exec(void *ctx, struct http_request *r)
+struct librechat_run *librechat_run_start(struct librechat *l, struct http_request *r,
+                                          bool with_tools)
 {
     static const struct http_events events = {.gone = on_librechat_client_gone};
-    struct librechat *l = ctx;
     struct err e = ERR_NONE;
     if (l->stopping) {
         librechat_fail(r, 503, "the server is stopping");
-        return;
+        return NULL;
     }
     struct librechat_run *run = NEW(struct librechat_run);
     *run = (struct librechat_run){.owner = l, .r = r};
     list_push(&l->runs, run);
-    int code = librechat_order_read(l, r, &run->order, &e);
+    int code = librechat_order_read(l, r, with_tools, &run->order, &e);
     if (code == 0)
         code = start_run(run, &e);
     if (code == 0) {
         http_watch(r, &events, run);
-        return;
+        return run;
     }
     librechat_fail_err(r, &e);
-    free_librechat_run(run);
+    librechat_run_free(run);
+    return NULL;
+}
+
+void librechat_post_exec(void *ctx, struct http_request *r)
+{
+    (void)librechat_run_start(ctx, r, false);
 }

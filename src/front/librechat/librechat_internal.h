@@ -2,6 +2,7 @@
  *
  * front/librechat/librechat_internal.h - the parts of LibreChat's wire (private to its folder).
  * librechat.c:        whether a request is let in, errors, the routes.
+ * librechat_tools.c:  code that calls tools of the client: it waits from one request to the next.
  * librechat_exec.c:   code that runs; librechat_order.c: what a request for it says.
  * librechat_store.c:  the folders of sessions, and their files by ids.
  * librechat_files.c:  reading and deleting; librechat_upload.c: writing.
@@ -17,11 +18,15 @@
 #include "base/json/jsonw.h"
 #include "files/beneath.h"
 #include "front/librechat/librechat.h"
+#include "session/executions/executions.h"
 
 #define LIBRECHAT_ID_BYTES 10
 #define LIBRECHAT_ID_MAX 40      /* characters of a session's id */
 #define LIBRECHAT_FILE_ID 21     /* characters of a file's id */
 #define LIBRECHAT_INPUTS_MAX 200 /* files of a request */
+#define LIBRECHAT_TOOLS_MAX 1000 /* tools of a request */
+#define LIBRECHAT_TOKEN_BYTES 16
+#define LIBRECHAT_REQUEST_MAX 100 /* characters of the client's id of a request */
 #define LIBRECHAT_ANSWER_MAX ((size_t)32 << 20)
 
 enum librechat_access { LIBRECHAT_FREE, LIBRECHAT_NEEDS_KEY };
@@ -89,6 +94,7 @@ struct librechat_order {
     enum librechat_language language;
     const char *code;                   /* of the body */
     const struct json *args;            /* likewise; NULL: none */
+    const struct json *tools;           /* likewise; NULL: it calls none */
     int64_t timeout_ms;                 /* 0: not said */
     char session[LIBRECHAT_ID_MAX + 1]; /* its folder is there */
     bool hinted, reused;                /* the client named a runtime, which was there before */
@@ -98,20 +104,63 @@ struct librechat_order {
 #define drop_order __attribute__((cleanup(librechat_order_done)))
 void librechat_order_done(struct librechat_order *order);
 
-/* -EINVAL: the message names the member. */
+/* with_tools: Python that calls some. -EINVAL: the message names the member. */
 MUST_CHECK int librechat_order_read(const struct librechat *l, struct http_request *r,
-                                    struct librechat_order *ret, struct err *e);
+                                    bool with_tools, struct librechat_order *ret, struct err *e);
 /* The cell that is to run before the client's, and the client's own. */
 void librechat_put_setup(const struct librechat_order *order, struct buf *out);
 void librechat_put_code(const struct librechat_order *order, struct buf *out);
 
 /* --- librechat_exec.c ------------------------------------------------------------------------- */
 
+struct librechat_call { /* of a tool */
+    struct librechat_call *next;
+    struct toolplane_call *call; /* NULL: nobody waits for its result any more */
+    bool sent;                   /* the client knows it */
+    uint64_t number;
+    char *tool, *arguments;
+};
+
+struct librechat_run { /* code that runs or waits */
+    struct librechat_run *prev, *next;
+    struct librechat *owner;
+    struct http_request *r;         /* NULL: it waits for the client's next one */
+    char name[SESSIONS_ID_MAX + 1]; /* of the session that it runs in */
+    struct librechat_order order;
+    struct librechat_files before; /* in its folder */
+    struct execution_watcher setup, code;
+    struct loop_defer done;
+    /* of code with tools */
+    struct toolplane_provider provider;
+    struct librechat_call *calls;
+    uint64_t numbers;
+    char token[2 * LIBRECHAT_TOKEN_BYTES + 1]; /* of the next request; "": none is due */
+    char request_id[LIBRECHAT_REQUEST_MAX + 1];
+    struct loop_timer limit; /* of its time, or of the client's */
+    struct loop_timer batch;
+    bool timed_out;
+};
+
+/* The code runs for this request. It has answered when it returns NULL. */
+struct librechat_run *librechat_run_start(struct librechat *l, struct http_request *r,
+                                          bool with_tools);
+/* It is over, and answers; it is freed. */
+void librechat_run_finish(void *run);
+void librechat_run_free(struct librechat_run *run);
 void librechat_runs_session_ended(struct librechat *l, const char *id);
+
+/* --- librechat_tools.c ------------------------------------------------------------------------ */
+
+void librechat_tools_open(struct librechat_run *run); /* calls of its session come here */
+void librechat_tools_run(struct librechat_run *run);  /* its time begins */
+void librechat_tools_close(struct librechat_run *run);
+void librechat_tools_stop(struct librechat *l); /* what waits for a client ends */
 
 /* --- handlers --------------------------------------------------------------------------------- */
 
 void librechat_post_exec(void *ctx, struct http_request *r);
+void librechat_post_programmatic(void *ctx, struct http_request *r);
+void librechat_post_cancel(void *ctx, struct http_request *r);
 void librechat_post_upload(void *ctx, struct http_request *r);
 void librechat_get_files(void *ctx, struct http_request *r);
 void librechat_get_object(void *ctx, struct http_request *r);

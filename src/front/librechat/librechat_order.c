@@ -64,6 +64,22 @@ static int read_code_args(struct librechat_order *o, struct err *e)
     return 0;
 }
 
+static int read_order_tools(struct librechat_order *o, struct err *e)
+{
+    const struct json *tools = order_member(o->body, "tools");
+    size_t n = 0;
+    if (!json_is_array(tools))
+        return err_set(e, -EINVAL, "tools: an array is needed");
+    for (const struct json *j = json_first(tools); j; j = json_next(j), n++) {
+        const char *name = json_get_text(j, "name");
+        if (!name || !*name || n == LIBRECHAT_TOOLS_MAX)
+            return err_set(e, -EINVAL, "tools[%zu].name: a string is needed, of %d tools at most",
+                           n, LIBRECHAT_TOOLS_MAX);
+    }
+    o->tools = tools;
+    return 0;
+}
+
 static int read_run_timeout(struct librechat_order *o, struct err *e)
 {
     const struct json *timeout = order_member(o->body, "timeout");
@@ -181,7 +197,7 @@ static int read_inputs(const struct librechat *l, struct librechat_order *o, str
     return r < 0 ? err_set(e, -EINVAL, "files[%zu]: %s", o->n, why.msg) : 0;
 }
 
-int librechat_order_read(const struct librechat *l, struct http_request *r,
+int librechat_order_read(const struct librechat *l, struct http_request *r, bool with_tools,
                          struct librechat_order *ret, struct err *e)
 {
     struct buf *body = http_body(r);
@@ -189,7 +205,7 @@ int librechat_order_read(const struct librechat *l, struct http_request *r,
     ret->body = json_parse(body->data, body->len, JSON_REQUEST, &why);
     if (!json_is_object(ret->body))
         return err_set(e, -EINVAL, "the body: %s", ret->body ? "an object is needed" : why.msg);
-    int code = read_lang(ret, e);
+    int code = with_tools ? read_order_tools(ret, e) : read_lang(ret, e);
     if (code == 0)
         code = json_need_text(ret->body, "code", &ret->code, e);
     if (code == 0)
@@ -229,7 +245,11 @@ void librechat_put_setup(const struct librechat_order *order, struct buf *out)
     for (const struct json *j = json_first(order->args); j; j = json_next(j))
         jsonw_text(&w, json_text(j));
     jsonw_end(&w);
-    jsonw_set_int(&w, "script", 1);
+    jsonw_set_array(&w, "tools");
+    for (const struct json *j = json_first(order->tools); j; j = json_next(j))
+        jsonw_text(&w, json_get_text(j, "name"));
+    jsonw_end(&w);
+    jsonw_set_int(&w, "script", order->tools ? 0 : 1);
     jsonw_end(&w);
     (void)buf_addc(out, ')');
 }

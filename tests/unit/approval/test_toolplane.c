@@ -672,7 +672,59 @@ static void an_approval_names_the_request_of_the_call_and_that_of_the_decision(v
     audit = NULL;
 }
 
+static struct toolplane_call *provided; /* NULL: none, or it was cancelled */
+static char provided_text[256];
+
+static void on_provided(void *ctx, struct toolplane_call *call, const char *tool,
+                        const char *arguments)
+{
+    (void)ctx;
+    provided = call;
+    (void)snprintf(provided_text, sizeof provided_text, "%s %s", tool, arguments);
+}
+
+static void on_provided_cancelled(void *ctx, const struct toolplane_call *call)
+{
+    (void)ctx;
+    TEST_CHECK(call == provided);
+    provided = NULL;
+}
+
+static void a_session_has_a_server_that_its_client_answers_for(void)
+{
+    struct toolplane_provider provider = {.session = "default",
+                                          .server = "mine",
+                                          .called = on_provided,
+                                          .cancelled = on_provided_cancelled};
+    struct toolplane_call *call;
+    struct err e = ERR_NONE;
+    start(true);
+    fake_tools.known = false;
+    TEST_CHECK(begin(TOOLPLANE_KERNEL, "mine", NULL, &call, &e) == -ENOENT);
+    toolplane_provide(t.plane, &provider);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "mine", NULL, &call, &e) == 0);
+    TEST_CHECK(strcmp(provided_text, "echo {\"n\":12345678901234567890}") == 0);
+    turn();
+    TEST_CHECK(t.done == 0);
+    toolplane_answer(provided, "{\"value\":1.10}", "");
+    expect(TOOLPLANE_OK, "{\"value\":1.10}");
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "mine", NULL, &call, &e) == 0);
+    toolplane_answer(provided, NULL, "it broke");
+    expect(TOOLPLANE_ERROR, "it broke");
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "mine", NULL, &call, &e) == 0);
+    toolplane_call_cancel(call);
+    TEST_CHECK(provided == NULL);
+    TEST_CHECK(begin(TOOLPLANE_APPLICATION, "mine", NULL, &call, &e) == -ENOENT);
+    TEST_ASSERT(begin(TOOLPLANE_KERNEL, "mine", NULL, &call, &e) == 0);
+    toolplane_unprovide(t.plane, &provider);
+    turn();
+    expect(TOOLPLANE_ERROR, "nobody answers the call any more");
+    stop();
+}
+
 TEST_LIST = {
+    {"a session has a server that its client answers for",
+     a_session_has_a_server_that_its_client_answers_for},
     {"a call waits for a registration that is under way",
      a_call_waits_for_a_registration_that_is_under_way},
     {"a failed start gives its reason to who waits and to who comes later",

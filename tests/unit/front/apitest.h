@@ -21,6 +21,9 @@ static struct mcp_http *mcp_http;
 static bool without_mcp;
 static bool with_e2b; /* its key is api_config's admin_token */
 static struct e2b *e2b;
+/* Makes the tools of LibreChat's wire, which is served then, likewise. */
+static struct toolplane *(*open_librechat_tools)(void);
+static struct librechat *librechat;
 #define API_WORKSPACE "/tmp/test-front-workspace"
 
 static struct api_config api_config;
@@ -73,6 +76,15 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
                                    .workspace = API_WORKSPACE,
                                    .key = api_config.admin_token};
     api_config.e2b = e2b = with_e2b ? e2b_open(&e2b_asked) : NULL;
+    struct librechat_config librechat_asked = {
+        .loop = loop,
+        .sessions = sessions,
+        .workspace = API_WORKSPACE,
+        .key = api_config.admin_token,
+        .toolplane = open_librechat_tools ? open_librechat_tools() : NULL};
+    if (open_librechat_tools)
+        TEST_ASSERT(librechat_open(&librechat_asked, &librechat, &e) == 0);
+    api_config.librechat = librechat;
     TEST_ASSERT(api_open(&api_config, &api, &e) == 0);
     TEST_MSG("%s", e.msg);
     port = api_port(api);
@@ -95,6 +107,7 @@ static void close_api(void)
 {
     api = api_close(api);
     e2b = e2b_close(e2b);
+    librechat = librechat_close(librechat);
     mcp_http = mcp_http_close(mcp_http);
     approvals = approvals_close(approvals);
     sessions = sessions_close(sessions);
