@@ -98,14 +98,6 @@ bool api_mcp_is_idle(const struct api_mcp *all)
 
 /* --- the modern era --------------------------------------------------------------------------- */
 
-static bool is_session_name(const char *name)
-{
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strlen(name);
-    return n > 0 && n <= API_MCP_NAME_MAX && strspn(name, allowed) == n;
-}
-
 static struct mcp_peer *nameless(struct api_mcp *all)
 {
     struct mcp_peer *peer = mcp_peer_by_name(all, NULL);
@@ -124,11 +116,8 @@ static struct mcp_peer *peer_for(struct api_mcp *all, const struct rpc_message *
                                    ? json_get(json_get(m->params, "arguments"), "session")
                                    : NULL;
     const char *name = named ? json_text(named) : "default";
-    if (!name || !is_session_name(name)) {
-        (void)err_set(e, -EINVAL,
-                      "session: a name of at most %d letters, digits, \"-\", \"_\" "
-                      "and \".\" is needed",
-                      API_MCP_NAME_MAX);
+    if (!name || !mcp_is_session_name(name)) {
+        (void)mcp_refuse_name(e, "session");
         return NULL;
     }
     struct mcp_peer *peer = mcp_peer_by_name(all, name);

@@ -4,7 +4,8 @@
  * mcp.h.
  * Handshake: `initialize` makes a session with a kernel of its own, known by the Mcp-Session-Id of
  *            its answer. A connection that breaks cancels nothing. DELETE ends the session, and
- *            idle_ms without a connection and a call.
+ *            idle_ms without a connection and a call. With the header API_MCP_SESSION_HEADER it
+ *            uses the session of that name, which outlives it.
  * Modern:    each request stands for itself; execute_ipython_cell and reset take the name of a
  *            session ("default" without one). Closing the connection cancels the request.
  * Sessions:  the owner's: asked for by session_for(), given back by session_done(). One that ends
@@ -19,6 +20,7 @@
 
 #define API_MCP_BODY_MAX ((size_t)2 << 20)
 #define API_MCP_NAME_MAX 64 /* of a session */
+#define API_MCP_SESSION_HEADER "Ipybox-Session"
 #define API_MCP_FRESH_MS ((int64_t)10000)
 
 struct api_mcp_session {
@@ -32,8 +34,8 @@ struct api_mcp_config { /* copied; what it points to is borrowed */
     const struct mcp_config *mcp; /* for all; session and session_id are put in for each */
     size_t sessions_max;          /* of the handshake era */
     int64_t idle_ms;
-    /* name: a session of this name, made when there is none; NULL: a new one of its own. Asked once
-     * for each name until it is given back. *e: a sentence for the client. */
+    /* name: a session of this name, made when there is none; NULL: a new one of its own. *e: a
+     * sentence for the client. */
     int (*session_for)(void *ctx, const char *name, struct api_mcp_session *ret, struct err *e);
     void (*session_done)(void *ctx, void *handle);
     void (*session_used)(void *ctx, void *handle); /* a request has come or gone; may be NULL */

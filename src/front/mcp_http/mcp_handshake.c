@@ -50,6 +50,7 @@ static const char *no_session(struct err *e)
 
 static struct mcp_peer *new_session(struct api_mcp *all, struct http_request *r, const char *id)
 {
+    const char *name = http_header(r, API_MCP_SESSION_HEADER);
     struct api_mcp_session held = {0};
     struct err e = ERR_NONE;
     bool full = all->sessions >= all->config.sessions_max && !api_mcp_make_room(all);
@@ -61,11 +62,26 @@ static struct mcp_peer *new_session(struct api_mcp *all, struct http_request *r,
         mcp_refuse(r, 503, id, RPC_INTERNAL_ERROR, "the server is stopping");
     else if (full)
         mcp_refuse_full(all, r, id, e.msg);
-    else if (all->config.session_for(all->config.ctx, NULL, &held, &e) < 0)
+    else if (all->config.session_for(all->config.ctx, name, &held, &e) < 0)
         mcp_refuse_full(all, r, id, no_session(&e));
     else
         return mcp_peer_new(all, true, NULL, &held);
     return NULL;
+}
+
+/* False: it has been answered. */
+static bool check_session_header(struct http_request *r, const char *id)
+{
+    const char *name = http_header(r, API_MCP_SESSION_HEADER);
+    struct err e = ERR_NONE;
+    if (http_header_count(r, API_MCP_SESSION_HEADER) > 1)
+        (void)err_set(&e, -EINVAL, API_MCP_SESSION_HEADER " is there more than once");
+    else if (name && !mcp_is_session_name(name))
+        (void)mcp_refuse_name(&e, API_MCP_SESSION_HEADER);
+    else
+        return true;
+    mcp_refuse(r, 400, id, RPC_INVALID_REQUEST, "Invalid Request: %s", e.msg);
+    return false;
 }
 
 static void on_initialize(struct api_mcp *all, struct http_request *r, const struct rpc_message *m,
@@ -87,6 +103,8 @@ static void on_initialize(struct api_mcp *all, struct http_request *r, const str
                    "Invalid params: protocolVersion: a string is needed");
         return;
     }
+    if (!check_session_header(r, m->id))
+        return;
     struct mcp_peer *peer = new_session(all, r, m->id);
     if (!peer)
         return;

@@ -4,6 +4,7 @@
  * the HTTP API.
  * Handshake: a session of its own for each, which ends with it. It has no kernel until its first
  *            cell; one that never ran anything makes room when there are too many.
+ *            One that a client names (API_MCP_SESSION_HEADER) is as below.
  * Modern:    a session by its name. One that was not there is made, and ends after
  *            MCP_HTTP_IDLE_MS without a request.
  * Order:     it is opened before the HTTP API, which gets it in its struct api_config, and closed

@@ -106,6 +106,21 @@ void mcp_peer_free(struct mcp_peer *peer, int status, const char *why)
     xfree(peer);
 }
 
+bool mcp_is_session_name(const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n <= API_MCP_NAME_MAX && strspn(name, allowed) == n;
+}
+
+int mcp_refuse_name(struct err *e, const char *where)
+{
+    return err_set(e, -EINVAL,
+                   "%s: a name of at most %d letters, digits, \"-\", \"_\" and \".\" is needed",
+                   where, API_MCP_NAME_MAX);
+}
+
 struct mcp_peer *mcp_peer_by_id(struct api_mcp *all, const char *id)
 {
     struct mcp_peer *peer = all->peers;

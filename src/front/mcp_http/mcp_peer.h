@@ -39,8 +39,12 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
 /* Who waits is answered with this status. Not inside an event of the peer. */
 void mcp_peer_free(struct mcp_peer *peer, int status, const char *why);
 
+bool mcp_is_session_name(const char *name);
 struct mcp_peer *mcp_peer_by_id(struct api_mcp *all, const char *id);
 struct mcp_peer *mcp_peer_by_name(struct api_mcp *all, const char *name); /* NULL: the nameless */
+
+/* The sentence for a name that is none. */
+int mcp_refuse_name(struct err *e, const char *where);
 
 /* A JSON-RPC error as the answer to a request. */
 void mcp_refuse(struct http_request *r, int status, const char *id, int code, const char *fmt, ...)

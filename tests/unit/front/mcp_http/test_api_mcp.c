@@ -30,6 +30,31 @@ static void initialize_makes_a_session(void)
     TEST_CHECK(released == 2);
 }
 
+static void a_session_can_be_named(void)
+{
+    static const char hello[] = INITIALIZE("2025-11-25");
+    static const char *const bad[] = {
+        "Ipybox-Session: \r\n", "Ipybox-Session: a b\r\n", "Ipybox-Session: ../x\r\n",
+        "Ipybox-Session: 12345678901234567890123456789012345678901234567890123456789012345\r\n",
+        "Ipybox-Session: a\r\nIpybox-Session: a\r\n"};
+    open_it();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        TEST_CASE(bad[i]);
+        post_with(bad[i], hello);
+        check_head("HTTP/1.1 400 ");
+        check_has(
+            "\"id\":0,\"error\":{\"code\":-32600,\"message\":\"Invalid Request: Ipybox-Session");
+    }
+    TEST_CASE("two clients, one session");
+    TEST_CHECK(acquired == 0);
+    post_with("Ipybox-Session: ada\r\n", hello);
+    check_head("HTTP/1.1 200 ");
+    post_with("Ipybox-Session: ada\r\n", hello);
+    check_head("HTTP/1.1 200 ");
+    TEST_CHECK(acquired == 2 && strcmp(asked_for, "ada ada") == 0);
+    close_it();
+}
+
 static void what_is_not_of_a_session_is_refused(void)
 {
     static const struct {
@@ -497,6 +522,7 @@ static void closing_answers_who_waits(void)
 TEST_LIST = {
 #define T(name) {#name, name}
     T(initialize_makes_a_session),
+    T(a_session_can_be_named),
     T(what_is_not_of_a_session_is_refused),
     T(a_call_is_answered_by_json_or_after_progress_by_a_stream),
     T(the_newest_revision_begins_its_streams_with_an_id),
