@@ -12,7 +12,9 @@ os.makedirs('librechat/victim', exist_ok=True); open('librechat/victim/a', 'w').
 base = '/librechat/v1'
 form = (b'--b\r\nContent-Disposition: form-data; name="file"; filename="planted"\r\n\r\nx\r\n--b--\r\n')
 code = json.dumps({'lang': 'bash', 'code': 'touch /app/workspace/planted'}).encode()
-calls = [('POST', '/exec', code), ('POST', '/%65xec', code), ('POST', '//exec', code), ('POST', '/upload', form), ('POST', '/upload/batch', form),
+calls = [('POST', '/exec', code), ('POST', '/%65xec', code), ('POST', '/exec/programmatic', code),
+         ('POST', '/exec/programmatic', b'{"continuation_token":""}'), ('POST', '/exec/programmatic/cancel', b'{"request_id":"x"}'),
+         ('POST', '//exec', code), ('POST', '/upload', form), ('POST', '/upload/batch', form),
          ('GET', '/files/victim', b''), ('GET', '/health/../files/victim', b''), ('DELETE', '/files/victim/ca978112ca1bbdcafac23', b''),
          ('GET', '/download/victim/ca978112ca1bbdcafac23', b''), ('GET', '/sessions/victim/objects/ca978112ca1bbdcafac23', b'')]
 heads = [{}, {'X-API-Key': own}, {'X-API-Key': ''}, {'Authorization': 'Bearer ' + own}, {'Authorization': 'Bearer '},

@@ -7,6 +7,7 @@
     errors      ToolRunnerError and its kinds
     jsonable    arguments to JSON; simple does what pydantic_core would do
     wire        the lines on the socket to the server
+    librechat   before cells of LibreChat's wire: files, arguments, the client's tools as functions
     blocking    one call at a time, for run_sync()
     concurrent  many calls on one connection of an event loop, for run()
 

@@ -15,8 +15,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from IPython import get_ipython
-
 from ipybox_tools import concurrent
 from ipybox_tools.errors import ToolRunnerError
 
@@ -35,6 +33,8 @@ def prepare(order: Mapping[str, Any]) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, place)
     sys.argv = ["main.py", *order["args"]]
+    from IPython import get_ipython  # of the kernel: this package needs none
+
     shell: Any = get_ipython()
     shell.user_ns.update({identifier(name): _function(name) for name in order["tools"]})
     if order["script"]:
