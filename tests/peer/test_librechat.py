@@ -133,6 +133,15 @@ def test_a_session_goes_on_with_its_files_and_tells_what_is_gone(url: str) -> No
     assert (second["deleted_files"], second["session_id"]) == (["b"], first["session_id"])
 
 
+def test_a_session_with_too_many_files_still_runs_code(url: str) -> None:
+    _, first = run(url, "for i in range(1200): open(f'f{i}', 'w').close()")
+    assert (first["files"], "more than 1000 files" in first["stderr"]) == ([], True)
+    session = first["session_id"]
+    assert ask(f"{url}/files/{session}")[0] == 400
+    _, second = run(url, "rm f*; echo 1 > left", "bash", session_id=session)
+    assert ([one["name"] for one in second["files"]], second["stderr"]) == (["left"], "")
+
+
 def test_sessions_have_nothing_of_each_other(url: str) -> None:
     _, first = run(url, "x = 1\nopen('/mnt/data/mine', 'w').write('1')")
     _, second = run(url, "import os\nprint(os.listdir('/mnt/data'), 'x' in globals())")

@@ -260,6 +260,10 @@ static int open_folder_of_run(struct librechat_run *run, struct err *e)
         return r;
     r = librechat_list(&folder, &run->before, e);
     beneath_close(&folder);
+    if (r == -EOVERFLOW) { /* the code may remove some */
+        librechat_files_done(&run->before);
+        r = 0;
+    }
     return r;
 }
 

@@ -13,7 +13,7 @@
 #include "files/tree.h"
 #include "front/librechat/librechat_internal.h"
 
-enum { ENTRIES_MAX = 10000 };
+enum { ENTRIES_MAX = 4000 };
 
 bool librechat_is_id(const char *id)
 {
