@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
 
 static int64_t in_ns(const struct timespec *t)
@@ -41,4 +42,15 @@ int64_t clock_real_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return in_ns(&t) / 1000000;
+}
+
+const char *clock_iso(int64_t real_ms, char ret[CLOCK_ISO_MAX])
+{
+    char day[CLOCK_ISO_MAX] = "";
+    struct tm tm;
+    const time_t seconds = (time_t)(real_ms / 1000);
+    if (gmtime_r(&seconds, &tm))
+        (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(ret, CLOCK_ISO_MAX, "%.30s.%03dZ", day, (int)(real_ms % 1000));
+    return ret;
 }

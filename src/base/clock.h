@@ -15,6 +15,10 @@ int64_t clock_ns(void);
 /* Of the wall clock, since 1970: it may jump. */
 int64_t clock_real_ms(void);
 
+/* "2026-07-28T10:00:00.000Z", of such milliseconds; returns ret. */
+#define CLOCK_ISO_MAX 40
+const char *clock_iso(int64_t real_ms, char ret[CLOCK_ISO_MAX]);
+
 /* Of all its threads, also those that have ended, in nanoseconds; -1: there is no such process. */
 int64_t clock_of_process_ns(pid_t pid);
 int64_t clock_of_thread_ns(void);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text/hexdigit.h"
 #include "front/e2b/e2b_control.h"
 
@@ -43,12 +43,8 @@ void e2b_answer_sandbox(struct http_request *r, int status, const struct e2b_san
 
 static void put_time(struct jsonw *w, const char *name, int64_t ms)
 {
-    char text[TIME_MAX], all[TIME_MAX + 8];
-    struct tm tm;
-    time_t seconds = (time_t)(ms / 1000);
-    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
-    (void)snprintf(all, sizeof all, "%s.%03dZ", text, (int)(ms % 1000));
-    jsonw_set_text(w, name, all);
+    char text[CLOCK_ISO_MAX];
+    jsonw_set_text(w, name, clock_iso(ms, text));
 }
 
 /* Of the machine: all sandboxes share it. */

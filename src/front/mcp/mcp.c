@@ -52,7 +52,7 @@ void mcp_input_ended(struct mcp *mcp)
 bool mcp_is_idle(const struct mcp *mcp)
 {
     const struct mcp_call *call = mcp->calls;
-    while (call && (call->listening || call->ask.parked))
+    while (call && (call->listening || call->ask.parked || call_is_task(call)))
         call = call->next;
     return call == NULL;
 }
@@ -107,7 +107,7 @@ static void put_versions(struct jsonw *w, const char *name)
     jsonw_end(w);
 }
 
-static void put_capabilities(struct jsonw *w, const struct mcp *mcp)
+static void put_capabilities(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
 {
     jsonw_set_object(w, "capabilities");
     jsonw_set_object(w, "tools");
@@ -115,6 +115,8 @@ static void put_capabilities(struct jsonw *w, const struct mcp *mcp)
     jsonw_end(w);
     jsonw_set_object(w, "resources");
     jsonw_end(w);
+    if (era == MCP_MODERN)
+        tasks_put_capability(w);
     if (mcp->config->extension)
         mcp->config->extension->put_capabilities(w);
     jsonw_end(w);
@@ -151,7 +153,7 @@ static void initialize_mcp(const struct mcp_request *r)
     struct jsonw w;
     answer_begin(&out, &w, r->m->id);
     jsonw_set_text(&w, "protocolVersion", version);
-    put_capabilities(&w, r->mcp);
+    put_capabilities(&w, r->mcp, r->era);
     jsonw_set_object(&w, "serverInfo");
     jsonw_set_text(&w, "name", "ipybox");
     jsonw_set_text(&w, "version", r->mcp->config->version);
@@ -174,7 +176,7 @@ static void discover(const struct mcp_request *r)
     struct jsonw w;
     answer_begin(&out, &w, r->m->id);
     put_versions(&w, "supportedVersions");
-    put_capabilities(&w, r->mcp);
+    put_capabilities(&w, r->mcp, r->era);
     put_instructions(&w, r->mcp);
     put_caching(&w, r->era);
     put_result_stamp(&w, r->mcp, r->era);
@@ -222,6 +224,7 @@ static void call_tool(const struct mcp_request *r)
     }
     struct mcp_call *call = call_new(r->mcp, r->m, r->era);
     ask_call_begins(call, r->m->params);
+    task_call_begins(call, r->m->params);
     tool_call(call, name, arguments);
 }
 
@@ -246,6 +249,9 @@ static const struct method {
     {"resources/templates/list", IN_HANDSHAKE | IN_MODERN, list_resource_templates},
     {"resources/read", IN_HANDSHAKE | IN_MODERN, read_resource},
     {"subscriptions/listen", IN_MODERN, listen_to_changes},
+    {"tasks/get", IN_MODERN, tasks_get},
+    {"tasks/update", IN_MODERN, tasks_update},
+    {"tasks/cancel", IN_MODERN, tasks_cancel},
 };
 
 /* --- dispatch ------------------------------------------------------------------------------- */

@@ -98,7 +98,8 @@ void mcp_too_long(struct mcp *mcp, const char *id, size_t limit);
  * next approver. Open requests go on. */
 void mcp_input_ended(struct mcp *mcp);
 
-bool mcp_is_idle(const struct mcp *mcp); /* parked and listening calls do not count */
+bool mcp_is_idle(const struct mcp *mcp); /* parked and listening calls, and tasks, do not count */
+bool mcp_has_task(const struct mcp *mcp, const char *id); /* it runs, or its end is kept */
 bool mcp_has_calls(const struct mcp *mcp);
 
 #endif

@@ -202,7 +202,7 @@ static void make_digest(struct asker *a, const struct json *params,
     xfree(text);
 }
 
-static void put_requests(struct asker *a, struct mcp_call *call, struct jsonw *w)
+static void put_requests(struct asker *a, const struct mcp_call *call, struct jsonw *w)
 {
     jsonw_set_object(w, "inputRequests");
     for (struct question *q = a->questions; q; q = q->next) {
@@ -288,7 +288,7 @@ static void on_gathered(void *ctx)
 {
     struct mcp_call *call = ctx;
     struct asker *a = call->mcp->asker;
-    if (!a || call->ask.parked || !question_of(a, call))
+    if (!a || call->ask.parked || call_is_task(call) || !question_of(a, call))
         return;
     if (call->ask.can && call->ask.rounds < ASK_ROUNDS_MAX)
         park(a, call);
@@ -401,6 +401,22 @@ bool ask_retry(struct mcp *mcp, const struct rpc_message *m)
     return true;
 }
 
+bool ask_waits(const struct mcp_call *call)
+{
+    return call->mcp->asker && question_of(call->mcp->asker, call);
+}
+
+void ask_put_requests(const struct mcp_call *call, struct jsonw *w)
+{
+    put_requests(call->mcp->asker, call, w);
+}
+
+void ask_take_responses(struct mcp_call *call, const struct json *responses)
+{
+    if (call->mcp->asker && call->mcp->caller->may_approve)
+        take_responses(call->mcp->asker, call, responses);
+}
+
 void ask_keep_answer(struct mcp_call *call, struct buf *answer_text)
 {
     call->ask.kept = *answer_text;
@@ -420,7 +436,7 @@ static struct mcp_call *find_call(const struct mcp *mcp)
         if (call->runs_code && call->cell)
             cell = call;
         else if (!call->runs_code && !call->listening && !call->cancelled &&
-                 call->ask.kept.len == 0)
+                 call->ask.kept.len == 0 && !call->task.answer.len)
             other = call;
     }
     return cell ? cell : other;

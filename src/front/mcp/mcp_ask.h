@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/hmac.h"
 #include "base/json/json.h"
+#include "base/json/jsonw.h"
 #include "loop/loop.h"
 #include "wire/jsonrpc.h"
 
@@ -57,6 +58,11 @@ void ask_call_begins(struct mcp_call *call, const struct json *params);
 
 /* A tools/call with a requestState: gives it the parked call. False: the state is not good. */
 bool ask_retry(struct mcp *mcp, const struct rpc_message *m);
+
+/* Of a call that is a task: its questions are shown by tasks/get and answered by tasks/update. */
+bool ask_waits(const struct mcp_call *call); /* one is open */
+void ask_put_requests(const struct mcp_call *call, struct jsonw *w);
+void ask_take_responses(struct mcp_call *call, const struct json *responses);
 
 void ask_response(struct mcp *mcp, const struct rpc_message *m); /* maybe to a question */
 void ask_call_cancelled(struct mcp_call *call);                  /* its questions are refused */

@@ -126,6 +126,7 @@ static void call_free(struct mcp_call *call)
     list_remove(&mcp->calls, call);
     loop_timer_stop(mcp->config->loop, &call->progress_timer);
     ask_call_ends(call);
+    task_call_ends(call);
     buf_done(&call->progress_text);
     xfree(call->progress_token);
     xfree(call->server);
@@ -137,7 +138,8 @@ static void call_free(struct mcp_call *call)
 struct mcp_call *call_find(struct mcp *mcp, const char *id)
 {
     struct mcp_call *call = mcp->calls;
-    while (call && (call->cancelled || call->ask.parked || !rpc_same_id(call->id, id)))
+    while (call && (call->cancelled || call->ask.parked || call_is_task(call) ||
+                    !rpc_same_id(call->id, id)))
         call = call->next;
     return call;
 }
@@ -180,7 +182,10 @@ void call_cancel(struct mcp_call *call)
         cell_cancel(call->cell); /* its last event frees the call */
     } else {
         drop_call_job(call);
-        call_free(call);
+        if (call_is_task(call))
+            task_cancelled(call);
+        else
+            call_free(call);
     }
 }
 
@@ -221,6 +226,7 @@ void call_reopen(struct mcp_call *call, const struct rpc_message *m)
     call->progress = 0;
     call->progress_bytes = 0;
     begin_progress(call);
+    task_call_begins(call, m->params);
 }
 
 void call_text(void *ctx, const char *text, size_t n)
@@ -295,6 +301,10 @@ void call_answer_end(struct mcp_call *call, struct buf *out, struct jsonw *w, bo
                       "Internal error: the answer is too large; ask for fewer max_output_chars or "
                       "no images",
                       NULL);
+    }
+    if (call_is_task(call)) {
+        task_keep_answer(call, out, error);
+        return;
     }
     if (call->ask.parked && !call->cancelled) {
         ask_keep_answer(call, out);

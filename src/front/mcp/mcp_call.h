@@ -18,7 +18,22 @@ enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
 #define PROGRESS_MS 50
 #define PROGRESS_SILENCE_MS 15000
 #define PROGRESS_TEXT_MAX ((size_t)1 << 20)
-#define MCP_ANSWER_MAX ((size_t)256 << 20) /* bytes of one answer, images included */
+#define TASK_ID_BYTES 16
+#define TASK_AFTER_MS 5000
+#define TASK_KEPT_MS ((int64_t)3600 * 1000) /* after the longest time that the call may take */
+#define TASKS_MAX 100                       /* of one dispatcher: what is over makes room first */
+#define TASKS_BYTES_MAX ((size_t)64 << 20)  /* of their answers, together */
+#define MCP_ANSWER_MAX ((size_t)256 << 20)  /* bytes of one answer, images included */
+
+enum task_status { TASK_WORKING, TASK_COMPLETED, TASK_FAILED, TASK_CANCELLED };
+
+struct call_task {                  /* inside every call; mcp_tasks.c */
+    char id[2 * TASK_ID_BYTES + 1]; /* "": it is none */
+    enum task_status status;
+    int64_t made_ms, changed_ms, ttl_ms; /* the first two of the wall clock */
+    struct loop_timer timer;             /* until it becomes one; then until it is forgotten */
+    struct buf answer;                   /* the whole message, when there is one */
+};
 
 struct mcp_call {
     struct mcp *mcp;
@@ -36,6 +51,7 @@ struct mcp_call {
     bool listening;    /* a stream of changes: nothing is under way … */
     bool hears_tools;  /* … of the list of tools */
     struct call_ask ask;
+    struct call_task task;
     /* what it waits for: at most one */
     struct cell *cell; /* also of a reset */
     struct install *install;
@@ -91,6 +107,18 @@ void call_abandon(
 struct mcp_call *call_find_parked(struct mcp *mcp, const char *id); /* by the id it had */
 void call_end_progress(struct mcp_call *call);
 void call_reopen(struct mcp_call *call, const struct rpc_message *m);
+
+/* Tasks: for the methods of that name; a call that may become one begins, and ends; what was to be
+ * its answer is kept (moved). */
+void tasks_get(const struct mcp_request *r);
+void tasks_update(const struct mcp_request *r);
+void tasks_cancel(const struct mcp_request *r);
+void tasks_put_capability(struct jsonw *w);
+bool call_is_task(const struct mcp_call *call);
+void task_call_begins(struct mcp_call *call, const struct json *params);
+void task_call_ends(struct mcp_call *call);
+void task_cancelled(struct mcp_call *call);
+void task_keep_answer(struct mcp_call *call, struct buf *answer, int error);
 
 /* Output as it comes: told as progress. */
 void call_text(void *ctx, const char *text, size_t n);

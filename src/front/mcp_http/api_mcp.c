@@ -104,9 +104,20 @@ static struct mcp_peer *nameless(struct api_mcp *all)
     return peer ? peer : mcp_peer_new(all, false, NULL, NULL);
 }
 
+/* Who has the task that a request is of. */
+static struct mcp_peer *peer_of_task(struct api_mcp *all, const char *id)
+{
+    struct mcp_peer *peer = all->peers;
+    while (peer && (!id || peer->is_handshake || !mcp_has_task(peer->mcp, id)))
+        peer = peer->next;
+    return peer ? peer : nameless(all);
+}
+
 /* Who serves this request. NULL with *e: its session cannot be had. */
 static struct mcp_peer *peer_for(struct api_mcp *all, const struct rpc_message *m, struct err *e)
 {
+    if (strncmp(m->method, "tasks/", 6) == 0)
+        return peer_of_task(all, json_get_text(m->params, "taskId"));
     const char *tool = json_get_text(m->params, "name");
     const char *version = json_get_text(json_get(m->params, "_meta"), MCP_VERSION_KEY);
     bool calls = strcmp(m->method, "tools/call") == 0 && tool && tool_exists(all->config.mcp, tool);

