@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "audit/audit_chain.h"
@@ -160,14 +159,8 @@ static void flush_audit(struct audit *a)
 
 static void put_audit_time(struct jsonw *w)
 {
-    struct timespec now;
-    struct tm tm;
-    char day[32], text[48];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &tm);
-    (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(text, sizeof text, "%s.%03ldZ", day, now.tv_nsec / 1000000);
-    jsonw_set_text(w, "time", text);
+    char text[CLOCK_ISO_MAX];
+    jsonw_set_text(w, "time", clock_iso(clock_real_ms(), text));
 }
 
 static void put_audit_text(struct jsonw *w, const char *name, const char *text, size_t max)

@@ -48,9 +48,10 @@ const char *clock_iso(int64_t real_ms, char ret[CLOCK_ISO_MAX])
 {
     char day[CLOCK_ISO_MAX] = "";
     struct tm tm;
-    const time_t seconds = (time_t)(real_ms / 1000);
+    const int part = (int)((real_ms % 1000 + 1000) % 1000); /* files may be older than 1970 */
+    const time_t seconds = (time_t)((real_ms - part) / 1000);
     if (gmtime_r(&seconds, &tm))
         (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(ret, CLOCK_ISO_MAX, "%.30s.%03dZ", day, (int)(real_ms % 1000));
+    (void)snprintf(ret, CLOCK_ISO_MAX, "%.30s.%03dZ", day, part);
     return ret;
 }

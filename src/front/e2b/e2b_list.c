@@ -12,7 +12,7 @@
 #include "base/text/hexdigit.h"
 #include "front/e2b/e2b_control.h"
 
-enum { PAGE_MAX = 100, TIME_MAX = 40 };
+enum { PAGE_MAX = 100, TOKEN_MAX = 40 };
 
 #define MIB (UINT64_C(1) << 20)
 #define FOREVER_MS INT64_C(253402300799000) /* the end of the year 9999 */
@@ -193,7 +193,7 @@ static bool read_page(struct http_request *r, struct sandbox_page *ret)
 void e2b_sandboxes_list_v2(void *ctx, struct http_request *r)
 {
     const struct e2b *e = ctx;
-    char token[TIME_MAX];
+    char token[TOKEN_MAX];
     struct http_header headers[] = {{"Content-Type", E2B_TYPE}, {"x-next-token", token}};
     struct sandbox_page page;
     uint64_t n = 0, last = 0;

@@ -4,15 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "front/http/http_context.h"
 #include "front/librechat/librechat_internal.h"
 #include "front/workspace/api_files.h"
-
-enum { TIME_MAX = 40, MS_OF_NS = 1000000 };
 
 struct librechat_place { /* what a route names; zeroed */
     struct beneath folder;
@@ -48,13 +46,9 @@ static bool find_place(const struct librechat *l, struct http_request *r, bool w
 
 static void put_stored_time(struct jsonw *w, const char *name, const struct timespec *t)
 {
-    char text[TIME_MAX] = "";
-    struct tm tm;
-    if (gmtime_r(&t->tv_sec, &tm)) {
-        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-        (void)snprintf(text + n, sizeof text - n, ".%03ldZ", t->tv_nsec / MS_OF_NS);
-    }
-    jsonw_set_text(w, name, text);
+    char text[CLOCK_ISO_MAX];
+    const int64_t ms = (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
+    jsonw_set_text(w, name, clock_iso(ms, text));
 }
 
 /* Clients know a file by "SESSION/ID", and by its name in the metadata. */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text/utf8.h"
 #include "files/listing.h"
 #include "front/api.h"
@@ -20,7 +20,6 @@ enum {
     PAGE_MAX = 8 << 20,
     POST_MAX = 64 << 10,
     SHOWN_MAX = 300, /* of a path in a message */
-    TIME_MAX = 40,
     RANGE_MAX = 80,
 };
 
@@ -164,13 +163,9 @@ static const char *type_name(mode_t mode)
 
 static void put_file_time(struct jsonw *w, const char *name, const struct timespec *t)
 {
-    char text[TIME_MAX] = "";
-    struct tm tm;
-    if (gmtime_r(&t->tv_sec, &tm)) {
-        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-        (void)snprintf(text + n, sizeof text - n, ".%03dZ", (int)(t->tv_nsec / 1000000));
-    }
-    jsonw_set_text(w, name, text);
+    char text[CLOCK_ISO_MAX];
+    const int64_t ms = (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
+    jsonw_set_text(w, name, clock_iso(ms, text));
 }
 
 /* A name that JSON cannot hold is told once more, escaped. No request can name it. */

@@ -3,13 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json/jsonw.h"
 
-enum { NOTE_MAX = 400, TIME_MAX = 40 };
+enum { NOTE_MAX = 400 };
 
 struct nboutput {
     const char *stream; /* its name, and `text` is the text; NULL: `text` is the output as JSON */
@@ -274,14 +273,9 @@ void nbcell_end(struct nbcell *cell, const char *status, const char *error, cons
 
 static void set_time(struct jsonw *w, const char *name, int64_t ms)
 {
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm;
-    char day[TIME_MAX], text[TIME_MAX + 8];
-    if (ms <= 0 || !gmtime_r(&seconds, &tm))
-        return;
-    (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(text, sizeof text, "%s.%03dZ", day, (int)(ms % 1000));
-    jsonw_set_text(w, name, text);
+    char text[CLOCK_ISO_MAX];
+    if (ms > 0)
+        jsonw_set_text(w, name, clock_iso(ms, text));
 }
 
 /* The names are those of JupyterLab's "record timing". An error does not stop who runs the notebook
