@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -213,7 +214,22 @@ static int follow_execution(struct exec *x, struct err *e)
 
 /* --- what the document tells ------------------------------------------------------------------ */
 
-static void notify_rest(const struct exec *x)
+/* sys.exit() of the cell, as Python itself takes it: a number, nothing, or a text to be shown. */
+static bool is_exit(const struct json *error, int *status)
+{
+    const char *name = json_get_text(error, "ename"), *value = json_get_text(error, "evalue");
+    char *end = NULL;
+    if (!name || !value || strcmp(name, "SystemExit") != 0)
+        return false;
+    const long number = strtol(value, &end, 10);
+    if (*end == '\0' || strcmp(value, "None") == 0)
+        *status = (int)(number & 0xff);
+    else
+        cli_complain(NAME, "%s", value);
+    return true;
+}
+
+static void notify_rest(struct exec *x)
 {
     static const char *const notes[] = {"reason", "last_words", "notice"};
     drop_str char *before = cli_path("/v1/sessions/", x->options->session, "/executions/");
@@ -222,8 +238,10 @@ static void notify_rest(const struct exec *x)
     const struct cli_request request = {.method = "GET", .path = path};
     if (cli_fetch_json(&request, &doc, NULL) < 0)
         return; /* it has been dropped, or the server is gone */
-    const char *traceback = json_get_text(json_get(doc, "error"), "traceback");
-    if (traceback) {
+    const struct json *error = json_get(doc, "error");
+    const char *traceback = json_get_text(error, "traceback");
+    const bool exits = is_exit(error, &x->status);
+    if (traceback && !exits) {
         cli_write_text(STDERR_FILENO, traceback);
         cli_write(STDERR_FILENO, "\n", 1);
     }

@@ -187,11 +187,8 @@ static void list_tools(const struct mcp_request *r)
 {
     struct buf out;
     struct jsonw w;
-    if (json_get(r->m->params, "cursor")) {
-        mcp_answer_error(r->mcp, r->m->id, RPC_INVALID_PARAMS,
-                         "Invalid params: cursor: the list has one page", NULL);
+    if (mcp_refuses_cursor(r))
         return;
-    }
     answer_begin(&out, &w, r->m->id);
     jsonw_name(&w, "tools");
     tools_put_list(&w, r->mcp, r->era);

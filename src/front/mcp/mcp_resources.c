@@ -35,9 +35,10 @@ static void answer(const struct mcp_request *r, struct buf *out, struct jsonw *w
     mcp_answer(r->mcp, out);
 }
 
-static bool has_cursor(const struct mcp_request *r)
+bool mcp_refuses_cursor(const struct mcp_request *r)
 {
-    if (!json_get(r->m->params, "cursor"))
+    const struct json *cursor = json_get(r->m->params, "cursor");
+    if (!cursor || json_is_null(cursor))
         return false;
     mcp_answer_error(r->mcp, r->m->id, RPC_INVALID_PARAMS,
                      "Invalid params: cursor: the list has one page", NULL);
@@ -65,7 +66,7 @@ static void answer_forms(const struct mcp_request *r, const char *list, const ch
 {
     drop_buf struct buf out = BUF_INIT(SMALL);
     struct jsonw w = JSONW(&out);
-    if (has_cursor(r))
+    if (mcp_refuses_cursor(r))
         return;
     rpc_result_begin(&w, r->m->id);
     jsonw_set_array(&w, list);

@@ -10,6 +10,9 @@
 
 #include "front/mcp/mcp_call.h"
 
+/* The lists have one page: a cursor that is no null is answered with an error, and true. */
+bool mcp_refuses_cursor(const struct mcp_request *r);
+
 void list_resources(const struct mcp_request *r);
 void list_resource_templates(const struct mcp_request *r);
 void read_resource(const struct mcp_request *r);

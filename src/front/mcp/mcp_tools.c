@@ -34,7 +34,7 @@ static int get_number(const struct json *arguments, const char *name, double fal
     const struct json *value = json_get(arguments, name);
     const char *text = json_text(value);
     char *end = NULL;
-    if (!value)
+    if (!value || json_is_null(value))
         *ret = fallback;
     else if (json_is_number(value))
         *ret = json_number(value);
@@ -48,7 +48,7 @@ static int get_number(const struct json *arguments, const char *name, double fal
 static int get_flag(const struct json *arguments, const char *name, bool *ret, struct err *e)
 {
     const struct json *value = json_get(arguments, name);
-    if (value && !json_is_bool(value))
+    if (value && !json_is_null(value) && !json_is_bool(value))
         return err_set(e, -EINVAL, "%s: true or false is needed", name);
     *ret = json_true(value);
     return 0;

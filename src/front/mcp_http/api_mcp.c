@@ -251,6 +251,10 @@ static const struct http_route routes[] = {
     {"POST", "/mcp", HTTP_COLLECT, API_MCP_BODY_MAX, "application/json", API_EXECUTE, on_post},
     {"GET", "/mcp", HTTP_NO_BODY, 0, NULL, API_EXECUTE, on_get},
     {"DELETE", "/mcp", HTTP_NO_BODY, 0, NULL, API_EXECUTE, on_delete},
+    /* As people write it. */
+    {"POST", "/mcp/", HTTP_COLLECT, API_MCP_BODY_MAX, "application/json", API_EXECUTE, on_post},
+    {"GET", "/mcp/", HTTP_NO_BODY, 0, NULL, API_EXECUTE, on_get},
+    {"DELETE", "/mcp/", HTTP_NO_BODY, 0, NULL, API_EXECUTE, on_delete},
 };
 
 const struct api_group api_mcp_group = {.routes = routes, .n = sizeof routes / sizeof *routes};

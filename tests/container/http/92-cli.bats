@@ -52,6 +52,17 @@ answered()
     cli exec 'print("before"); 1/0'
     assert_equal "$status $output" "1 before"
     assert_match "$errors" 'ZeroDivisionError: division by zero'
+    local code
+    for code in 0 3; do
+        cli exec "print('before'); raise SystemExit($code)"
+        assert_equal "$status $output" "$code before"
+        refute_match "$errors" Traceback
+    done
+    cli exec 'raise SystemExit'
+    assert_equal "$status" 0
+    cli exec 'raise SystemExit("no such file")'
+    assert_equal "$status" 1
+    assert_match "$errors" 'no such file'
     cli exec --timeout 1 'import time; time.sleep(600)'
     assert_equal "$status" 124
     box exec "$id" sh -c 'printf "for i in range(3):\n    print(i)\n" | ipybox exec -'

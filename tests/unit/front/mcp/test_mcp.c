@@ -215,7 +215,7 @@ static void wrong_arguments_are_named_in_the_error(void)
         {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":0}", "timeout: more than 0"},
         {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":\"soon\"}", "timeout: a number"},
         {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":\"nan\"}", "timeout: a finite"},
-        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":null}", "timeout: a number"},
+        {"execute_ipython_cell", "{\"code\":\"x\",\"timeout\":[]}", "timeout: a number"},
         {"execute_ipython_cell", "{\"code\":\"x\",\"max_output_chars\":-1}", "max_output_chars:"},
         {"execute_ipython_cell", "{\"code\":\"x\",\"max_output_chars\":1.5}", "max_output_chars:"},
         {"execute_ipython_cell", "{\"code\":\"x\",\"include_images\":1}", "include_images: true"},
@@ -231,6 +231,23 @@ static void wrong_arguments_are_named_in_the_error(void)
         expect("\"isError\":true");
         TEST_CHECK(messages == 1 && fake.executes == 0);
     }
+    close_mcp();
+}
+
+/* As clients write what they leave out. */
+static void null_is_as_if_it_were_not_there(void)
+{
+    open_initialized();
+    call("1", "execute_ipython_cell",
+         "{\"code\":\"x\",\"timeout\":null,\"max_output_chars\":null,\"include_images\":null}");
+    TEST_CHECK(fake.executes == 1 && fake.request.timeout_ms == 120000);
+    TEST_CHECK(fake.request.max_chars == 5000);
+    finish(CELL_OK, "");
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":null}}");
+    expect("\"tools\":[");
+    say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{"
+        "\"cursor\":null}}");
+    expect("\"resources\":[");
     close_mcp();
 }
 
@@ -738,6 +755,7 @@ TEST_LIST = {
     T(a_cell_is_answered_in_the_old_form),
     T(arguments_of_every_form_that_models_write_are_understood),
     T(wrong_arguments_are_named_in_the_error),
+    T(null_is_as_if_it_were_not_there),
     T(every_end_of_a_cell_has_its_words),
     T(a_refused_cell_is_a_tool_error),
     T(a_cancelled_call_gets_no_answer),

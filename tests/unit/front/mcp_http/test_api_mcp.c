@@ -30,6 +30,18 @@ static void initialize_makes_a_session(void)
     TEST_CHECK(released == 2);
 }
 
+static void a_slash_at_the_end_is_no_other_path(void)
+{
+    open_it();
+    int fd = dial();
+    say(fd, "GET /mcp/ HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
+    turn();
+    (void)hear(fd);
+    check_has("Mcp-Session-Id is needed");
+    end(fd);
+    close_it();
+}
+
 static void a_session_can_be_named(void)
 {
     static const char hello[] = INITIALIZE("2025-11-25");
@@ -522,6 +534,7 @@ static void closing_answers_who_waits(void)
 TEST_LIST = {
 #define T(name) {#name, name}
     T(initialize_makes_a_session),
+    T(a_slash_at_the_end_is_no_other_path),
     T(a_session_can_be_named),
     T(what_is_not_of_a_session_is_refused),
     T(a_call_is_answered_by_json_or_after_progress_by_a_stream),
