@@ -97,6 +97,7 @@ struct http_config { /* copied; what it points to is borrowed */
     /* Allowed Origin headers; "*": all; as above. If hosts are restricted, same-origin requests are
      * also allowed. */
     const char *const *origins;
+    bool dot; /* of a path the last segment may be ".", for clients that name a folder so */
     /* Every action needs a token, so same-origin requests are allowed for any Host. */
     bool guarded;
     const char *instance; /* which all answers name (instance.h); NULL: they name none */

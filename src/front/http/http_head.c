@@ -11,7 +11,7 @@
 /* --- target ----------------------------------------------------------------------------------- */
 
 /* In place: what is decoded is never longer. */
-static int decode_path(char *text, size_t n, struct err *e)
+static int decode_path(char *text, size_t n, bool dot, struct err *e)
 {
     size_t to = 0;
     for (size_t i = 0; i < n; i++, to++) {
@@ -31,12 +31,12 @@ static int decode_path(char *text, size_t n, struct err *e)
     text[to] = '\0';
     if (!utf8_valid(text, to))
         return err_set(e, -EINVAL, "the path is not UTF-8");
-    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+    if ((strcmp(text, ".") == 0 && !dot) || strcmp(text, "..") == 0)
         return err_set(e, -EINVAL, "the path has a segment \"%s\"", text);
     return 0;
 }
 
-int http_target_parse(const char *raw, struct http_target *ret, struct err *e)
+int http_target_parse(const char *raw, bool dot, struct http_target *ret, struct err *e)
 {
     struct http_target t = {0};
     if (raw[0] != '/')
@@ -55,7 +55,7 @@ int http_target_parse(const char *raw, struct http_target *ret, struct err *e)
         if (t.n == HTTP_SEGMENTS_MAX)
             r = err_set(e, -EINVAL, "the path has more than %d segments", HTTP_SEGMENTS_MAX);
         else
-            r = decode_path(segment, n, e);
+            r = decode_path(segment, n, dot && !slash, e);
         if (r < 0)
             break;
         size_t decoded = strlen(segment);

@@ -26,7 +26,8 @@ struct http_match {
     size_t n;
 };
 
-MUST_CHECK int http_target_parse(const char *raw, struct http_target *ret, struct err *e);
+/* dot: a last segment "." is right, and stays. */
+MUST_CHECK int http_target_parse(const char *raw, bool dot, struct http_target *ret, struct err *e);
 void http_target_done(struct http_target *t);
 
 /* -ENOENT: no route has this path; -EPERM: none has the method, `allow` has those there are. */

@@ -348,7 +348,7 @@ static bool find_route(struct http_request *r, const char *method)
 {
     drop_buf struct buf allow = BUF_INIT(1024);
     struct err e = ERR_NONE;
-    if (http_target_parse(r->raw, &r->target, &e) < 0) {
+    if (http_target_parse(r->raw, r->http->config.dot, &r->target, &e) < 0) {
         http_problem(r, 400, NULL, 0, "%s", e.msg);
         return false;
     }
