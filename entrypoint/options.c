@@ -3,7 +3,7 @@
  * Every option is one row of `rows`: its word, its variable, how its text is read, where the value
  * goes, and what --help, the man page and docs/options.md say of it. A value is read three times
  * at most, and the last one stands: the default, the variable, the word of the command line.
- * What two options mean together is decided after all of them were read, at the end. */
+ * What two options mean together is decided after all of them were read (options_check.c). */
 #include "entrypoint/options.h"
 
 #include <errno.h>
@@ -115,6 +115,19 @@ static const struct options_row rows[] = {
      "With --e2b: port of the code interpreter alone, likewise."},
     {"librechat", "IPYBOX_LIBRECHAT", OPTION_FLAG, AT(librechat), NULL, NULL, 0, 0,
      "Serve LibreChat's code API at /librechat/v1 of the HTTP API; its key is IPYBOX_TOKEN."},
+    {"agent-sandbox", "IPYBOX_AGENT_SANDBOX", OPTION_FLAG, AT(agent_sandbox), NULL, NULL, 0, 0,
+     "Serve the contracts of kubernetes-sigs/agent-sandbox: the default session is the sandbox. "
+     "The token is IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN."},
+    {"agent-sandbox-port", "IPYBOX_AGENT_SANDBOX_PORT", OPTION_PORT, AT(agent_sandbox_port), "PORT",
+     "8888", 0, 0, "With --agent-sandbox: port of the python-runtime's contract; 0 turns it off."},
+    {"agent-sandbox-rest-port", "IPYBOX_AGENT_SANDBOX_REST_PORT", OPTION_PORT,
+     AT(agent_sandbox_rest_port), "PORT", "0", 0, 0,
+     "With --agent-sandbox: port of the REST half of sandboxd's contract, 8080 for its clients; 0 "
+     "turns it off."},
+    {"agent-sandbox-open", "IPYBOX_AGENT_SANDBOX_OPEN", OPTION_FLAG, AT(agent_sandbox_open), NULL,
+     NULL, 0, 0,
+     "With --agent-sandbox: ask for no token at its ports. Whoever reaches them runs code: the "
+     "network, such as a NetworkPolicy, decides who does."},
     {"kernel-gateway-host", "IPYBOX_KERNEL_GATEWAY_HOST", OPTION_TEXT, AT(kernel_gateway_host),
      "HOST", "localhost", 0, 0, "Address the Jupyter Kernel Gateway listens on."},
     {"kernel-gateway-port", "IPYBOX_KERNEL_GATEWAY_PORT", OPTION_PORT, AT(kernel_gateway_port),
@@ -730,46 +743,6 @@ static bool wants_text(const char *word, enum options_want *ret)
     return true;
 }
 
-static int check_sandbox(const struct options *o, struct err *e)
-{
-    if (sandbox_level_of(o->sandbox_min) < 0)
-        return err_set(e, -EINVAL, "--sandbox-min: full, landlock or none is needed, not '%s'",
-                       o->sandbox_min);
-    return 0;
-}
-
-/* What only makes sense together. */
-static int check_together(const struct options *o, struct err *e)
-{
-    if (o->require_shell_escape && !o->approve_shell_cmds)
-        return err_set(e, -EINVAL, "--require-shell-escape needs --approve-shell-cmds");
-    if (o->tool_server_token && o->approver_token &&
-        strcmp(o->tool_server_token, o->approver_token) == 0)
-        return err_set(e, -EINVAL,
-                       "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
-                       "tools could approve the calls");
-    const char *wire = o->e2b ? "--e2b" : o->librechat ? "--librechat" : NULL;
-    if (wire && !o->http)
-        return err_set(e, -EINVAL, "%s needs --http, or `ipybox serve`: it is on that port", wire);
-    if (wire && o->execute_token && !o->token)
-        return err_set(e, -EINVAL, "%s needs IPYBOX_TOKEN, which is its key", wire);
-    const char *const tokens[] = {o->token, o->execute_token, o->approver_token};
-    for (size_t i = 0; i < COUNT(tokens); i++)
-        for (size_t j = 0; j < i; j++)
-            if (tokens[i] && tokens[j] && strcmp(tokens[i], tokens[j]) == 0)
-                return err_set(e, -EINVAL,
-                               "two of IPYBOX_TOKEN, IPYBOX_EXECUTE_TOKEN and "
-                               "IPYBOX_APPROVER_TOKEN are the same: one role would have another's "
-                               "rights");
-    return 0;
-}
-
-bool options_is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-           strcmp(host, "::1") == 0;
-}
-
 int options_parse(enum role role, int argc, char **argv, struct options *ret, struct err *e)
 {
     struct options parsed = {.want = OPTIONS_RUN};
@@ -790,9 +763,7 @@ int options_parse(enum role role, int argc, char **argv, struct options *ret, st
     if (!parsed.sandbox_min)
         parsed.sandbox_min = parsed.sandbox ? "full" : "none";
     if (r >= 0)
-        r = check_together(&parsed, e);
-    if (r >= 0)
-        r = check_sandbox(&parsed, e);
+        r = options_check(&parsed, e);
     if (r < 0)
         return r;
     *ret = parsed;

@@ -55,6 +55,8 @@ struct options {
     const char *execute_token;
     const char *instance; /* NULL: the host's name */
     int max_sessions;
+    bool agent_sandbox, agent_sandbox_open;
+    int agent_sandbox_port, agent_sandbox_rest_port; /* 0: off */
     bool e2b, librechat;
     int e2b_envd_port, e2b_code_port; /* 0: off */
     bool sandbox;
@@ -141,6 +143,9 @@ MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct optio
 bool options_address(const char *text, char ret_host[OPTIONS_HOST_MAX + 1], int *ret_port);
 
 bool options_is_loopback(const char *host);
+
+/* What the options mean together (options_check.c). For options_parse(). */
+MUST_CHECK int options_check(const struct options *o, struct err *e);
 
 /* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
 const char *options_secret(size_t i);

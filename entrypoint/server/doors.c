@@ -463,6 +463,95 @@ static const struct door api_door = {.name = "the HTTP API",
                                      .drain = drain_api,
                                      .close = close_api};
 
+/* --- the contracts of agent-sandbox ----------------------------------------------------------- */
+
+/* Without a token only for this machine, unless it is said that the network is trusted. */
+static int choose_agentsandbox_host(struct server *s, struct err *e)
+{
+    const struct options *o = s->options;
+    char *host = s->agentsandbox_host;
+    int port;
+    bool asks = !o->agent_sandbox_open && (o->token || o->execute_token);
+    if (!o->http || !options_address(o->http, host, &port) || !*host)
+        (void)snprintf(host, sizeof s->agentsandbox_host, "%s",
+                       asks || o->agent_sandbox_open ? "0.0.0.0" : "localhost");
+    if (!asks && !o->agent_sandbox_open && !options_is_loopback(host))
+        return err_set(
+            e, -EPERM,
+            "--agent-sandbox runs code for everyone who reaches %s: give IPYBOX_TOKEN or "
+            "IPYBOX_EXECUTE_TOKEN (or …_FILE), keep it on localhost, or say with "
+            "--agent-sandbox-open that the network decides",
+            host);
+    if (!asks && o->approve_shell_cmds)
+        return err_set(e, -EPERM,
+                       "--agent-sandbox without a token: code in a cell would start programs there "
+                       "that --approve-shell-cmds is to ask about; give IPYBOX_TOKEN");
+    return 0;
+}
+
+static int open_agentsandbox(void *ctx, struct err *e)
+{
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    const char *host = s->agentsandbox_host;
+    if (!o->agent_sandbox)
+        return DOOR_UNUSED;
+    int port = o->agent_sandbox_port ? o->agent_sandbox_port : o->agent_sandbox_rest_port;
+    int r = choose_agentsandbox_host(s, e);
+    if (r < 0)
+        return r;
+    if (o->agent_sandbox_open)
+        log_warning("agent-sandbox", "--agent-sandbox-open: whoever reaches %s:%d may run code",
+                    host, port);
+    const struct agentsandbox_config config = {.loop = s->loop,
+                                               .sessions = s->sessions,
+                                               .workspace = s->workspace,
+                                               .host = host,
+                                               .port = port,
+                                               .rest_port = o->agent_sandbox_rest_port,
+                                               .ahead = &s->ahead,
+                                               .token = o->token,
+                                               .execute_token = o->execute_token,
+                                               .open = o->agent_sandbox_open,
+                                               .audit = s->audit};
+    r = agentsandbox_open(&config, &s->agentsandbox, e);
+    if (r == 0)
+        log_info("agent-sandbox", "agent-sandbox's contracts are at http://%s:%d", host, port);
+    return r;
+}
+
+static void stop_agentsandbox(void *ctx)
+{
+    struct server *s = ctx;
+    agentsandbox_stop(s->agentsandbox);
+}
+
+static const struct door agentsandbox_door;
+
+static void on_agentsandbox_drained(void *ctx)
+{
+    struct server *s = ctx;
+    doors_ended(s->doors, &agentsandbox_door);
+}
+
+static void drain_agentsandbox(void *ctx)
+{
+    struct server *s = ctx;
+    agentsandbox_drain(s->agentsandbox, on_agentsandbox_drained, s);
+}
+
+static void close_agentsandbox(void *ctx)
+{
+    struct server *s = ctx;
+    s->agentsandbox = agentsandbox_close(s->agentsandbox);
+}
+
+static const struct door agentsandbox_door = {.name = "agent-sandbox",
+                                              .open = open_agentsandbox,
+                                              .stop = stop_agentsandbox,
+                                              .drain = drain_agentsandbox,
+                                              .close = close_agentsandbox};
+
 /* --- the socket of the command line: the HTTP API for `docker exec` ------------------------- */
 
 static int open_cli_socket(void *ctx, struct err *e)
@@ -573,17 +662,11 @@ static const struct door stdio_door = {.name = "standard input and output",
 /* --- the list ------------------------------------------------------------------------------- */
 
 const struct door *const server_doors[] = {
-    &tool_socket_door,
-    &tool_server_door,
-    &mcp_servers_step,
-    &gateway_door,
-    &stdio_door,
-    &sessions_step,
-    &mcp_http_door,
-    &e2b_door,
-    &librechat_door,
-    &api_door,
-    &e2b_ports_step,
-    &cli_socket_door,
-    NULL,
+    &tool_socket_door,  &tool_server_door,
+    &mcp_servers_step,  &gateway_door,
+    &stdio_door,        &sessions_step,
+    &mcp_http_door,     &e2b_door,
+    &agentsandbox_door, &librechat_door,
+    &api_door,          &e2b_ports_step,
+    &cli_socket_door,   NULL,
 };

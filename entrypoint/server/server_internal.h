@@ -10,6 +10,7 @@
 #include "entrypoint/server/server_memory.h"
 #include "entrypoint/server/server_place.h"
 #include "entrypoint/server/server_tools.h"
+#include "front/agentsandbox/agentsandbox.h"
 #include "front/api.h"
 #include "front/door.h"
 #include "front/gateway/control.h"
@@ -48,8 +49,10 @@ struct server {
     struct sessions *sessions;
     struct session *session; /* the default one */
     struct mcp_http *mcp_http;
-    struct e2b *e2b;             /* NULL: its wire is not served */
-    struct librechat *librechat; /* likewise */
+    struct e2b *e2b;                   /* NULL: its wire is not served */
+    struct librechat *librechat;       /* likewise */
+    struct agentsandbox *agentsandbox; /* NULL: it is not served */
+    char agentsandbox_host[OPTIONS_HOST_MAX + 1];
     struct api *api;
     int api_socket; /* inherited; -1: none, or taken over */
     char http_host[OPTIONS_HOST_MAX + 1];

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What only makes sense together. */
+#include <string.h>
+
+#include "entrypoint/options.h"
+#include "sandbox/confine/level.h"
+
+static int check_sandbox(const struct options *o, struct err *e)
+{
+    if (sandbox_level_of(o->sandbox_min) < 0)
+        return err_set(e, -EINVAL, "--sandbox-min: full, landlock or none is needed, not '%s'",
+                       o->sandbox_min);
+    return 0;
+}
+
+static int check_agent_sandbox(const struct options *o, struct err *e)
+{
+    const int port = o->agent_sandbox_port, rest = o->agent_sandbox_rest_port;
+    if (!o->agent_sandbox)
+        return 0;
+    if (port == 0 && rest == 0)
+        return err_set(e, -EINVAL,
+                       "--agent-sandbox: --agent-sandbox-port and --agent-sandbox-rest-port are "
+                       "both off");
+    if (port == rest)
+        return err_set(e, -EINVAL,
+                       "--agent-sandbox-port and --agent-sandbox-rest-port: both are %d", port);
+    return 0;
+}
+
+static int check_together(const struct options *o, struct err *e)
+{
+    if (o->require_shell_escape && !o->approve_shell_cmds)
+        return err_set(e, -EINVAL, "--require-shell-escape needs --approve-shell-cmds");
+    if (o->tool_server_token && o->approver_token &&
+        strcmp(o->tool_server_token, o->approver_token) == 0)
+        return err_set(e, -EINVAL,
+                       "IPYBOX_TOOL_SERVER_TOKEN and IPYBOX_APPROVER_TOKEN are the same: who calls "
+                       "tools could approve the calls");
+    if (check_agent_sandbox(o, e) < 0)
+        return e->code;
+    const char *wire = o->e2b ? "--e2b" : o->librechat ? "--librechat" : NULL;
+    if (wire && !o->http)
+        return err_set(e, -EINVAL, "%s needs --http, or `ipybox serve`: it is on that port", wire);
+    if (wire && o->execute_token && !o->token)
+        return err_set(e, -EINVAL, "%s needs IPYBOX_TOKEN, which is its key", wire);
+    const char *const tokens[] = {o->token, o->execute_token, o->approver_token};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        for (size_t j = 0; j < i; j++)
+            if (tokens[i] && tokens[j] && strcmp(tokens[i], tokens[j]) == 0)
+                return err_set(e, -EINVAL,
+                               "two of IPYBOX_TOKEN, IPYBOX_EXECUTE_TOKEN and "
+                               "IPYBOX_APPROVER_TOKEN are the same: one role would have another's "
+                               "rights");
+    return 0;
+}
+
+int options_check(const struct options *o, struct err *e)
+{
+    int r = check_together(o, e);
+    return r < 0 ? r : check_sandbox(o, e);
+}
+
+bool options_is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
+}
