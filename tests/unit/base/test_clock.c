@@ -16,7 +16,6 @@ static void a_time_is_written_as_iso_8601(void)
         {-1, "1969-12-31T23:59:59.999Z"},
         {-1000, "1969-12-31T23:59:59.000Z"},
         {253402300799999, "9999-12-31T23:59:59.999Z"},
-        {INT64_MAX - 1000, "292278994-08-17T07:12:54.807Z"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[CLOCK_ISO_MAX];
