@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifests of deploy/kubernetes: in form for the oldest and the newest Kubernetes that they
-are for, as strict as they say, and their containers do what docs/kubernetes.md promises."""
+"""The manifests of deploy/kubernetes, and the pod of deploy/agent-sandbox: in form for the oldest
+and the newest Kubernetes that they are for, as strict as they say, and their containers do what
+docs/kubernetes.md and docs/agent-sandbox.md promise."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from box import IMAGE, docker, running
 from tool_box import free_port
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "kubernetes"
+TEMPLATE = MANIFESTS.parent / "agent-sandbox" / "template.yaml"
 VERSIONS = ["1.29", "1.37"]
 START_SECONDS = 60
 GRACE_DEFAULT = 30  # seconds, of a pod that names none
@@ -100,6 +102,20 @@ def test_a_kernel_ends_before_a_volume_is_full(pod: dict[str, Any]) -> None:
     assert all(mib < 1024 * int(limit.removesuffix("Gi")) for limit in limits)
 
 
+def sandbox_pod() -> dict[str, Any]:
+    """The pod of agent-sandbox's template, whose own kinds kubernetes_validate does not know."""
+    template, pool = yaml.safe_load_all(TEMPLATE.read_text())
+    assert pool["spec"]["sandboxTemplateRef"]["name"] == template["metadata"]["name"]
+    pod: dict[str, Any] = template["spec"]["podTemplate"]
+    return {"apiVersion": "v1", "kind": "Pod", **pod}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_pod_of_agent_sandbox_is_right(version: str) -> None:
+    kubernetes_validate.validate(sandbox_pod(), version, strict=True)
+    test_pods_are_of_the_profile_restricted(sandbox_pod()["spec"])
+
+
 # --- what runs ------------------------------------------------------------------------------------
 
 
@@ -108,7 +124,7 @@ def options_of(pod: dict[str, Any], container: dict[str, Any]) -> list[str]:
     user = pod["securityContext"]["runAsUser"]
     options = [*HARD, "--user", f"{user}:{pod['securityContext']['runAsGroup']}"]
     options += ["--memory", container["resources"]["limits"]["memory"].lower().removesuffix("i")]
-    for variable in container["env"]:
+    for variable in container.get("env", []):
         value = secrets()[variable["valueFrom"]["secretKeyRef"]["key"]]
         options += ["-e", f"{variable['name']}={value}"]
     for mount in container.get("volumeMounts", []):
@@ -175,3 +191,16 @@ def test_a_client_of_the_statefulset_finds_its_session_again() -> None:
         assert (status, problem["owner"]) == (HTTPStatus.MISDIRECTED_REQUEST, instance)
         found = ask(urls[headers["Ipybox-Owner"]] + path, {"code": "x"}, **meant)[2]
         assert (found["text"], found["instance"]) == ("42", instance)
+
+
+def test_the_pod_of_agent_sandbox_serves_both_contracts() -> None:
+    pod = sandbox_pod()["spec"]
+    container = server_of(pod)
+    ports = {port["name"]: (port["containerPort"], free_port()) for port in container["ports"]}
+    published = [f"-p127.0.0.1:{own}:{inside}" for inside, own in ports.values()]
+    with running(*options_of(pod, container), *published, IMAGE, *container["args"]):
+        for probe in "readinessProbe", "livenessProbe":
+            asked = container[probe]["httpGet"]
+            wait_for(f"http://127.0.0.1:{ports[asked['port']][1]}{asked['path']}")
+        url = f"http://127.0.0.1:{ports['runtime'][1]}/execute"
+        assert ask(url, {"command": "echo $((6 * 7))"})[2]["stdout"] == "42\n"
