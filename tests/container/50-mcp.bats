@@ -123,7 +123,7 @@ def wrong(name, pattern, **arguments):
     matches(answer.text, rf"^Error executing tool {name}: .*{pattern}")
 wrong("execute_ipython_cell", "code")
 wrong("execute_ipython_cell", "code", code=5)
-for timeout in 0, -1, "x", "", "inf", "nan", [1], True, None:
+for timeout in 0, -1, "x", "", "inf", "nan", [1], True:
     wrong("execute_ipython_cell", "timeout", code="1", timeout=timeout)
 for limit in -1, 1.5, "x", [1], False:
     wrong("execute_ipython_cell", "max_output_chars", code="1", max_output_chars=limit)
@@ -132,6 +132,7 @@ wrong("install_package", "package_name")
 wrong("install_package", "package_name", package_name=5)
 prints("1", 1, timeout="50", max_output_chars="10")        # numbers as text, as models write them
 prints("1", 1, timeout=59.9, unknown="ignored")
+prints("1", 1, timeout=None, max_output_chars=None, include_images=None)    # null is left out
 PY
 }
 
@@ -257,7 +258,8 @@ PY
     drive <<'PY'
         found = ask_modern("server/discover")["result"]
         equal(found["supportedVersions"], ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])
-        equal((found["resultType"], found["capabilities"]), ("complete", {"tools": {"listChanged": True}, "resources": {}}))
+        equal((found["resultType"], found["capabilities"]), ("complete", {
+            "tools": {"listChanged": True}, "resources": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}))
         equal(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ipybox")
         listed = ask_modern("tools/list")["result"]
         equal((listed["resultType"], listed["cacheScope"]), ("complete", "public"))
