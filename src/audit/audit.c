@@ -157,12 +157,6 @@ static void flush_audit(struct audit *a)
     keep_room(a);
 }
 
-static void put_audit_time(struct jsonw *w)
-{
-    char text[CLOCK_ISO_MAX];
-    jsonw_set_text(w, "time", clock_iso(clock_real_ms(), text));
-}
-
 static void put_audit_text(struct jsonw *w, const char *name, const char *text, size_t max)
 {
     if (!text)
@@ -211,7 +205,7 @@ static void put_audit_event(const struct audit *a, struct jsonw *w, const struct
                  {"outcome", event->outcome}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
-    put_audit_time(w);
+    jsonw_set_time(w, "time", clock_real_ms());
     jsonw_set_text(w, "kind", kinds[event->kind]);
     if (a->dropped > 0)
         jsonw_set_int(w, "dropped", (int64_t)a->dropped);

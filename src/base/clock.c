@@ -41,7 +41,12 @@ int64_t clock_real_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return in_ns(&t) / 1000000;
+    return clock_real_ms_of(&t);
+}
+
+int64_t clock_real_ms_of(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
 }
 
 const char *clock_iso(int64_t real_ms, char ret[CLOCK_ISO_MAX])

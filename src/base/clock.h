@@ -8,12 +8,14 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 int64_t clock_ms(void);
 int64_t clock_ns(void);
 
 /* Of the wall clock, since 1970: it may jump. */
 int64_t clock_real_ms(void);
+int64_t clock_real_ms_of(const struct timespec *t); /* a file's, for example */
 
 /* "2026-07-28T10:00:00.000Z", of such milliseconds; returns ret. */
 #define CLOCK_ISO_MAX 40

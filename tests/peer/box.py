@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import time
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from typing import Any
 
 IMAGE = os.environ.get("IPYBOX_TEST_IMAGE", "ipybox")
 INSIDE = "/app/workspace"
+READY_SECONDS = 60
 TOOLS = ["execute_ipython_cell", "install_package", "register_mcp_server", "reset"]
 
 # A foreign owner when we may give files away, so that a mix-up with root or 1000 is seen.
@@ -76,6 +78,18 @@ def running(*words: str) -> Iterator[str]:
         assert state == "0", docker("logs", container)
     finally:
         docker("rm", "-f", container)
+
+
+def wait_until_ready(url: str, container: str) -> None:
+    """Until the URL answers well; the container's log is told when it does not."""
+    end = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=10).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, docker("logs", container)
+            time.sleep(0.05)
 
 
 def tool_path(name: str) -> Path:

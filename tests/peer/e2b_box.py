@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import os
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from box import IMAGE, INSIDE, docker, running
+from box import IMAGE, INSIDE, running, wait_until_ready
 from tool_box import free_port
 
 KEY = "e2b_0123456789abcdef"
-READY_SECONDS = 60
-
-
-def wait_until_ready(url: str, container: str) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/readyz", timeout=10).close()
-            return
-        except (OSError, urllib.error.HTTPError):
-            assert time.monotonic() < end, docker("logs", container)
-            time.sleep(0.05)
 
 
 @contextmanager
@@ -35,7 +20,7 @@ def serving(workspace: Path, *options: str) -> Iterator[str]:
     address = f"127.0.0.1:{free_port()}"
     words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
     with running(*words, IMAGE, "serve", "--e2b", *options) as container:
-        wait_until_ready(f"http://{address}", container)
+        wait_until_ready(f"http://{address}/readyz", container)
         yield f"http://{address}"
 
 

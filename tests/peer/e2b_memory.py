@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from box import IMAGE, docker, running
-from e2b_box import KEY, environment, wait_until_ready
+from box import IMAGE, docker, running, wait_until_ready
+from e2b_box import KEY, environment
 from e2b_code_interpreter import Sandbox
 from tool_box import free_port
 
@@ -49,7 +49,7 @@ def main() -> None:
     address = f"127.0.0.1:{free_port()}"
     words = ["-p", f"{address}:8080", "-e", f"IPYBOX_TOKEN={KEY}", IMAGE, "serve", "--e2b"]
     with running(*words, "--max-sessions", str(SANDBOXES + 1)) as container:
-        wait_until_ready(f"http://{address}", container)
+        wait_until_ready(f"http://{address}/readyz", container)
         with environment(f"http://{address}"):
             measure(container)
 

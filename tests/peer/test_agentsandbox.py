@@ -21,7 +21,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, Box, docker, raises, running
+from box import (
+    IMAGE,
+    INSIDE,
+    READY_SECONDS,
+    Box,
+    docker,
+    raises,
+    running,
+    wait_until_ready,
+)
 from k8s_agent_sandbox.exceptions import SandboxRequestError
 from k8s_agent_sandbox.models import (
     SandboxdInClusterConnectionConfig,
@@ -31,21 +40,9 @@ from k8s_agent_sandbox.sandbox import Sandbox
 from tool_box import free_port
 
 TOKEN = "agents-0123456789abcdef"
-READY_SECONDS = 60
 KEPT = 4 << 20  # bytes of one stream of a command
 
 Guarded = tuple[str, str, str]  # the URL with a token, the container, the URL of the HTTP API
-
-
-def wait_until_ready(url: str, container: str) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=10).close()
-            return
-        except OSError:
-            assert time.monotonic() < end, docker("logs", container)
-            time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

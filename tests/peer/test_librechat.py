@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, Box, running
-from e2b_box import wait_until_ready
+from box import IMAGE, INSIDE, Box, running, wait_until_ready
 from tool_box import free_port
 
 KEY = "librechat_0123456789abcdef"
@@ -28,7 +27,7 @@ def serving(workspace: Path) -> Iterator[str]:
     address = f"127.0.0.1:{free_port()}"
     words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
     with running(*words, IMAGE, "serve", "--librechat") as container:
-        wait_until_ready(f"http://{address}", container)
+        wait_until_ready(f"http://{address}/readyz", container)
         yield f"http://{address}/librechat/v1"
 
 

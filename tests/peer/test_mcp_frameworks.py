@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import time
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, docker, give_away, running
+from box import IMAGE, INSIDE, give_away, running, wait_until_ready
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from smolagents import MCPClient
 from tool_box import free_port
@@ -17,7 +15,6 @@ from tool_box import free_port
 pytestmark = pytest.mark.anyio
 
 TOKEN = "secret-of-the-test"
-READY_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +26,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with running(*words, IMAGE, "serve") as container:
         wait_until_ready(f"http://{address}/readyz", container)
         yield f"http://{address}/mcp"
-
-
-def wait_until_ready(url: str, container: str) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=10).close()
-            return
-        except OSError:
-            assert time.monotonic() < end, docker("logs", container)
-            time.sleep(0.05)
 
 
 async def langchain_tools(url: str, **headers: str) -> dict[str, Any]:

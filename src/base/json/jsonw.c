@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text/utf8.h"
 
 static void separate(struct jsonw *w)
@@ -178,6 +179,12 @@ void jsonw_set_int(struct jsonw *w, const char *name, int64_t value)
 {
     jsonw_name(w, name);
     jsonw_int(w, value);
+}
+
+void jsonw_set_time(struct jsonw *w, const char *name, int64_t real_ms)
+{
+    char text[CLOCK_ISO_MAX];
+    jsonw_set_text(w, name, clock_iso(real_ms, text));
 }
 
 void jsonw_set_bool(struct jsonw *w, const char *name, bool value)

@@ -47,6 +47,7 @@ void jsonw_raw_n(struct jsonw *w, const char *json, size_t n);
 void jsonw_set_text(struct jsonw *w, const char *name, const char *text);
 void jsonw_set_int(struct jsonw *w, const char *name, int64_t value);
 void jsonw_set_bool(struct jsonw *w, const char *name, bool value);
+void jsonw_set_time(struct jsonw *w, const char *name, int64_t real_ms); /* as clock_iso() */
 void jsonw_set_raw(struct jsonw *w, const char *name, const char *json);
 void jsonw_set_object(struct jsonw *w, const char *name);
 void jsonw_set_array(struct jsonw *w, const char *name);

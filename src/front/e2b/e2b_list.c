@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/text/hexdigit.h"
 #include "front/e2b/e2b_control.h"
 
@@ -41,12 +40,6 @@ void e2b_answer_sandbox(struct http_request *r, int status, const struct e2b_san
     http_answer_json(r, status, &body);
 }
 
-static void put_time(struct jsonw *w, const char *name, int64_t ms)
-{
-    char text[CLOCK_ISO_MAX];
-    jsonw_set_text(w, name, clock_iso(ms, text));
-}
-
 /* Of the machine: all sandboxes share it. */
 static void put_machine(struct jsonw *w, const struct e2b *e)
 {
@@ -62,8 +55,8 @@ static void put_sandbox_members(struct jsonw *w, const struct e2b_sandbox *s)
 {
     char *metadata = s->metadata ? json_print(s->metadata) : NULL;
     put_names(w, s);
-    put_time(w, "startedAt", s->started_ms);
-    put_time(w, "endAt", s->end_ms > 0 ? s->end_ms : FOREVER_MS);
+    jsonw_set_time(w, "startedAt", s->started_ms);
+    jsonw_set_time(w, "endAt", s->end_ms > 0 ? s->end_ms : FOREVER_MS);
     put_machine(w, s->owner);
     jsonw_set_text(w, "state", "running");
     if (metadata)

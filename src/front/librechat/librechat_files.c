@@ -44,13 +44,6 @@ static bool find_place(const struct librechat *l, struct http_request *r, bool w
     return code == 0;
 }
 
-static void put_stored_time(struct jsonw *w, const char *name, const struct timespec *t)
-{
-    char text[CLOCK_ISO_MAX];
-    const int64_t ms = (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
-    jsonw_set_text(w, name, clock_iso(ms, text));
-}
-
 /* Clients know a file by "SESSION/ID", and by its name in the metadata. */
 static void put_stored_object(struct jsonw *w, const char *session,
                               const struct librechat_file *file)
@@ -62,7 +55,7 @@ static void put_stored_object(struct jsonw *w, const char *session,
     jsonw_set_text(w, "id", file->id);
     jsonw_set_text(w, "storage_session_id", session);
     jsonw_set_int(w, "size", file->st.st_size);
-    put_stored_time(w, "lastModified", &file->st.st_mtim);
+    jsonw_set_time(w, "lastModified", clock_real_ms_of(&file->st.st_mtim));
     jsonw_set_object(w, "metadata");
     jsonw_set_text(w, "original-filename", file->name);
     jsonw_end(w);

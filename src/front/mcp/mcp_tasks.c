@@ -65,11 +65,10 @@ void tasks_put_capability(struct jsonw *w)
 
 static void put_task(struct jsonw *w, const struct mcp_call *call, const char *status)
 {
-    char made[CLOCK_ISO_MAX], changed[CLOCK_ISO_MAX];
     jsonw_set_text(w, "taskId", call->task.id);
     jsonw_set_text(w, "status", status);
-    jsonw_set_text(w, "createdAt", clock_iso(call->task.made_ms, made));
-    jsonw_set_text(w, "lastUpdatedAt", clock_iso(call->task.changed_ms, changed));
+    jsonw_set_time(w, "createdAt", call->task.made_ms);
+    jsonw_set_time(w, "lastUpdatedAt", call->task.changed_ms);
     jsonw_set_int(w, "ttlMs", call->task.ttl_ms);
     jsonw_set_int(w, "pollIntervalMs", POLL_MS);
 }

@@ -161,13 +161,6 @@ static const char *type_name(mode_t mode)
     return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : S_ISLNK(mode) ? "link" : "other";
 }
 
-static void put_file_time(struct jsonw *w, const char *name, const struct timespec *t)
-{
-    char text[CLOCK_ISO_MAX];
-    const int64_t ms = (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
-    jsonw_set_text(w, name, clock_iso(ms, text));
-}
-
 /* A name that JSON cannot hold is told once more, escaped. No request can name it. */
 static void put_raw_name(struct jsonw *w, const char *name)
 {
@@ -191,7 +184,7 @@ void files_put_entry(struct jsonw *w, const char *shown, const struct stat *st, 
     put_raw_name(w, shown);
     jsonw_set_text(w, "type", type_name(st->st_mode));
     jsonw_set_int(w, "size", S_ISREG(st->st_mode) ? st->st_size : 0);
-    put_file_time(w, "mtime", &st->st_mtim);
+    jsonw_set_time(w, "mtime", clock_real_ms_of(&st->st_mtim));
     (void)snprintf(text, sizeof text, "%04o", (unsigned)(st->st_mode & 07777));
     jsonw_set_text(w, "mode", text);
     if (S_ISREG(st->st_mode)) {

@@ -273,9 +273,8 @@ void nbcell_end(struct nbcell *cell, const char *status, const char *error, cons
 
 static void set_time(struct jsonw *w, const char *name, int64_t ms)
 {
-    char text[CLOCK_ISO_MAX];
     if (ms > 0)
-        jsonw_set_text(w, name, clock_iso(ms, text));
+        jsonw_set_time(w, name, ms);
 }
 
 /* The names are those of JupyterLab's "record timing". An error does not stop who runs the notebook
