@@ -108,15 +108,17 @@ struct mcp_call *call_find_parked(struct mcp *mcp, const char *id); /* by the id
 void call_end_progress(struct mcp_call *call);
 void call_reopen(struct mcp_call *call, const struct rpc_message *m);
 
-/* Tasks: for the methods of that name; a call that may become one begins, and ends; what was to be
- * its answer is kept (moved). */
+/* Tasks (mcp_tasks.c). The methods of these names: */
 void tasks_get(const struct mcp_request *r);
 void tasks_update(const struct mcp_request *r);
 void tasks_cancel(const struct mcp_request *r);
-void tasks_put_capability(struct jsonw *w);
+void tasks_put_capability(struct jsonw *w); /* among the server's */
 bool call_is_task(const struct mcp_call *call);
+/* From a tools/call with these params: it becomes a task when it takes long, if its client takes
+ * tasks. */
 void task_call_begins(struct mcp_call *call, const struct json *params);
-void task_call_ends(struct mcp_call *call);
+void task_call_ends(struct mcp_call *call); /* before it is freed */
+/* Of a task: its work was stopped; its answer is there (moved). error: of the answer, or 0. */
 void task_cancelled(struct mcp_call *call);
 void task_keep_answer(struct mcp_call *call, struct buf *answer, int error);
 

@@ -230,8 +230,8 @@ static struct mcp_call *task_of(const struct mcp_request *r)
                          "Missing required client capability: " EXTENSION, needed);
     else if (!call)
         mcp_answer_error(r->mcp, r->m->id, RPC_INVALID_PARAMS,
-                         "Invalid params: taskId: there is no such task: it is over for long, or "
-                         "never was",
+                         "Invalid params: taskId: there is no such task: it was dropped after its "
+                         "end, or never was",
                          NULL);
     else
         return call;
