@@ -350,7 +350,8 @@ static void get_view(const struct approval *a, struct approval_view *ret)
                                   .subject = a->subject,
                                   .form = a->form,
                                   .note = a->note,
-                                  .expires_ms = a->expires_ms};
+                                  .expires_ms = a->expires_ms,
+                                  .rank = a->asked ? a->asked->config.rank : -1};
 }
 
 static bool serves(const struct approver *p, const char *session, bool is_question)

@@ -126,6 +126,7 @@ struct approval_view { /* borrowed for the call */
     const char *form;   /* of a question, whose subject has no tool and no arguments; else NULL */
     const char *note;   /* why it is asked although a rule allows it, or "" */
     int64_t expires_ms; /* loop time, 0: never */
+    int rank;           /* of the approver who has it, by approvals_next(); -1: nobody yet */
 };
 
 struct approver_config { /* copied */

@@ -494,12 +494,15 @@ void kernel_set_owner(struct kernel *kernel, const char *owner)
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell, struct err *e)
+int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code kind, struct err *e)
 {
     if (kernel->state != IDLE || !kernel->child)
         return err_set(e, -EBUSY, "the kernel is busy");
     drop_buf struct buf content = BUF_INIT(REQUEST_CODE_MAX);
-    struct jupyter_execute x = {.code = code, .store_history = is_cell, .stop_on_error = true};
+    struct jupyter_execute x = {.code = code,
+                                .store_history = kind != KERNEL_ASIDE,
+                                .stop_on_error = true,
+                                .tell_variables = kind == KERNEL_CELL_TELLING};
     jupyter_put_execute(&content, &x);
     if (content.failed)
         return err_set(e, content.failed, "the cell's code is too long");

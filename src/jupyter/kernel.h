@@ -68,9 +68,14 @@ void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, vo
 /* The session that its code acts for (tokens.h); at most TOKEN_OWNER_MAX bytes. */
 void kernel_set_owner(struct kernel *kernel, const char *owner);
 
-/* One at a time. -EBUSY: not ready, or a cell is running. `is_cell`: a user's, which gets a number
- * and is kept in the kernel's history. */
-MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell,
+enum kernel_code {
+    KERNEL_ASIDE,       /* no user's */
+    KERNEL_CELL,        /* gets a number and is kept in the kernel's history */
+    KERNEL_CELL_TELLING /* likewise; the reply names the variables that there are then */
+};
+
+/* One at a time. -EBUSY: not ready, or a cell is running. */
+MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code kind,
                               struct err *e);
 
 /* KeyboardInterrupt in the running cell, whatever it waits for. */

@@ -39,7 +39,7 @@ static void on_spare_ready(void *ctx)
 {
     struct spare *spare = ctx;
     spare->state = WARMING;
-    if (kernel_execute(spare->kernel, (struct slice){(char[]){"pass"}, 4}, false, NULL) < 0)
+    if (kernel_execute(spare->kernel, (struct slice){(char[]){"pass"}, 4}, KERNEL_ASIDE, NULL) < 0)
         spare->state = READY;
 }
 

@@ -281,7 +281,7 @@ void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x)
     jsonw_text_n(&w, x->code.data, x->code.len);
     jsonw_set_bool(&w, "silent", x->silent);
     jsonw_set_bool(&w, "store_history", x->store_history);
-    jsonw_set_raw(&w, "user_expressions", "{}");
+    jsonw_set_raw(&w, "user_expressions", x->tell_variables ? "{\"ipybox.variables\":\"\"}" : "{}");
     jsonw_set_bool(&w, "allow_stdin", false);
     jsonw_set_bool(&w, "stop_on_error", x->stop_on_error);
     jsonw_end(&w);

@@ -115,7 +115,8 @@ struct jupyter_execute {
     struct slice code; /* UTF-8, U+0000 as C0 80 */
     bool silent;       /* no output of its own, no count, no history */
     bool store_history;
-    bool stop_on_error; /* abort the requests queued behind it when it fails */
+    bool stop_on_error;  /* abort the requests queued behind it when it fails */
+    bool tell_variables; /* our own kernel's reply has them as "variables" (variables.py) */
 };
 void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x); /* allow_stdin false */
 void jupyter_put_shutdown(struct buf *out, bool restart);                   /* shutdown_request */

@@ -262,7 +262,7 @@ PY
             "tools": {"listChanged": True}, "resources": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}))
         equal(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ipybox")
         listed = ask_modern("tools/list")["result"]
-        equal((listed["resultType"], listed["cacheScope"]), ("complete", "public"))
+        equal((listed["resultType"], listed["cacheScope"]), ("complete", "private"))
         below(0, listed["ttlMs"])
         equal(type(listed["ttlMs"]), int)
         equal(len(listed["tools"]), 4)

@@ -36,9 +36,9 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
     return 0;
 }
 
-int kernel_execute(struct kernel *kernel, struct slice code, bool is_cell, struct err *e)
+int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code kind, struct err *e)
 {
-    (void)kernel, (void)is_cell, (void)e;
+    (void)kernel, (void)kind, (void)e;
     (void)snprintf(fake.code, sizeof fake.code, "%.*s", (int)code.len, code.data);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
+#include "front/apps/app_cell.h"
 #include "front/mcp/mcp_call.h"
 #include "output/fit.h"
 #include "output/links.h"
@@ -112,6 +113,20 @@ static void put_image(struct jsonw *w, const struct output_file *file)
     jsonw_end(w);
 }
 
+/* --- the page ------------------------------------------------------------------------------- */
+
+/* What does not fit is not shown: the content has the text of it. */
+static void put_page_data(struct mcp_call *call, const struct cell_result *r)
+{
+    if (!call->shows_apps)
+        return;
+    call->app_data = BUF_INIT(APP_CELL_MAX);
+    struct jsonw w = JSONW(&call->app_data);
+    app_cell_put(&w, r, session_history(call->mcp->config->session));
+    if (call->app_data.failed)
+        buf_clear(&call->app_data);
+}
+
 /* --- the answer ----------------------------------------------------------------------------- */
 
 static void put_titled(struct jsonw *w, const char *title, const char *text, size_t n)
@@ -134,6 +149,7 @@ void cell_answer(void *ctx, const struct cell_result *r)
     struct buf out;
     struct jsonw w;
     call->cell = NULL;
+    put_page_data(call, r);
     call_answer_begin(call, &out, &w);
     drop_buf struct buf text = BUF_INIT(TEXT_MAX), error = BUF_INIT(TEXT_MAX);
     put_cell_text(&text, r);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "front/apps/apps.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_call.h"
 #include "front/mcp/mcp_resources.h"
@@ -107,7 +108,19 @@ static void put_versions(struct jsonw *w, const char *name)
     jsonw_end(w);
 }
 
-static void put_capabilities(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
+static void put_extensions(struct jsonw *w, enum mcp_era era, bool shows_apps)
+{
+    if (era != MCP_MODERN && !shows_apps)
+        return;
+    jsonw_set_object(w, "extensions");
+    if (era == MCP_MODERN)
+        tasks_put_extension(w);
+    if (shows_apps)
+        apps_put_extension(w);
+    jsonw_end(w);
+}
+
+static void put_capabilities(struct jsonw *w, const struct mcp_request *r)
 {
     jsonw_set_object(w, "capabilities");
     jsonw_set_object(w, "tools");
@@ -115,20 +128,26 @@ static void put_capabilities(struct jsonw *w, const struct mcp *mcp, enum mcp_er
     jsonw_end(w);
     jsonw_set_object(w, "resources");
     jsonw_end(w);
-    if (era == MCP_MODERN)
-        tasks_put_capability(w);
-    if (mcp->config->extension)
-        mcp->config->extension->put_capabilities(w);
+    put_extensions(w, r->era, mcp_shows_apps(r));
+    if (r->mcp->config->extension)
+        r->mcp->config->extension->put_capabilities(w);
     jsonw_end(w);
 }
 
-/* The list of tools is the same for everyone, and changes with the MCP servers. */
+/* The lists change with the MCP servers, and by what the client's capabilities are. */
 void put_caching(struct jsonw *w, enum mcp_era era)
 {
     if (era != MCP_MODERN)
         return;
     jsonw_set_int(w, "ttlMs", LIST_FRESH_MS);
-    jsonw_set_text(w, "cacheScope", "public");
+    jsonw_set_text(w, "cacheScope", "private");
+}
+
+bool mcp_shows_apps(const struct mcp_request *r)
+{
+    const struct json *meta = json_get(r->m->params, "_meta");
+    return r->era == MCP_MODERN ? apps_are_shown(json_get(meta, META "clientCapabilities"))
+                                : r->mcp->shows_apps;
 }
 
 /* --- methods -------------------------------------------------------------------------------- */
@@ -148,12 +167,13 @@ static void initialize_mcp(const struct mcp_request *r)
     }
     r->mcp->initialized = true;
     r->mcp->handshake_version = version;
+    r->mcp->shows_apps = apps_are_shown(json_get(r->m->params, "capabilities"));
     ask_handshake(r->mcp, json_get(r->m->params, "capabilities"));
     struct buf out;
     struct jsonw w;
     answer_begin(&out, &w, r->m->id);
     jsonw_set_text(&w, "protocolVersion", version);
-    put_capabilities(&w, r->mcp, r->era);
+    put_capabilities(&w, r);
     jsonw_set_object(&w, "serverInfo");
     jsonw_set_text(&w, "name", "ipybox");
     jsonw_set_text(&w, "version", r->mcp->config->version);
@@ -176,7 +196,7 @@ static void discover(const struct mcp_request *r)
     struct jsonw w;
     answer_begin(&out, &w, r->m->id);
     put_versions(&w, "supportedVersions");
-    put_capabilities(&w, r->mcp, r->era);
+    put_capabilities(&w, r);
     put_instructions(&w, r->mcp);
     put_caching(&w, r->era);
     put_result_stamp(&w, r->mcp, r->era);
@@ -191,7 +211,7 @@ static void list_tools(const struct mcp_request *r)
         return;
     answer_begin(&out, &w, r->m->id);
     jsonw_name(&w, "tools");
-    tools_put_list(&w, r->mcp, r->era);
+    tools_put_list(&w, r);
     put_caching(&w, r->era);
     put_result_stamp(&w, r->mcp, r->era);
     answer_end(r->mcp, &out, &w);
@@ -220,6 +240,7 @@ static void call_tool(const struct mcp_request *r)
         return;
     }
     struct mcp_call *call = call_new(r->mcp, r->m, r->era);
+    call->shows_apps = mcp_shows_apps(r);
     ask_call_begins(call, r->m->params);
     task_call_begins(call, r->m->params);
     tool_call(call, name, arguments);

@@ -34,10 +34,11 @@ struct mcp_config { /* borrowed */
     const char *version;         /* of this program */
     struct approvals *approvals; /* asked from this peer when it can be; NULL: there are none */
     const char *session_id;      /* the session's in approvals; NULL: asked for every one */
-    bool shared;      /* by unrelated peers: ids count per stream; tools take a session's name */
-    bool search_tool; /* search_tools is offered */
-    bool native;      /* no container is around the server; the instructions say so */
-    bool sandboxed;   /* kernels are, by default; likewise */
+    bool shared;       /* by unrelated peers: ids count per stream; tools take a session's name */
+    bool runs_nothing; /* it has no session; its client is asked nothing */
+    bool search_tool;  /* search_tools is offered */
+    bool native;       /* no container is around the server; the instructions say so */
+    bool sandboxed;    /* kernels are, by default; likewise */
     bool answers_cancelled; /* with an error, where a stream waits for the answer; else: nothing */
     const struct mcp_extension *extension; /* mcp_call.h; NULL: none */
 };

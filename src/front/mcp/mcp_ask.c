@@ -531,7 +531,7 @@ static void leave_elicitations(struct asker *a)
 
 struct asker *asker_open(struct mcp *mcp)
 {
-    if (!mcp->config->approvals)
+    if (!mcp->config->approvals || mcp->config->runs_nothing)
         return NULL;
     char key[2 * KEY_BYTES + 1];
     random_hex(key, KEY_BYTES);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/text/utf8.h"
+#include "front/apps/apps.h"
 
 void mcp_send(struct mcp *mcp, const struct mcp_call *call, const struct buf *message)
 {
@@ -128,6 +129,7 @@ static void call_free(struct mcp_call *call)
     ask_call_ends(call);
     task_call_ends(call);
     buf_done(&call->progress_text);
+    buf_done(&call->app_data);
     xfree(call->progress_token);
     xfree(call->server);
     xfree(call);
@@ -258,13 +260,34 @@ void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
     put_server_stamp(w, mcp);
 }
 
-void put_server_stamp(struct jsonw *w, const struct mcp *mcp)
+static void put_server_info(struct jsonw *w, const struct mcp *mcp)
 {
-    jsonw_set_object(w, "_meta");
     jsonw_set_object(w, "io.modelcontextprotocol/serverInfo");
     jsonw_set_text(w, "name", "ipybox");
     jsonw_set_text(w, "version", mcp->config->version);
     jsonw_end(w);
+}
+
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp)
+{
+    jsonw_set_object(w, "_meta");
+    put_server_info(w, mcp);
+    jsonw_end(w);
+}
+
+/* The stamp, and what the page of the result shows, which is no model's to read. */
+static void put_call_stamp(struct jsonw *w, const struct mcp_call *call)
+{
+    if (call->app_data.len == 0) {
+        put_result_stamp(w, call->mcp, call->era);
+        return;
+    }
+    if (call->era == MCP_MODERN)
+        jsonw_set_text(w, "resultType", "complete");
+    jsonw_set_object(w, "_meta");
+    if (call->era == MCP_MODERN)
+        put_server_info(w, call->mcp);
+    jsonw_set_raw(w, APPS_CELL_DATA, buf_text(&call->app_data));
     jsonw_end(w);
 }
 
@@ -291,7 +314,7 @@ void call_answer_end(struct mcp_call *call, struct buf *out, struct jsonw *w, bo
 {
     jsonw_end(w);
     jsonw_set_bool(w, "isError", is_error);
-    put_result_stamp(w, call->mcp, call->era);
+    put_call_stamp(w, call);
     rpc_end(w);
     int error = 0;
     if (out->failed) {

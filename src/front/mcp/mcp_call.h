@@ -66,6 +66,8 @@ struct mcp_call {
     struct request_context origin;
     double timeout_s;
     bool include_images;
+    bool shows_apps;     /* its client does */
+    struct buf app_data; /* JSON for the page of its result; empty: none */
 };
 
 struct mcp { /* shared by the files of the dispatcher */
@@ -77,6 +79,7 @@ struct mcp { /* shared by the files of the dispatcher */
     struct toolplane_listener servers;
     bool initialized;
     const char *handshake_version;
+    bool shows_apps;                 /* the client of the handshake */
     void *stream;                    /* of the message that is being dispatched */
     const struct mcp_caller *caller; /* likewise; NULL: none is */
 };
@@ -112,7 +115,7 @@ void call_reopen(struct mcp_call *call, const struct rpc_message *m);
 void tasks_get(const struct mcp_request *r);
 void tasks_update(const struct mcp_request *r);
 void tasks_cancel(const struct mcp_request *r);
-void tasks_put_capability(struct jsonw *w); /* among the server's */
+void tasks_put_extension(struct jsonw *w); /* among the server's */
 bool call_is_task(const struct mcp_call *call);
 /* From a tools/call with these params: it becomes a task when it takes long, if its client takes
  * tasks. */
@@ -137,7 +140,10 @@ void call_fail(struct mcp_call *call, const char *tool, const char *why);
 
 /* What both eras say about a complete result. */
 void put_result_stamp(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
-void put_server_stamp(struct jsonw *w, const struct mcp *mcp); /* serverInfo, in _meta */
+void put_server_stamp(struct jsonw *w, const struct mcp *mcp); /* _meta with serverInfo */
+
+/* Its client shows pages (front/apps/apps.h). */
+bool mcp_shows_apps(const struct mcp_request *r);
 
 /* Of the message that is being dispatched, maybe its answer. */
 void mcp_answer_error(struct mcp *mcp, const char *id, int code, const char *message,

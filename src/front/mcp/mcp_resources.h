@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/mcp/mcp_resources.h - what a client can read beside calling tools: a session's notebook
- * (private to front/).
- * Names:   ipybox://sessions/ID/notebook.ipynb and …/notebook.py. Where sessions are named by each
- *          call, any that is there; else the peer's own.
+ * front/mcp/mcp_resources.h - what a client can read beside calling tools: a session's notebook,
+ * what of it waits for a human, and the pages of front/apps/ (private to front/).
+ * Names:   ipybox://sessions/ID/notebook.ipynb, …/notebook.py and …/approvals.json. Where sessions
+ *          are named by each call, any that is there; else the peer's own, whose approvals are
+ *          ipybox://session/approvals.json, too.
  * Limits:  as of session/history/notebook.h. */
 #ifndef FRONT_MCP_MCP_RESOURCES_H
 #define FRONT_MCP_MCP_RESOURCES_H

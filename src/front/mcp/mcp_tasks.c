@@ -53,11 +53,9 @@ static bool takes_tasks(const struct json *params)
     return json_is_object(json_get(json_get(capabilities, "extensions"), EXTENSION));
 }
 
-void tasks_put_capability(struct jsonw *w)
+void tasks_put_extension(struct jsonw *w)
 {
-    jsonw_set_object(w, "extensions");
     jsonw_set_object(w, EXTENSION);
-    jsonw_end(w);
     jsonw_end(w);
 }
 

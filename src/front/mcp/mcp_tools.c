@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "front/apps/apps.h"
 #include "front/mcp/cell_answer.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_search.h"
@@ -119,6 +120,7 @@ static int execute_cell_tool(struct mcp_call *call, const struct json *arguments
     if (r < 0)
         return r;
     call->runs_code = true;
+    request.tell_variables = call->shows_apps;
     request.origin = &call->origin;
     return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
                            e);
@@ -372,34 +374,36 @@ static void put_register_tool(struct jsonw *w, const struct mcp *mcp)
     jsonw_raw(w, buf_text(&text));
 }
 
-static void put_tool(struct jsonw *w, const char *json, bool with_session)
+/* meta: more members, or "". */
+static void put_tool(struct jsonw *w, const char *json, bool with_session, const char *meta)
 {
-    const char *at = strstr(json, SESSION_HERE);
-    if (!at) {
-        jsonw_raw(w, json);
-        return;
-    }
-    bool is_first = at[-1] == '{';
-    drop_str char *text =
-        xasprintf("%.*s%s%s%s", (int)(at - json), json, with_session && !is_first ? "," : "",
-                  with_session ? session_json : "", at + 1);
+    const char *at = strstr(json, SESSION_HERE), *end = json + strlen(json) - 1;
+    const char *rest = at ? at + 1 : json;
+    const bool is_first = at && at[-1] == '{';
+    with_session = with_session && at;
+    drop_str char *text = xasprintf(
+        "%.*s%s%s%.*s%s}", at ? (int)(at - json) : 0, json, with_session && !is_first ? "," : "",
+        with_session ? session_json : "", (int)(end - rest), rest, meta);
     jsonw_raw(w, text);
 }
 
-void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era)
+void tools_put_list(struct jsonw *w, const struct mcp_request *r)
 {
-    const struct mcp_extension *extension = mcp->config->extension;
+    static const char page[] = ",\"_meta\":{\"ui\":{\"resourceUri\":\"" APPS_CELL "\"}}";
+    const struct mcp_config *config = r->mcp->config;
+    const bool shows_apps = mcp_shows_apps(r);
     jsonw_array(w);
     for (size_t i = 0; i < TOOL_COUNT; i++) {
-        if (!is_offered(mcp->config, &tools[i]))
+        if (!is_offered(config, &tools[i]))
             continue;
         if (tools[i].json == register_json)
-            put_register_tool(w, mcp);
+            put_register_tool(w, r->mcp);
         else
-            put_tool(w, tools[i].json, mcp->config->shared);
+            put_tool(w, tools[i].json, config->shared,
+                     shows_apps && tools[i].json == execute_json ? page : "");
     }
-    if (extension)
-        extension->put_tools(w, era);
+    if (config->extension)
+        config->extension->put_tools(w, r->era);
     jsonw_end(w);
 }
 

@@ -9,7 +9,7 @@
 #include "front/mcp/mcp_call.h"
 
 /* The value of "tools" in a tools/list result: a JSON array. */
-void tools_put_list(struct jsonw *w, const struct mcp *mcp, enum mcp_era era);
+void tools_put_list(struct jsonw *w, const struct mcp_request *r);
 
 /* config: some tools are offered by option. */
 bool tool_exists(const struct mcp_config *config, const char *name);

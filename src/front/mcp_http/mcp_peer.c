@@ -72,8 +72,7 @@ struct mcp_peer *mcp_peer_new(struct api_mcp *all, bool is_handshake, const char
     peer->config.session = peer->held.session;
     peer->config.session_id = peer->held.id;
     peer->config.shared = !is_handshake;
-    if (!held)
-        peer->config.approvals = NULL; /* nothing runs in it that could ask */
+    peer->config.runs_nothing = !held;
     peer->config.answers_cancelled = is_handshake;
     peer->mcp = mcp_new(&peer->config, &events, peer);
     peer->streams_config = (struct mcp_streams_config){.loop = all->config.loop,

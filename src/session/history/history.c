@@ -107,6 +107,17 @@ void history_kernel(struct history *h, const char *why)
     keep_entry(h, &json);
 }
 
+void history_put_outputs(struct jsonw *w, const struct history *h, enum history_client client,
+                         size_t max)
+{
+    if (h && h->open[client]) {
+        nbcell_put_outputs(w, h->open[client], max);
+        return;
+    }
+    jsonw_array(w);
+    jsonw_end(w);
+}
+
 bool history_next(struct history *h, uint64_t *at, struct slice *ret, uint64_t *ret_missed)
 {
     struct logged entry;

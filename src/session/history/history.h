@@ -39,6 +39,10 @@ void history_end(struct history *h, enum history_client client, const char *stat
 /* Another kernel serves the next cell: a line of text between the cells. */
 void history_kernel(struct history *h, const char *why);
 
+/* The outputs of the client's newest cell, as of nbcell_put_outputs(). NULL, or no cell: none. */
+void history_put_outputs(struct jsonw *w, const struct history *h, enum history_client client,
+                         size_t max);
+
 /* For notebook.c: the next entry behind *at (0 at first), as JSON; borrowed until the next call.
  * *ret_missed: entries between that are gone. False: there is none. */
 bool history_next(struct history *h, uint64_t *at, struct slice *ret, uint64_t *ret_missed);

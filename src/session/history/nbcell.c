@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/json/jsonw.h"
 
 enum { NOTE_MAX = 400 };
 
@@ -325,12 +324,25 @@ static void put_stream(struct jsonw *w, const char *name, const char *text, size
     jsonw_end(w);
 }
 
-static void put_outputs(struct jsonw *w, const struct nbcell *cell)
+static void put_omitted(struct jsonw *w, size_t bytes)
+{
+    jsonw_object(w);
+    jsonw_set_text(w, "output_type", "omitted");
+    jsonw_set_int(w, "bytes", (int64_t)bytes);
+    jsonw_end(w);
+}
+
+void nbcell_put_outputs(struct jsonw *w, const struct nbcell *cell, size_t max)
 {
     char note[NOTE_MAX];
-    jsonw_set_array(w, "outputs");
+    jsonw_array(w);
     for (size_t i = 0; i < cell->count; i++) {
         const struct nboutput *o = &cell->outputs[i];
+        if (o->text.len > max) {
+            put_omitted(w, o->text.len);
+            continue;
+        }
+        max -= o->text.len;
         if (o->stream)
             put_stream(w, o->stream, buf_text(&o->text), o->text.len);
         else
@@ -356,6 +368,7 @@ void nbcell_put(struct buf *out, const struct nbcell *cell)
     jsonw_set_text(&w, "id", id);
     jsonw_set_int(&w, "execution_count", (int64_t)cell->number);
     put_metadata(&w, cell);
-    put_outputs(&w, cell);
+    jsonw_name(&w, "outputs");
+    nbcell_put_outputs(&w, cell, SIZE_MAX);
     jsonw_end(&w);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json/jsonw.h"
 #include "base/text/slice.h"
 #include "wire/jupyter_msg.h"
 
@@ -39,5 +40,9 @@ uint64_t nbcell_number(const struct nbcell *cell);
 
 /* The cell as nbformat 4.5 has it. */
 void nbcell_put(struct buf *out, const struct nbcell *cell);
+
+/* Its outputs, an array: of at most `max` bytes of JSON, those that fit into what is left. In place
+ * of another stands {"output_type":"omitted","bytes":…}. */
+void nbcell_put_outputs(struct jsonw *w, const struct nbcell *cell, size_t max);
 
 #endif

@@ -97,7 +97,7 @@ static void on_gateway_kernel_ready(void *ctx)
     struct kernel_entry *entry = ctx;
     struct err e = ERR_NONE;
     struct slice code = {entry->code, strlen(entry->code)};
-    if (kernel_execute(entry->kernel, code, false, &e) < 0)
+    if (kernel_execute(entry->kernel, code, KERNEL_ASIDE, &e) < 0)
         end_entry(entry, -9, e.msg);
 }
 

@@ -300,7 +300,8 @@ static void start_cell(struct session *s)
     struct err e = ERR_NONE;
     failure_clear(&s->failure);
     if (record_audit_begin(s->config, s->cells + 1, &cell->origin, code, &e) < 0 ||
-        kernel_execute(s->kernel, code, true, &e) < 0) {
+        kernel_execute(s->kernel, code, cell->tell_variables ? KERNEL_CELL_TELLING : KERNEL_CELL,
+                       &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         notify_finished(s, take_first(s), &result);
         look_for_work(s);
@@ -335,7 +336,7 @@ static bool start_setup(struct session *s)
     if (!s->config->setup)
         return false;
     drop_str char *code = xstrdup(s->config->setup);
-    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, false, NULL) == 0;
+    return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, KERNEL_ASIDE, NULL) == 0;
 }
 
 static void step_begin(struct session *s)
@@ -428,6 +429,7 @@ static void step_done(struct session *s)
         .evalue = s->failure.evalue,
         .traceback = buf_text(&s->failure.traceback),
         .reason = interrupted ? "the cell was interrupted; the kernel keeps its state" : "",
+        .variables = json_get(s->reply, "variables"),
     };
     notify_finished(s, take_first(s), &result);
     if (exits)
@@ -587,6 +589,7 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->code_len = request->code.len;
     cell->timeout_ms = request->timeout_ms;
     cell->unsaved = request->unsaved;
+    cell->tell_variables = request->tell_variables;
     if (request->origin)
         cell->origin = *request->origin;
     cell->events = events;

@@ -81,16 +81,17 @@ struct cell_result { /* borrowed for the call */
     enum cell_status status;
     uint64_t number; /* of its events in the log; 0: it never ran */
     const struct output *output;
-    const char *ename, *evalue; /* of CELL_ERROR and of an interrupted cell, else "" */
-    const char *traceback;      /* its lines, without colours */
-    const char *error_file;     /* has all of it, NULL when nothing is left out */
-    const char *reason;         /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
-    const char *last_words;     /* LOST: what the process wrote to standard error at its end */
-    bool kernel_replaced;       /* all variables are gone: a new kernel serves the next cell */
-    const char *notice;         /* why it ran in a new kernel, a budget that it met, or "" */
-    const char *late;           /* what arrived after the cell before it had ended, or "" */
-    size_t links_room;          /* characters for the links to its files, */
-    size_t words_room;          /* and for last_words */
+    const char *ename, *evalue;   /* of CELL_ERROR and of an interrupted cell, else "" */
+    const char *traceback;        /* its lines, without colours */
+    const char *error_file;       /* has all of it, NULL when nothing is left out */
+    const char *reason;           /* TIMEOUT, LOST, REFUSED: a sentence, else "" */
+    const char *last_words;       /* LOST: what the process wrote to standard error at its end */
+    bool kernel_replaced;         /* all variables are gone: a new kernel serves the next cell */
+    const char *notice;           /* why it ran in a new kernel, a budget that it met, or "" */
+    const char *late;             /* what arrived after the cell before it had ended, or "" */
+    size_t links_room;            /* characters for the links to its files, */
+    size_t words_room;            /* and for last_words */
+    const struct json *variables; /* when they were asked for, as the kernel says; NULL: unknown */
 };
 
 struct cell_request {
@@ -98,6 +99,7 @@ struct cell_request {
     int64_t timeout_ms;
     size_t max_chars;
     bool unsaved; /* no file is made of a display that an event holds: who asks has it there */
+    bool tell_variables; /* the result names the variables that there are after it */
     const struct request_context *origin; /* copied; NULL: unknown */
 };
 

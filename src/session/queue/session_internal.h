@@ -33,10 +33,10 @@ struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is s
     const struct cell_events *events;
     void *ctx;
     void (*reset_done)(void *ctx, const struct err *why);
-    loop_fn before_reset; /* NULL: nothing */
-    uint64_t number;      /* in the event log; 0: it has not begun */
-    bool unsaved;         /* as of its request */
-    bool abandoned;       /* nobody gets its result: the text comes with the next one's */
+    loop_fn before_reset;         /* NULL: nothing */
+    uint64_t number;              /* in the event log; 0: it has not begun */
+    bool unsaved, tell_variables; /* as of its request */
+    bool abandoned;               /* nobody gets its result: the text comes with the next one's */
 };
 
 /* A kernel is there, and no cell can run in it yet. */

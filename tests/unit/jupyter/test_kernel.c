@@ -68,7 +68,7 @@ static const struct kernel_leave leave = {.released = on_released, .gone = on_go
 
 static int execute(void)
 {
-    return kernel_execute(kernel, (struct slice){(char[]){"1"}, 1}, true, NULL);
+    return kernel_execute(kernel, (struct slice){(char[]){"1"}, 1}, KERNEL_CELL, NULL);
 }
 
 static void on_done(void *ctx, const struct json *reply)
@@ -168,7 +168,8 @@ static void end(void)
 static void it_is_ready_when_it_has_answered_and_published(void)
 {
     start();
-    TEST_CHECK(kernel_execute(kernel, (struct slice){(char[]){"1"}, 1}, true, NULL) == -EBUSY);
+    TEST_CHECK(kernel_execute(kernel, (struct slice){(char[]){"1"}, 1}, KERNEL_CELL, NULL) ==
+               -EBUSY);
     fake_link_say(LINK_SHELL, JUPYTER_KERNEL_INFO_REPLY, "r0", OURS, "{}");
     TOLD("");
     wait_ms(50);

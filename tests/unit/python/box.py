@@ -212,13 +212,20 @@ class Kernel:
         header, parent, _, content = (json.loads(part.decode("utf-8", "strict")) for part in parts)
         return Message(header["msg_type"], parent.get("msg_id", ""), content, len(parts[3]))
 
-    def start(self, code: str, *, allow_stdin: bool = False, **more: str) -> str:
+    def start(
+        self,
+        code: str,
+        *,
+        allow_stdin: bool = False,
+        expressions: dict[str, str] | None = None,
+        **more: str,
+    ) -> str:
         """Send a cell and do not wait; returns the request's id."""
         content = {
             "code": code,
             "silent": False,
             "store_history": True,
-            "user_expressions": {},
+            "user_expressions": expressions or {},
             "allow_stdin": allow_stdin,
         }
         return self.send("execute_request", content, **more)

@@ -263,6 +263,31 @@ static void a_flood_takes_no_more_than_its_room(void)
     close_session();
 }
 
+static void outputs_that_do_not_fit_are_counted_and_the_others_stay(void)
+{
+    static char text[40000];
+    drop_buf struct buf out = BUF_INIT(1 << 20);
+    struct jsonw w = JSONW(&out);
+    memset(text, 'x', sizeof text - 1);
+    open_session();
+    history_put_outputs(&w, session_history(session), HISTORY_SESSION, 20000);
+    TEST_CHECK(strcmp(buf_text(&out), "[]") == 0);
+    begin("x");
+    fake_kernel_stream(text, true);
+    fake_kernel_message(JUPYTER_EXECUTE_RESULT,
+                        "{\"data\":{\"text/plain\":\"small\"},\"metadata\":{}}");
+    end();
+    buf_clear(&out);
+    w = JSONW(&out);
+    history_put_outputs(&w, session_history(session), HISTORY_SESSION, 20000);
+    drop_json struct json *outputs = json_parse_copy(buf_text(&out), out.len, JSON_STRICT, NULL);
+    TEST_CHECK(json_count(outputs) == 2);
+    check_text(item(outputs, 0), "output_type", "omitted");
+    TEST_CHECK(json_number(json_get(item(outputs, 0), "bytes")) == sizeof text - 1);
+    check_text(json_get(item(outputs, 1), "data"), "text/plain", "small");
+    close_session();
+}
+
 static void check_script(const char *code, const char *wanted)
 {
     drop_buf struct buf out = BUF_INIT(1 << 20);
@@ -301,6 +326,8 @@ TEST_LIST = {
      cells_of_the_gateway_stand_between_those_of_the_session},
     {"old_cells_go_and_the_notebook_says_how_many", old_cells_go_and_the_notebook_says_how_many},
     {"a_flood_takes_no_more_than_its_room", a_flood_takes_no_more_than_its_room},
+    {"outputs_that_do_not_fit_are_counted_and_the_others_stay",
+     outputs_that_do_not_fit_are_counted_and_the_others_stay},
     {"what_only_ipython_reads_becomes_a_call_in_a_script",
      what_only_ipython_reads_becomes_a_call_in_a_script},
     {NULL, NULL},

@@ -19,7 +19,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -36,6 +36,7 @@ from ipybox_kernel.history import History
 from ipybox_kernel.once import Cell
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.tracebacks import Tracebacks, ending_outside
+from ipybox_kernel.variables import ASK, variables
 
 _WAKE = signal.SIGURG  # ignored by default, so also where a cell takes its handler away
 _WAKE_AFTER = (0.01, 0.1, 1.0)  # seconds after the interrupt
@@ -156,11 +157,13 @@ class Kernel(IPythonKernel):
         """Run a cell; afterwards no interrupt and no waiting until the reply is out.
 
         The reply to one that failed has its whole traceback, if the one that was sent leaves
-        anything out, as `whole_traceback`.
+        anything out, as `whole_traceback`. What was asked for by ASK stands in it as `variables`.
         """
         publisher: Publisher = self.iopub_thread
         publisher.wait_in_flush = True
         self._tracebacks.forget()
+        expressions = kwargs.get("user_expressions")
+        asked = isinstance(expressions, dict) and expressions.pop(ASK, None) is not None
         try:
             reply: dict[str, Any] = await super().do_execute(*args, **kwargs)
         except Exception as error:  # ipykernel asks an exception for its text, which may raise
@@ -178,6 +181,10 @@ class Kernel(IPythonKernel):
             reply["evalue"] = shortened(reply["evalue"], VALUE_MAX)
             if self._tracebacks.whole is not None:
                 reply["whole_traceback"] = self._tracebacks.whole
+        if asked:
+            assert self.shell is not None
+            with suppress(Exception):  # a class of a package may raise, and the reply must go out
+                reply["variables"] = variables(self.shell.user_ns, self.shell.user_ns_hidden)
         return reply
 
     def _failed(self, ename: str) -> dict[str, Any]:
