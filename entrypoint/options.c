@@ -115,6 +115,15 @@ static const struct options_row rows[] = {
      "With --e2b: port of the code interpreter alone, likewise."},
     {"librechat", "IPYBOX_LIBRECHAT", OPTION_FLAG, AT(librechat), NULL, NULL, 0, 0,
      "Serve LibreChat's code API at /librechat/v1 of the HTTP API; its key is IPYBOX_TOKEN."},
+    {"librechat-jwt-keys", "IPYBOX_LIBRECHAT_JWT_KEYS", OPTION_TEXT, AT(librechat_jwt_keys), "PATH",
+     NULL, 0, 0,
+     "With --librechat: file of the public keys of LibreChat, whose signed tokens (JWT) are then "
+     "taken, too, and name the users: PUBLIC KEY of PEM, or a JWK set."},
+    {"librechat-jwt-issuer", "IPYBOX_LIBRECHAT_JWT_ISSUER", OPTION_TEXT, AT(librechat_jwt_issuer),
+     "NAME", "librechat", 0, 0, "Issuer that such tokens must have (CODEAPI_JWT_ISSUER)."},
+    {"librechat-jwt-audience", "IPYBOX_LIBRECHAT_JWT_AUDIENCE", OPTION_TEXT,
+     AT(librechat_jwt_audience), "NAME", "codeapi", 0, 0,
+     "Audience that such tokens must have (CODEAPI_JWT_AUDIENCE)."},
     {"agent-sandbox", "IPYBOX_AGENT_SANDBOX", OPTION_FLAG, AT(agent_sandbox), NULL, NULL, 0, 0,
      "Serve the contracts of kubernetes-sigs/agent-sandbox: the default session is the sandbox. "
      "The token is IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN."},

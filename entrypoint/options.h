@@ -58,6 +58,8 @@ struct options {
     bool agent_sandbox, agent_sandbox_open;
     int agent_sandbox_port, agent_sandbox_rest_port; /* 0: off */
     bool e2b, librechat;
+    const char *librechat_jwt_keys; /* NULL: none */
+    const char *librechat_jwt_issuer, *librechat_jwt_audience;
     int e2b_envd_port, e2b_code_port; /* 0: off */
     bool sandbox;
     const char *sandbox_config; /* NULL: none */

@@ -40,6 +40,8 @@ static int check_together(const struct options *o, struct err *e)
                        "tools could approve the calls");
     if (check_agent_sandbox(o, e) < 0)
         return e->code;
+    if (o->librechat_jwt_keys && !o->librechat)
+        return err_set(e, -EINVAL, "--librechat-jwt-keys needs --librechat");
     const char *wire = o->e2b ? "--e2b" : o->librechat ? "--librechat" : NULL;
     if (wire && !o->http)
         return err_set(e, -EINVAL, "%s needs --http, or `ipybox serve`: it is on that port", wire);

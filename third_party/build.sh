@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BUILD_DIR=${BUILD_DIR:-$(dirname "$here")/build}
 tools=$BUILD_DIR/tools/bin
 jobs=${JOBS:-$(nproc)}
-small='cjson mbedtls curl libwebsockets libmicrohttpd'     # in this order: curl needs mbedtls
+small='cjson mbedtls curl libwebsockets libmicrohttpd libsodium'   # in this order: curl needs mbedtls
 
 main()
 {
@@ -224,16 +224,31 @@ build_zeromq()
 
 build_libmicrohttpd()
 {
-    local host=()
-    if [ "$cross" = yes ]; then host=(--host="$target" --build="$(uname -m)-linux-gnu"); fi
-    mkdir -p "$work/mhd"
-    cd "$work/mhd"
-    CFLAGS=$flags_c "$work/libmicrohttpd/configure" "${host[@]}" --prefix="$part" --libdir="$part/lib" \
-        --disable-shared --enable-static --disable-https --disable-doc --disable-examples --disable-tools --disable-curl \
+    configured libmicrohttpd --disable-https --disable-doc --disable-examples --disable-tools --disable-curl \
         --disable-bauth --disable-dauth --disable-postprocessor --enable-epoll --enable-httpupgrade --enable-itc=eventfd
     make -j "$jobs" -C src/microhttpd libmicrohttpd.la
     make -C src/microhttpd install-libLTLIBRARIES
     make -C src/include install-includeHEADERS
+}
+
+# Without the sanitizers: with them it compiles for minutes.
+build_libsodium()
+{
+    local flags_c=${flags_c/-fsanitize=address/}
+    flags_c=${flags_c/-fsanitize=undefined/}
+    configured libsodium --enable-minimal --disable-asm --disable-pie --disable-ssp
+    make -j "$jobs" -C src/libsodium install
+}
+
+# configured NAME OPTION... - the configure script of a library, static, in a folder of its own, where it leaves the caller.
+configured()
+{
+    local name=$1 host=()
+    shift
+    if [ "$cross" = yes ]; then host=(--host="$target" --build="$(uname -m)-linux-gnu"); fi
+    mkdir -p "$work/$name.build"
+    cd "$work/$name.build"
+    CFLAGS=$flags_c "$work/$name/configure" "${host[@]}" --prefix="$part" --libdir="$part/lib" --disable-shared --enable-static "$@"
 }
 
 # with_cmake NAME OPTION... - configure, compile and install one CMake project that finds nothing outside our prefix.
@@ -263,6 +278,7 @@ write_pc_files()
     pc libwebsockets libwebsockets '-lwebsockets -lpthread'
     pc libzmq zeromq "-lzmq $cxxlib -lpthread" '-DZMQ_STATIC'
     pc libmicrohttpd libmicrohttpd '-lmicrohttpd -lpthread'
+    pc libsodium libsodium '-lsodium'
 }
 
 # pc FILE NAME LIBS [CFLAGS]

@@ -169,5 +169,7 @@ int secret_files_hide(const struct options *o, struct server_sandbox *s, struct 
         r = guard_option("--mcp-servers", o->mcp_servers, true, s, e);
     if (r == 0)
         r = guard_option("--tool-policy", o->tool_policy, false, s, e);
+    if (r == 0)
+        r = guard_option("--librechat-jwt-keys", o->librechat_jwt_keys, false, s, e);
     return r < 0 ? r : guard_settings(o, s, e);
 }

@@ -11,8 +11,10 @@
 
 #include "entrypoint/identity/apisocket.h"
 #include "entrypoint/installation.h"
+#include "entrypoint/server/jsonfile.h"
 #include "entrypoint/started.h"
 #include "entrypoint/version.h"
+#include "wire/token/jwks.h"
 
 enum {
     GATEWAY_IDLE_S = 600, /* without a connection and a kernel, then the gateway is stopped */
@@ -336,15 +338,24 @@ static int open_librechat(void *ctx, struct err *e)
 {
     struct server *s = ctx;
     const struct options *o = s->options;
+    drop_buf struct buf keys = BUF_INIT(0);
     if (!o->librechat)
         return DOOR_UNUSED;
-    return librechat_open(&(struct librechat_config){.loop = s->loop,
-                                                     .sessions = s->sessions,
-                                                     .workspace = s->workspace,
-                                                     .key = o->token,
-                                                     .audit = s->audit,
-                                                     .toolplane = server_tools_plane(s->tools)},
-                          &s->librechat, e);
+    struct librechat_config config = {.loop = s->loop,
+                                      .sessions = s->sessions,
+                                      .workspace = s->workspace,
+                                      .key = o->token,
+                                      .jwt_issuer = o->librechat_jwt_issuer,
+                                      .jwt_audience = o->librechat_jwt_audience,
+                                      .audit = s->audit,
+                                      .toolplane = server_tools_plane(s->tools)};
+    int r =
+        o->librechat_jwt_keys ? jsonfile_text(o->librechat_jwt_keys, JWKS_BYTES_MAX, &keys, e) : 0;
+    if (r < 0)
+        return err_wrap(e, "--librechat-jwt-keys");
+    if (o->librechat_jwt_keys)
+        config.jwt_keys = buf_text(&keys);
+    return librechat_open(&config, &s->librechat, e);
 }
 
 static void stop_librechat(void *ctx)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -26,12 +25,19 @@ static int read_json_file(const char *path, struct buf *ret)
     }
 }
 
+int jsonfile_text(const char *path, size_t max, struct buf *ret, struct err *e)
+{
+    *ret = BUF_INIT(max + CHUNK);
+    int r = read_json_file(path, ret);
+    return r < 0 ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
 int jsonfile_read(const char *path, size_t max, struct json **ret, struct err *e)
 {
-    drop_buf struct buf text = BUF_INIT(max + CHUNK);
-    int r = read_json_file(path, &text);
+    drop_buf struct buf text = BUF_INIT(0);
+    int r = jsonfile_text(path, max, &text, e);
     if (r < 0)
-        return err_set(e, r, "%s: %s", path, strerror(-r));
+        return r;
     struct json *file = json_parse(text.data, text.len, JSON_STRICT, e);
     if (!file)
         return err_wrap(e, "%s", path);

@@ -60,10 +60,15 @@ void hmac_hex(const unsigned char digest[HMAC_BYTES], char hex[HMAC_HEX + 1])
     hex[HMAC_HEX] = '\0';
 }
 
+void sha256(const void *bytes, size_t n, unsigned char digest[HMAC_BYTES])
+{
+    must(mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), bytes, n, digest));
+}
+
 void sha256_hex(const void *bytes, size_t n, char hex[HMAC_HEX + 1])
 {
     unsigned char digest[HMAC_BYTES];
-    must(mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), bytes, n, digest));
+    sha256(bytes, n, digest);
     hmac_hex(digest, hex);
 }
 

@@ -28,7 +28,8 @@ void hmac_end(struct hmac *h, unsigned char digest[HMAC_BYTES]);
 /* The digest in lower-case hexadecimal, 0 at the end. */
 void hmac_hex(const unsigned char digest[HMAC_BYTES], char hex[HMAC_HEX + 1]);
 
-/* The plain SHA-256 of a text, written as hmac_hex() does. */
+/* The plain SHA-256 of a text; and written as hmac_hex() does. */
+void sha256(const void *bytes, size_t n, unsigned char digest[HMAC_BYTES]);
 void sha256_hex(const void *bytes, size_t n, char hex[HMAC_HEX + 1]);
 
 /* Compares HMAC_HEX bytes in a time that does not depend on where they differ. */

@@ -23,10 +23,11 @@ MANY = 1 << 28  # bytes; an upload may have no more
 
 
 @contextmanager
-def serving(workspace: Path) -> Iterator[str]:
+def serving(workspace: Path, *more: str, keys: Path | None = None) -> Iterator[str]:
     address = f"127.0.0.1:{free_port()}"
     words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
-    with running(*words, IMAGE, "serve", "--librechat") as container:
+    words += ["-v", f"{keys}:/run/keys.pem:ro"] if keys else []
+    with running(*words, IMAGE, "serve", "--librechat", *more) as container:
         wait_until_ready(f"http://{address}/readyz", container)
         yield f"http://{address}/librechat/v1"
 
@@ -39,11 +40,17 @@ def url(shared_box: Box) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def seen(url: str) -> Any:
+    said = node("librechat.mjs", PEER_LIBRECHAT_URL=url, PEER_LIBRECHAT_KEY=KEY)
+    return json.loads(said.splitlines()[-1])
+
+
+def node(script: str, *words: str, **env: str) -> str:
     folder = Path(os.environ["PEER_LIBRECHAT_DIR"])
-    env = os.environ | {"PEER_LIBRECHAT_URL": url, "PEER_LIBRECHAT_KEY": KEY}
-    command = ["node", str(folder / "librechat.mjs")]
-    run = subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=300, check=True)
-    return json.loads(run.stdout.splitlines()[-1])
+    command = ["node", str(folder / script), *words]
+    run = subprocess.run(
+        command, stdout=subprocess.PIPE, env=os.environ | env, timeout=300, check=True, text=True
+    )
+    return run.stdout
 
 
 def ask(url: str, body: Any = None, method: str = "", **headers: str) -> tuple[int, Any]:
@@ -97,6 +104,23 @@ def test_a_runtime_that_is_named_keeps_its_files_alone(seen: Any) -> None:
     assert state["first"]["runtime_status"] == "new"
     assert state["second"]["artifact"]["runtime_status"] == "reused"
     assert "kept False" in state["second"]["text"]
+
+
+def test_its_tool_works_with_tokens_of_users(shared_box: Box, tmp_path: Path) -> None:
+    node("librechat_jwt.mjs", "keys", str(tmp_path))
+    keys = tmp_path / "public.pem"
+    more = ["--librechat-jwt-keys", "/run/keys.pem"]
+    with serving(shared_box.workspace, *more, keys=keys) as url:
+        said = node("librechat_jwt.mjs", "run", str(tmp_path), PEER_LIBRECHAT_URL=url)
+        assert run(url, "print(1)")[1]["stdout"] == "1\n"  # the key is good, too
+    for algorithm, seen in json.loads(said.splitlines()[-1]).items():
+        (made,) = seen["made"]["files"]
+        assert "stdout:\nof one" in seen["own"]["text"], (algorithm, seen)
+        assert seen["own"]["files"][0]["id"] == made["id"]
+        assert "of one" not in json.dumps(seen["others"]), (algorithm, seen)
+        assert "was rejected" in seen["others"]["error"]
+        assert "not authorized" in seen["expired"]["error"]
+        assert "not authorized" in seen["audience"]["error"]
 
 
 def test_files_go_round(url: str) -> None:

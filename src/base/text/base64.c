@@ -85,6 +85,25 @@ int base64_decode(struct buf *out, const char *text, size_t n)
     return size < 0 ? -EBADMSG : 0;
 }
 
+int base64url_decode(struct buf *out, const char *text, size_t n)
+{
+    static const unsigned mute[4] = {0, 0, 15, 3}; /* bits of the last digit that say nothing */
+    drop_buf struct buf usual = BUF_INIT(n + 2);
+    unsigned value = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = (char)(text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i]);
+        value = c == text[i] && (c == '+' || c == '/') ? NONE : value_of(c);
+        if (value >= DIGITS)
+            return -EBADMSG;
+        (void)buf_addc(&usual, c);
+    }
+    if (n % 4 == 1 || (value & mute[n % 4]) != 0)
+        return -EBADMSG;
+    while (usual.len % 4 > 0 && !usual.failed)
+        (void)buf_addc(&usual, '=');
+    return usual.failed ? usual.failed : base64_decode(out, buf_text(&usual), usual.len);
+}
+
 int base64_encode(struct buf *out, const void *bytes, size_t n)
 {
     const unsigned char *in = bytes;

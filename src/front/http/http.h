@@ -33,6 +33,7 @@
 #include "loop/loop.h"
 
 #define HTTP_PARAMS_MAX 4
+#define HTTP_WHO_MAX 64            /* bytes */
 #define HTTP_STEP 4096             /* bytes, the least progress in stall_ms */
 #define HTTP_QUEUE_MAX (256 << 10) /* of a stream: over it http_stream_write() says -EAGAIN */
 #define HTTP_DISCARD_MAX (1 << 20) /* of a body nobody wants, before the connection is cut */
@@ -141,6 +142,9 @@ size_t http_header_count(const struct http_request *r, const char *name);
 const char *http_peer(const struct http_request *r); /* address without port; "uid 0" */
 /* It came by the Unix socket, opened by this user. Such a request may have any Host. */
 bool http_local(const struct http_request *r, uid_t *ret_uid);
+/* Whom `admit` has let in, in the owner's own words; "": it has not said. */
+void http_set_who(struct http_request *r, const char *who);
+const char *http_who(const struct http_request *r);
 int http_fd(const struct http_request *r);       /* of its connection, to look at */
 bool http_below(const struct http_request *r);   /* so it did, from a process below the server */
 int http_own_port(const struct http_request *r); /* where it came in; 0: no port */

@@ -39,16 +39,11 @@ static bool copy_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
     return true;
 }
 
-/* base64url without padding, which is no token of HTTP otherwise (RFC 4648 section 5). */
+/* base64url is no token of HTTP otherwise. */
 static bool decode_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
 {
-    drop_buf struct buf usual = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX), plain = BUF_INIT(usual.cap);
-    for (size_t i = 0; i < n; i++)
-        (void)buf_addc(&usual, (char)(text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i]));
-    while (usual.len % 4 > 0 && !usual.failed)
-        (void)buf_addc(&usual, '=');
-    return !usual.failed && base64_decode(&plain, usual.data, usual.len) == 0 &&
-           copy_token(plain.data, plain.len, ret);
+    drop_buf struct buf plain = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX);
+    return base64url_decode(&plain, text, n) == 0 && copy_token(plain.data, plain.len, ret);
 }
 
 /* Of the subprotocols that are offered. Two tokens are none, as two headers are. */
@@ -68,16 +63,28 @@ static bool offered_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX 
     return found && decode_token(found, strcspn(found, between), ret);
 }
 
-static bool authorization_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+/* Of the one Authorization of this scheme; NULL: there is none. */
+static const char *authorization_of(const struct http_request *r, const char *scheme)
 {
     const char *text = http_header(r, "Authorization");
-    if (!text || http_header_count(r, "Authorization") != 1)
-        return false;
-    size_t scheme = strcspn(text, " ");
-    const char *rest = text + scheme + strspn(text + scheme, " ");
-    if (scheme == 6 && strncasecmp(text, "Bearer", scheme) == 0)
-        return copy_token(rest, strlen(rest), ret);
-    if (scheme != 5 || strncasecmp(text, "Basic", scheme) != 0)
+    size_t n = strlen(scheme);
+    if (!text || http_header_count(r, "Authorization") != 1 || strcspn(text, " ") != n ||
+        strncasecmp(text, scheme, n) != 0)
+        return NULL;
+    return text + n + strspn(text + n, " ");
+}
+
+const char *http_bearer(const struct http_request *r)
+{
+    return authorization_of(r, "Bearer");
+}
+
+static bool authorization_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1])
+{
+    const char *bearer = http_bearer(r), *rest = authorization_of(r, "Basic");
+    if (bearer)
+        return copy_token(bearer, strlen(bearer), ret);
+    if (!rest)
         return false;
     drop_buf struct buf pair = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX);
     if (base64_decode(&pair, rest, strlen(rest)) < 0 || pair.len == 0)

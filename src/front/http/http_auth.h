@@ -32,6 +32,9 @@ bool http_token(const struct http_request *r, char ret[HTTP_TOKEN_MAX + 1]);
 /* A header for a token is there, whatever it holds. */
 bool http_brings_token(const struct http_request *r);
 
+/* What the one Authorization: Bearer holds, however long; NULL: there is none. */
+const char *http_bearer(const struct http_request *r);
+
 struct http_guard;
 struct http_guard *http_guard_new(struct loop *loop);
 struct http_guard *http_guard_free(struct http_guard *guard); /* NULL in, NULL out */

@@ -183,6 +183,16 @@ int http_fd(const struct http_request *r)
     return r->conn->fd;
 }
 
+void http_set_who(struct http_request *r, const char *who)
+{
+    (void)snprintf(r->who, sizeof r->who, "%s", who);
+}
+
+const char *http_who(const struct http_request *r)
+{
+    return r->who;
+}
+
 int http_own_port(const struct http_request *r)
 {
     struct sockaddr_storage at;

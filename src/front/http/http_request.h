@@ -53,7 +53,8 @@ struct http_request {
     struct http_request *next, *prev;
     char method[16];
     char id[LOG_REQUEST_MAX + 1];
-    bool brings_id;       /* a good one or not */
+    bool brings_id; /* a good one or not */
+    char who[HTTP_WHO_MAX + 1];
     const char *owned_by; /* the instance that it is meant for; NULL: this one */
     int64_t begun_ms;
     struct http_target target;

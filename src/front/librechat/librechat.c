@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/secret.h"
 #include "front/http/http_auth.h"
 #include "front/librechat/librechat_internal.h"
 
@@ -78,15 +77,6 @@ void librechat_fail_err(struct http_request *r, const struct err *e)
 
 /* --- who may ---------------------------------------------------------------------------------- */
 
-static bool brings_key(const char *key, const struct http_request *r)
-{
-    char token[HTTP_TOKEN_MAX + 1];
-    const char *header = http_header(r, "X-API-Key");
-    if (header)
-        return http_header_count(r, "X-API-Key") == 1 && secret_equal(key, header);
-    return http_token(r, token) && secret_equal(key, token);
-}
-
 static bool has_right_profile(struct http_request *r)
 {
     static const char body[] =
@@ -103,14 +93,17 @@ static bool has_right_profile(struct http_request *r)
 static bool admit_librechat(void *ctx, struct http_request *r, const struct http_route *route)
 {
     struct librechat *l = ctx;
+    struct err why = ERR_NONE;
     if (route->tag == LIBRECHAT_FREE)
         return true;
-    if (l->config.key && !brings_key(l->config.key, r)) {
-        http_guard_refuse(l->guard, r, "bring IPYBOX_TOKEN as X-API-Key (LIBRECHAT_CODE_API_KEY)");
-        return false;
+    if (l->config.key || l->keys) {
+        const char *role = librechat_role(l, r, &why);
+        if (!role) {
+            http_guard_refuse(l->guard, r, why.msg);
+            return false;
+        }
+        http_guard_admit(l->guard, r, role);
     }
-    if (l->config.key)
-        http_guard_admit(l->guard, r, "admin");
     return has_right_profile(r);
 }
 
@@ -161,12 +154,20 @@ static void on_librechat_session_ended(void *ctx, const char *id)
 int librechat_open(const struct librechat_config *config, struct librechat **ret, struct err *e)
 {
     struct beneath top;
-    int r = beneath_open(config->workspace, &top, e);
+    struct jwks *keys = NULL;
+    int r = config->jwt_keys ? jwks_read(config->jwt_keys, &keys, e) : 0;
     if (r < 0)
+        return err_wrap(e, "--librechat-jwt-keys");
+    r = beneath_open(config->workspace, &top, e);
+    if (r < 0) {
+        (void)jwks_free(keys);
         return err_wrap(e, "--librechat");
+    }
     struct librechat *l = NEW(struct librechat);
-    *l = (struct librechat){
-        .config = *config, .top = top, .watcher = {.ended = on_librechat_session_ended, .ctx = l}};
+    *l = (struct librechat){.config = *config,
+                            .keys = keys,
+                            .top = top,
+                            .watcher = {.ended = on_librechat_session_ended, .ctx = l}};
     l->realm = (struct http_realm){.routes = routes,
                                    .n_routes = sizeof routes / sizeof *routes,
                                    .alone = true,
@@ -188,6 +189,7 @@ struct librechat *librechat_close(struct librechat *l)
     sessions_unwatch(l->config.sessions, &l->watcher);
     l->guard = http_guard_free(l->guard);
     beneath_close(&l->top);
+    (void)jwks_free(l->keys);
     xfree(l);
     return NULL;
 }

@@ -6,6 +6,9 @@
  *          knows as the session.
  * Key:     IPYBOX_TOKEN, as X-API-Key or Bearer. Where the HTTP API asks for no token, neither
  *          does this.
+ * Users:   with jwt_keys also a signed token of LibreChat, as Bearer. A user has sessions of its
+ *          own, and shares those of an agent or a skill with its tenant's users; the key has others
+ *          again.
  * Order:   opened before the HTTP API, which gets it in its struct api_config, and closed behind
  *          it: then no request is open any more.
  * Calls:   loop thread only; nothing blocks.
@@ -32,8 +35,11 @@ struct librechat_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     struct sessions *sessions;
     const char *workspace; /* absolute */
-    const char *key;       /* NULL: whoever reaches the port may do everything */
-    struct audit *audit;   /* NULL: there is none */
+    const char *key;       /* NULL: whoever reaches the port may do everything, unless: */
+    const char
+        *jwt_keys; /* the text of public keys (wire/token/jwks.h); NULL: no tokens of users */
+    const char *jwt_issuer, *jwt_audience;
+    struct audit *audit; /* NULL: there is none */
     struct toolplane *toolplane;
 };
 

@@ -93,7 +93,8 @@ static void put_files_of_run(struct jsonw *w, const struct librechat_run *run, s
 {
     drop_files struct librechat_files now = {0};
     struct beneath folder;
-    int r = librechat_folder(run->owner, run->order.session, false, &folder, note);
+    int r =
+        librechat_folder(run->owner, run->order.space, run->order.session, false, &folder, note);
     if (r == 0) {
         r = librechat_list(&folder, &now, note);
         beneath_close(&folder);
@@ -255,7 +256,7 @@ static int submit_cells(struct librechat_run *run, const struct sessions_view *v
 static int open_folder_of_run(struct librechat_run *run, struct err *e)
 {
     struct beneath folder;
-    int r = librechat_folder(run->owner, run->order.session, true, &folder, e);
+    int r = librechat_folder(run->owner, run->order.space, run->order.session, true, &folder, e);
     if (r < 0)
         return r;
     r = librechat_list(&folder, &run->before, e);
@@ -277,8 +278,8 @@ static int start_run(struct librechat_run *run, struct err *e)
         return r;
     random_hex(suffix, NAME_BYTES);
     (void)snprintf(run->name, sizeof run->name, "librechat-%s", suffix);
-    drop_str char *cwd =
-        xasprintf("%s/" LIBRECHAT_FOLDER "/%s", l->config.workspace, run->order.session);
+    drop_str char *cwd = xasprintf("%s/" LIBRECHAT_FOLDER "/%s%s", l->config.workspace,
+                                   run->order.space, run->order.session);
     const struct sessions_spec spec = {.id = run->name, .cwd = cwd};
     r = sessions_create(l->config.sessions, &spec, &view, e);
     if (r < 0)

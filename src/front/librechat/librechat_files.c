@@ -13,6 +13,7 @@
 #include "front/workspace/api_files.h"
 
 struct librechat_place { /* what a route names; zeroed */
+    char space[LIBRECHAT_SPACE_MAX + 1];
     struct beneath folder;
     struct librechat_files files;
     const struct librechat_file *file; /* NULL: the route names none */
@@ -30,7 +31,11 @@ static bool find_place(const struct librechat *l, struct http_request *r, bool w
                        struct librechat_place *ret)
 {
     struct err e = ERR_NONE;
-    int code = librechat_folder(l, http_param(r, "session"), false, &ret->folder, &e);
+    const struct librechat_owner owner = {.kind = http_query(r, "kind"),
+                                          .id = http_query(r, "id"),
+                                          .version = http_query(r, "version")};
+    librechat_space_of(r, &owner, ret->space);
+    int code = librechat_folder(l, ret->space, http_param(r, "session"), false, &ret->folder, &e);
     if (code == 0)
         code = librechat_list(&ret->folder, &ret->files, &e);
     if (code == 0 && with_file) {
@@ -119,8 +124,8 @@ void librechat_delete(void *ctx, struct http_request *r)
         librechat_fail_err(r, &e);
         return;
     }
-    drop_str char *path =
-        xasprintf(LIBRECHAT_FOLDER "/%s/%s", http_param(r, "session"), place.file->name);
+    drop_str char *path = xasprintf(LIBRECHAT_FOLDER "/%s%s/%s", place.space,
+                                    http_param(r, "session"), place.file->name);
     (void)audit_add(
         l->config.audit,
         &(struct audit_event){.kind = AUDIT_FILE_DELETED, .path = path, .request_id = http_id(r)});

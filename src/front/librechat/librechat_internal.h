@@ -2,6 +2,7 @@
  *
  * front/librechat/librechat_internal.h - the parts of LibreChat's wire (private to its folder).
  * librechat.c:        whether a request is let in, errors, the routes.
+ * librechat_user.c:   who it is of, and where that one's sessions are.
  * librechat_tools.c:  code that calls tools of the client: it waits from one request to the next.
  * librechat_exec.c:   code that runs; librechat_order.c: what a request for it says.
  * librechat_store.c:  the folders of sessions, and their files by ids.
@@ -19,12 +20,14 @@
 #include "files/beneath.h"
 #include "front/librechat/librechat.h"
 #include "session/executions/executions.h"
+#include "wire/token/jwks.h"
 
 #define LIBRECHAT_ID_BYTES 10
 #define LIBRECHAT_ID_MAX 40      /* characters of a session's id */
 #define LIBRECHAT_FILE_ID 21     /* characters of a file's id */
 #define LIBRECHAT_INPUTS_MAX 200 /* files of a request */
 #define LIBRECHAT_TOOLS_MAX 1000 /* tools of a request */
+#define LIBRECHAT_SPACE_MAX 40   /* characters */
 #define LIBRECHAT_TOKEN_BYTES 16
 #define LIBRECHAT_REQUEST_MAX 100 /* characters of the client's id of a request */
 #define LIBRECHAT_ANSWER_MAX ((size_t)32 << 20)
@@ -35,6 +38,7 @@ struct librechat {
     struct librechat_config config;
     struct http_realm realm;
     struct http_guard *guard;
+    struct jwks *keys;  /* NULL: users bring no tokens of their own */
     struct beneath top; /* the workspace */
     struct sessions_watcher watcher;
     struct librechat_run *runs;
@@ -46,6 +50,20 @@ struct librechat {
 /* {"error": a word for the status, "message"} */
 void librechat_fail(struct http_request *r, int status, const char *fmt, ...) PRINTF(3, 4);
 void librechat_fail_err(struct http_request *r, const struct err *e);
+
+/* --- librechat_user.c ------------------------------------------------------------------------- */
+
+/* The role of who sent the request; NULL: it is not let in, and `why` says what to do. */
+const char *librechat_role(const struct librechat *l, struct http_request *r, struct err *why);
+
+struct librechat_owner { /* of a session, as requests name it; each may be NULL */
+    const char *kind;    /* "agent" and "skill" are the tenant's, all else the user's */
+    const char *id, *version;
+};
+/* The folder in LIBRECHAT_FOLDER that such sessions are in, and "/"; "" for the key's holder. */
+void librechat_space_of(const struct http_request *r, const struct librechat_owner *owner,
+                        char ret[LIBRECHAT_SPACE_MAX + 1]);
+void librechat_space_of_user(const struct http_request *r, char ret[LIBRECHAT_SPACE_MAX + 1]);
 
 /* --- librechat_store.c ------------------------------------------------------------------------ */
 
@@ -66,8 +84,8 @@ bool librechat_is_id(const char *id);
 /* The same file has the same id for as long as it has its name. */
 void librechat_file_id(const char *name, char ret[LIBRECHAT_FILE_ID + 1]);
 /* The folder of a session. -ENOENT: there is none of that id; `make`: then it is made. */
-MUST_CHECK int librechat_folder(const struct librechat *l, const char *id, bool make,
-                                struct beneath *ret, struct err *e);
+MUST_CHECK int librechat_folder(const struct librechat *l, const char *space, const char *id,
+                                bool make, struct beneath *ret, struct err *e);
 /* All of its files, but for names that begin with a dot. -EOVERFLOW: there are too many. */
 MUST_CHECK int librechat_list(const struct beneath *folder, struct librechat_files *ret,
                               struct err *e);
@@ -85,17 +103,19 @@ struct librechat_input {
     char *source;                    /* absolute */
     char *name;                      /* below the session's folder */
     char id[LIBRECHAT_FILE_ID + 1];  /* where it comes from */
-    char from[LIBRECHAT_ID_MAX + 1]; /* likewise: its session */
+    char from[LIBRECHAT_ID_MAX + 1]; /* likewise: its session, and that one's space */
+    char space[LIBRECHAT_SPACE_MAX + 1];
     struct stat st;
 };
 
 struct librechat_order {
     struct json *body;
     enum librechat_language language;
-    const char *code;                   /* of the body */
-    const struct json *args;            /* likewise; NULL: none */
-    const struct json *tools;           /* likewise; NULL: it calls none */
-    int64_t timeout_ms;                 /* 0: not said */
+    const char *code;         /* of the body */
+    const struct json *args;  /* likewise; NULL: none */
+    const struct json *tools; /* likewise; NULL: it calls none */
+    int64_t timeout_ms;       /* 0: not said */
+    char space[LIBRECHAT_SPACE_MAX + 1];
     char session[LIBRECHAT_ID_MAX + 1]; /* its folder is there */
     bool hinted, reused;                /* the client named a runtime, which was there before */
     struct librechat_input *inputs;

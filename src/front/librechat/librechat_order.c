@@ -95,11 +95,11 @@ static int read_run_timeout(struct librechat_order *o, struct err *e)
 
 /* --- the session ------------------------------------------------------------------------------ */
 
-static bool is_there(const struct librechat *l, const char *id)
+static bool is_there(const struct librechat *l, const char *space, const char *id)
 {
     struct err e = ERR_NONE;
     struct beneath folder;
-    if (librechat_folder(l, id, false, &folder, &e) < 0)
+    if (librechat_folder(l, space, id, false, &folder, &e) < 0)
         return false;
     beneath_close(&folder);
     return true;
@@ -111,7 +111,7 @@ static int read_session(const struct librechat *l, struct librechat_order *o, st
     const struct json *hint = order_member(o->body, "runtime_session_hint");
     const char *id = json_text(session), *hinted = json_text(hint);
     char hex[HMAC_HEX + 1];
-    if (session && (!id || !librechat_is_id(id) || !is_there(l, id)))
+    if (session && (!id || !librechat_is_id(id) || !is_there(l, o->space, id)))
         return err_set(e, -EINVAL, "session_id: there is no session %.60s", id ? id : "of that");
     if (hint && (!hinted || !*hinted))
         return err_set(e, -EINVAL, "runtime_session_hint: a string is needed");
@@ -119,7 +119,7 @@ static int read_session(const struct librechat *l, struct librechat_order *o, st
         sha256_hex(hinted, strlen(hinted), hex);
         (void)snprintf(o->session, sizeof o->session, "rt%.*s", HINT_CHARS, hex);
         o->hinted = true;
-        o->reused = is_there(l, o->session);
+        o->reused = is_there(l, o->space, o->session);
     } else if (session) {
         (void)snprintf(o->session, sizeof o->session, "%s", id);
     } else {
@@ -131,40 +131,57 @@ static int read_session(const struct librechat *l, struct librechat_order *o, st
 /* --- files ------------------------------------------------------------------------------------ */
 
 struct input_source { /* the session whose files were looked at last */
-    char id[LIBRECHAT_ID_MAX + 1];
+    char space[LIBRECHAT_SPACE_MAX + 1], id[LIBRECHAT_ID_MAX + 1];
     struct librechat_files files;
 };
 
-static int look_at(const struct librechat *l, const char *id, struct input_source *source,
-                   struct err *e)
+static int look_at(const struct librechat *l, const char *space, const char *id,
+                   struct input_source *source, struct err *e)
 {
     struct beneath folder;
-    if (strcmp(source->id, id) == 0)
+    if (strcmp(source->id, id) == 0 && strcmp(source->space, space) == 0)
         return 0;
     librechat_files_done(&source->files);
     source->id[0] = '\0';
-    int r = librechat_folder(l, id, false, &folder, e);
+    int r = librechat_folder(l, space, id, false, &folder, e);
     if (r < 0)
         return r;
     r = librechat_list(&folder, &source->files, e);
     beneath_close(&folder);
-    if (r == 0)
+    if (r == 0) {
+        (void)snprintf(source->space, sizeof source->space, "%s", space);
         (void)snprintf(source->id, sizeof source->id, "%s", id);
+    }
     return r;
 }
 
-static int read_input(const struct librechat *l, const struct json *j, struct input_source *source,
-                      struct librechat_order *o, struct err *e)
+/* Where the session of a file is that a request names. */
+static void read_input_space(const struct http_request *r, const struct json *j,
+                             char ret[LIBRECHAT_SPACE_MAX + 1])
 {
-    char clean[BENEATH_PATH_MAX];
+    const struct json *version = order_member(j, "version");
+    drop_str char *text = version ? json_print(version) : NULL;
+    const struct librechat_owner owner = {.kind = json_get_text(j, "kind"),
+                                          .id = json_get_text(j, "resource_id"),
+                                          .version =
+                                              json_text(version) ? json_text(version) : text};
+    librechat_space_of(r, &owner, ret);
+}
+
+static int read_input(const struct librechat *l, const struct http_request *request,
+                      const struct json *j, struct input_source *source, struct librechat_order *o,
+                      struct err *e)
+{
+    char clean[BENEATH_PATH_MAX], space[LIBRECHAT_SPACE_MAX + 1];
     const char *id, *from, *name;
     int r = json_need_text(j, "id", &id, e);
     if (r == 0)
         r = json_need_text(j, "storage_session_id", &from, e);
     if (r == 0)
         r = json_need_text(j, "name", &name, e);
+    read_input_space(request, j, space);
     if (r == 0)
-        r = look_at(l, from, source, e);
+        r = look_at(l, space, from, source, e);
     if (r < 0)
         return r;
     const struct librechat_file *file = librechat_find(&source->files, id);
@@ -177,12 +194,14 @@ static int read_input(const struct librechat *l, const struct json *j, struct in
     *input = (struct librechat_input){.name = xstrdup(clean), .st = file->st};
     (void)snprintf(input->id, sizeof input->id, "%s", file->id);
     (void)snprintf(input->from, sizeof input->from, "%s", from);
+    (void)snprintf(input->space, sizeof input->space, "%s", space);
     input->source =
-        xasprintf("%s/" LIBRECHAT_FOLDER "/%s/%s", l->config.workspace, from, file->name);
+        xasprintf("%s/" LIBRECHAT_FOLDER "/%s%s/%s", l->config.workspace, space, from, file->name);
     return 0;
 }
 
-static int read_inputs(const struct librechat *l, struct librechat_order *o, struct err *e)
+static int read_inputs(const struct librechat *l, const struct http_request *request,
+                       struct librechat_order *o, struct err *e)
 {
     const struct json *files = order_member(o->body, "files");
     struct input_source source = {0};
@@ -192,7 +211,7 @@ static int read_inputs(const struct librechat *l, struct librechat_order *o, str
         return err_set(e, -EINVAL, "files: an array of at most %d is needed", LIBRECHAT_INPUTS_MAX);
     o->inputs = xcalloc(json_count(files) + 1, sizeof *o->inputs);
     for (const struct json *j = json_first(files); j && r == 0; j = json_next(j))
-        r = read_input(l, j, &source, o, &why);
+        r = read_input(l, request, j, &source, o, &why);
     librechat_files_done(&source.files);
     return r < 0 ? err_set(e, -EINVAL, "files[%zu]: %s", o->n, why.msg) : 0;
 }
@@ -202,6 +221,7 @@ int librechat_order_read(const struct librechat *l, struct http_request *r, bool
 {
     struct buf *body = http_body(r);
     struct err why = ERR_NONE;
+    librechat_space_of_user(r, ret->space);
     ret->body = json_parse(body->data, body->len, JSON_REQUEST, &why);
     if (!json_is_object(ret->body))
         return err_set(e, -EINVAL, "the body: %s", ret->body ? "an object is needed" : why.msg);
@@ -214,7 +234,7 @@ int librechat_order_read(const struct librechat *l, struct http_request *r, bool
         code = read_run_timeout(ret, e);
     if (code == 0)
         code = read_session(l, ret, e);
-    return code == 0 ? read_inputs(l, ret, e) : code;
+    return code == 0 ? read_inputs(l, r, ret, e) : code;
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
@@ -223,7 +243,8 @@ static bool is_in_place(const struct librechat_order *order, const struct librec
 {
     char id[LIBRECHAT_FILE_ID + 1];
     librechat_file_id(input->name, id);
-    return strcmp(input->from, order->session) == 0 && strcmp(input->id, id) == 0;
+    return strcmp(input->space, order->space) == 0 && strcmp(input->from, order->session) == 0 &&
+           strcmp(input->id, id) == 0;
 }
 
 void librechat_put_setup(const struct librechat_order *order, struct buf *out)

@@ -30,13 +30,13 @@ void librechat_file_id(const char *name, char ret[LIBRECHAT_FILE_ID + 1])
     (void)snprintf(ret, LIBRECHAT_FILE_ID + 1, "%.*s", LIBRECHAT_FILE_ID, hex);
 }
 
-int librechat_folder(const struct librechat *l, const char *id, bool make, struct beneath *ret,
-                     struct err *e)
+int librechat_folder(const struct librechat *l, const char *space, const char *id, bool make,
+                     struct beneath *ret, struct err *e)
 {
-    char path[sizeof LIBRECHAT_FOLDER + LIBRECHAT_ID_MAX + 1];
+    char path[sizeof LIBRECHAT_FOLDER + LIBRECHAT_SPACE_MAX + LIBRECHAT_ID_MAX + 1];
     if (!librechat_is_id(id))
         return err_set(e, -ENOENT, "there is no session %.60s", id);
-    (void)snprintf(path, sizeof path, LIBRECHAT_FOLDER "/%s", id);
+    (void)snprintf(path, sizeof path, LIBRECHAT_FOLDER "/%s%s", space, id);
     drop_fd int made = make ? beneath_make(&l->top, path, BENEATH_NO_LINKS) : -1;
     int fd = make && made < 0 ? made
                               : beneath_at(&l->top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS);

@@ -244,10 +244,26 @@ static void note_request(struct librechat_run *run, const struct http_request *r
     (void)snprintf(run->request_id, sizeof run->request_id, "%s", id ? id : "");
 }
 
-static struct librechat_run *find_waiting_run(const struct librechat *l, const char *token)
+/* Of the user's runs. */
+static struct librechat_run *find_waiting_run(const struct librechat *l,
+                                              const struct http_request *r, const char *token)
 {
+    char space[LIBRECHAT_SPACE_MAX + 1];
     struct librechat_run *run = l->runs;
-    while (run && !(run->token[0] && secret_equal(run->token, token)))
+    librechat_space_of_user(r, space);
+    while (run && !(run->token[0] && secret_equal(run->token, token) &&
+                    strcmp(run->order.space, space) == 0))
+        run = run->next;
+    return run;
+}
+
+static struct librechat_run *find_run_of_request(const struct librechat *l,
+                                                 const struct http_request *r, const char *id)
+{
+    char space[LIBRECHAT_SPACE_MAX + 1];
+    struct librechat_run *run = l->runs;
+    librechat_space_of_user(r, space);
+    while (run && !(strcmp(run->request_id, id) == 0 && strcmp(run->order.space, space) == 0))
         run = run->next;
     return run;
 }
@@ -278,7 +294,7 @@ static void continue_run(const struct librechat *l, struct http_request *r, cons
 {
     struct err e = ERR_NONE;
     const char *token = json_get_text(body, "continuation_token");
-    struct librechat_run *run = token ? find_waiting_run(l, token) : NULL;
+    struct librechat_run *run = token ? find_waiting_run(l, r, token) : NULL;
     if (!run)
         (void)err_set(&e, -EINVAL,
                       "continuation_token: no code waits for it: it was used, or is over");
@@ -312,14 +328,12 @@ void librechat_post_cancel(void *ctx, struct http_request *r)
     struct buf *raw = http_body(r);
     drop_json struct json *body = json_parse_copy(buf_text(raw), raw->len, JSON_REQUEST, &e);
     const char *id = json_get_text(body, "request_id");
-    struct librechat_run *run = l->runs;
     drop_buf struct buf answer = BUF_INIT(LIBRECHAT_ANSWER_MAX);
     if (!id || !*id) {
         librechat_fail(r, 400, "request_id: a string is needed");
         return;
     }
-    while (run && strcmp(run->request_id, id) != 0)
-        run = run->next;
+    struct librechat_run *run = find_run_of_request(l, r, id);
     if (!run) {
         librechat_fail(r, 404, "no code runs for the request %.60s", id);
         return;

@@ -9,15 +9,17 @@
 #include "front/librechat/librechat_internal.h"
 #include "wire/multipart.h"
 
-enum { FILE_MODE = 0666 };
+enum { FILE_MODE = 0666, FIELD_MAX = 1000 };
 
 struct librechat_upload {
     struct librechat *owner;
     struct http_request *r;
     struct multipart *parts;
-    char session[2 * LIBRECHAT_ID_BYTES + 1];
-    struct beneath folder; /* NONE before the first file */
-    bool open;             /* a file is being written */
+    char session[2 * LIBRECHAT_ID_BYTES + 1], space[LIBRECHAT_SPACE_MAX + 1];
+    struct buf kind, id, version; /* fields of the form */
+    struct buf *field;            /* the one that is being read; NULL: none */
+    struct beneath folder;        /* NONE before the first file */
+    bool open;                    /* a file is being written */
     struct newfile file;
     char name[BENEATH_PATH_MAX]; /* its own */
     struct buf files;            /* of the answer */
@@ -32,6 +34,9 @@ static void free_librechat_upload(struct librechat_upload *u)
     u->parts = multipart_close(u->parts);
     beneath_close(&u->folder);
     buf_done(&u->files);
+    buf_done(&u->kind);
+    buf_done(&u->id);
+    buf_done(&u->version);
     xfree(u);
 }
 
@@ -45,11 +50,20 @@ static int fail_upload_file(struct librechat_upload *u, int code)
     return u->e.code ? u->e.code : err_set(&u->e, code, "%.200s: %s", u->name, strerror(-code));
 }
 
+/* Whose the session is stands in the fields before the first file. */
+static int open_upload_folder(struct librechat_upload *u)
+{
+    const struct librechat_owner owner = {.kind = u->kind.len ? u->kind.data : NULL,
+                                          .id = buf_text(&u->id),
+                                          .version = buf_text(&u->version)};
+    librechat_space_of(u->r, &owner, u->space);
+    return librechat_folder(u->owner, u->space, u->session, true, &u->folder, &u->e);
+}
+
 static int open_upload_file(struct librechat_upload *u)
 {
     const char *name;
-    int r =
-        u->folder.root >= 0 ? 0 : librechat_folder(u->owner, u->session, true, &u->folder, &u->e);
+    int r = u->folder.root >= 0 ? 0 : open_upload_folder(u);
     if (r < 0)
         return r;
     drop_fd int dir = beneath_parent(&u->folder, u->name, true, BENEATH_NO_LINKS, &name);
@@ -58,11 +72,23 @@ static int open_upload_file(struct librechat_upload *u)
     return r < 0 ? fail_upload_file(u, r) : 0;
 }
 
+/* What else a form has is the client's own. */
+static int begin_upload_field(struct librechat_upload *u, const char *name)
+{
+    u->field = strcmp(name, "kind") == 0      ? &u->kind
+               : strcmp(name, "id") == 0      ? &u->id
+               : strcmp(name, "version") == 0 ? &u->version
+                                              : NULL;
+    if (u->field && (u->field->len > 0 || u->folder.root >= 0))
+        return err_set(&u->e, -EINVAL, "%s: it is needed once, before the files", name);
+    return 0;
+}
+
 static int on_upload_part(void *ctx, const char *name, const char *filename)
 {
     struct librechat_upload *u = ctx;
-    if (!filename) /* kind, id, version: what the client's own side knows the file by */
-        return 0;
+    if (!filename)
+        return begin_upload_field(u, name);
     if (strcmp(name, "file") != 0 && strcmp(name, "files") != 0)
         return err_set(&u->e, -EINVAL, "the file's field is `file`, not %.60s", name);
     if (u->n == LIBRECHAT_INPUTS_MAX)
@@ -78,6 +104,8 @@ static int on_upload_part(void *ctx, const char *name, const char *filename)
 static int on_upload_content(void *ctx, const char *bytes, size_t n)
 {
     struct librechat_upload *u = ctx;
+    if (u->field && buf_add(u->field, bytes, n) < 0)
+        return err_set(&u->e, -EINVAL, "kind, id and version: %d bytes at most", FIELD_MAX);
     int r = u->open ? newfile_write(&u->file, bytes, n) : 0;
     return r < 0 ? fail_upload_file(u, r) : 0;
 }
@@ -87,6 +115,7 @@ static int on_upload_part_end(void *ctx)
     struct librechat_upload *u = ctx;
     const char *slash = strrchr(u->name, '/');
     char id[LIBRECHAT_FILE_ID + 1];
+    u->field = NULL;
     if (!u->open)
         return 0;
     u->open = false;
@@ -94,7 +123,7 @@ static int on_upload_part_end(void *ctx)
     int r = newfile_commit(&u->file, slash ? slash + 1 : u->name, NEWFILE_REPLACE, false);
     if (r < 0)
         return fail_upload_file(u, r);
-    drop_str char *path = xasprintf(LIBRECHAT_FOLDER "/%s/%s", u->session, u->name);
+    drop_str char *path = xasprintf(LIBRECHAT_FOLDER "/%s%s/%s", u->space, u->session, u->name);
     (void)audit_add(u->owner->config.audit, &(struct audit_event){.kind = AUDIT_FILE_WRITTEN,
                                                                   .path = path,
                                                                   .sized = true,
@@ -165,6 +194,9 @@ void librechat_post_upload(void *ctx, struct http_request *r)
                                    .r = r,
                                    .folder = BENEATH_NONE,
                                    .file = NEWFILE_NONE,
+                                   .kind = BUF_INIT(FIELD_MAX),
+                                   .id = BUF_INIT(FIELD_MAX),
+                                   .version = BUF_INIT(FIELD_MAX),
                                    .files = BUF_INIT(LIBRECHAT_ANSWER_MAX)};
     u->w = JSONW(&u->files);
     jsonw_array(&u->w);

@@ -98,7 +98,28 @@ static void the_cap_and_lack_of_memory_append_nothing(void)
     TEST_CHECK(base64_encode(&none, "foob", 4) == -ENOMEM && none.len == 0);
 }
 
+static void base64url_has_one_text_for_each_sequence_of_bytes(void)
+{
+    static const struct {
+        const char *text, *bytes; /* NULL: refused */
+    } cases[] = {
+        {"", ""},           {"Zg", "f"},         {"Zm8", "fo"},        {"Zm9v", "foo"},
+        {"Zm9vYg", "foob"}, {"_-8", "\xFF\xEF"}, {"Zg==", NULL},       {"Zh", NULL},
+        {"Zm9", NULL},      {"Z", NULL},         {"Zm9vY", NULL},      {"/+8", NULL},
+        {"Zm 9v", NULL},    {"Zm9v\n", NULL},    {"Z\xC3\xA4g", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TEST_CASE_("\"%s\"", cases[i].text);
+        drop_buf struct buf bytes = BUF_INIT(100);
+        int r = base64url_decode(&bytes, cases[i].text, strlen(cases[i].text));
+        TEST_CHECK(r == (cases[i].bytes ? 0 : -EBADMSG));
+        TEST_CHECK(strcmp(buf_text(&bytes), cases[i].bytes ? cases[i].bytes : "") == 0);
+    }
+}
+
 TEST_LIST = {
+    {"base64url_has_one_text_for_each_sequence_of_bytes",
+     base64url_has_one_text_for_each_sequence_of_bytes},
     {"the vectors of RFC 4648 hold both ways", the_vectors_of_rfc_4648_hold_both_ways},
     {"every byte at every place comes back", every_byte_at_every_place_comes_back},
     {"white space is skipped anywhere", white_space_is_skipped_anywhere},

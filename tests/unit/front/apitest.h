@@ -23,6 +23,7 @@ static bool with_e2b; /* its key is api_config's admin_token */
 static struct e2b *e2b;
 /* Makes the tools of LibreChat's wire, which is served then, likewise. */
 static struct toolplane *(*open_librechat_tools)(void);
+static const char *librechat_keys;
 static struct librechat *librechat;
 #define API_WORKSPACE "/tmp/test-front-workspace"
 
@@ -81,6 +82,9 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
         .sessions = sessions,
         .workspace = API_WORKSPACE,
         .key = api_config.admin_token,
+        .jwt_keys = librechat_keys,
+        .jwt_issuer = "librechat",
+        .jwt_audience = "codeapi",
         .toolplane = open_librechat_tools ? open_librechat_tools() : NULL};
     if (open_librechat_tools)
         TEST_ASSERT(librechat_open(&librechat_asked, &librechat, &e) == 0);
