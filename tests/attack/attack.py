@@ -133,7 +133,7 @@ def modes(engine: str, image: str) -> list[Mode]:
     words = tuple(os.environ[f"ATTACK_{engine.upper()}"].split())
     image = os.environ.get(f"ATTACK_{engine.upper()}_IMAGE", image)
     first, base = map(int, os.environ.get(f"ATTACK_{engine.upper()}_IDS", "1000 0").split())
-    kinds = KINDS if engine == "podman" else [kind for kind in KINDS if "+S" not in kind]
+    kinds = KINDS if engine in ("podman", "pod") else [kind for kind in KINDS if "+S" not in kind]
     return [Mode(engine, words, kind, image, owner(kind, first, base)) for kind in kinds]
 
 
