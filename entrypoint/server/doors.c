@@ -523,6 +523,7 @@ static int open_agentsandbox(void *ctx, struct err *e)
                                                .ahead = &s->ahead,
                                                .token = o->token,
                                                .execute_token = o->execute_token,
+                                               .instance = s->instance,
                                                .open = o->agent_sandbox_open,
                                                .audit = s->audit};
     r = agentsandbox_open(&config, &s->agentsandbox, e);

@@ -341,6 +341,7 @@ static int open_tools(struct server *s, struct err *e)
         .options = s->options,
         .workspace = s->workspace,
         .runtime_dir = s->runtime_dir,
+        .instance = s->instance,
         .envp = (const char *const *)s->env.outside[ENVIRONMENT_SERVER],
         .sandbox = s->sandbox.servers,
         .place = &s->place.place,

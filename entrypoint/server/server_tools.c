@@ -266,6 +266,7 @@ int server_tools_open_port(struct server_tools *t, struct err *e)
                                            .approvals = t->approvals,
                                            .host = o->tool_server_host,
                                            .port = o->tool_server_port,
+                                           .instance = t->config.instance,
                                            .applications = t->applications,
                                            .approvers = t->approvers,
                                            .application_session = SERVER_SESSION,

@@ -16,6 +16,7 @@ struct server_tools_config { /* borrowed */
     struct spawner *spawner;
     const struct options *options;
     const char *workspace, *runtime_dir;
+    const char *instance;                /* which answers of the tool server name */
     const char *const *envp;             /* of MCP servers */
     const struct sandbox_spec *sandbox;  /* what they are put behind; NULL: nothing */
     const struct tools_place *place;     /* where they live; NULL: nowhere */

@@ -92,6 +92,15 @@ def call(
         return e.code, e.read()
 
 
+def instance_of(url: str) -> str | None:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            name = answer.headers["Ipybox-Instance"]
+    except urllib.error.HTTPError as e:
+        name = e.headers["Ipybox-Instance"]
+    return str(name) if name else None
+
+
 def execute(url: str, body: Any, token: str = TOKEN) -> tuple[int, Any]:
     headers = {"X-Ipybox-Token": token, "Content-Type": "application/json"}
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -210,6 +219,14 @@ def test_code_in_a_cell_has_no_token_for_it(guarded: Guarded) -> None:
         {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
     )
     assert status == 200 and json.loads(answer)["text"].split("\n")[:2] == ["401", "[]"], answer
+
+
+def test_every_answer_names_the_server(guarded: Guarded) -> None:
+    """One that is free, one that is refused, one of a path that nobody has."""
+    name = docker("exec", guarded[1], "hostname").strip()
+    assert [instance_of(guarded[0] + path) for path in ("/", "/list/.", "/none")] == [name] * 3
+    headers = {"X-Ipybox-Token": TOKEN, "Ipybox-Instance": "another"}
+    assert call("GET", f"{guarded[0]}/list/.", None, headers)[0] == 421
 
 
 # --- files ---

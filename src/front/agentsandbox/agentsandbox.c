@@ -204,6 +204,7 @@ static int open_asb_ports(struct agentsandbox *a, struct err *e)
                                      .port = c->port,
                                      .ahead = c->ahead,
                                      .dot = true,
+                                     .instance = c->instance,
                                      .guarded = !c->open && (c->token || c->execute_token),
                                      .problem = put_runtime_problem,
                                      .realm = choose_asb_realm,

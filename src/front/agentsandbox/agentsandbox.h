@@ -31,6 +31,7 @@ struct agentsandbox_config { /* copied; what it points to is borrowed */
     int rest_port;                     /* of sandboxd's; may be the same: then that one alone */
     struct ahead *ahead;               /* sockets that listen already; NULL: none */
     const char *token, *execute_token; /* NULL: there is none */
+    const char *instance;              /* which all answers name; NULL: they name none */
     bool open;                         /* no token is asked for, whatever there is */
     struct audit *audit;               /* NULL: there is none */
 };

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "files/newfile.h"
 #include "files/tree.h"
 #include "front/agentsandbox/agentsandbox_internal.h"
 
-enum { LIST_STEP = 200, LIST_BODY_MAX = 16 << 20, WHEN_MAX = 40, NS = 1000000000 };
+enum { LIST_STEP = 200, LIST_BODY_MAX = 16 << 20, MODE_MAX = 8, NS = 1000000000 };
 
 struct asb_name {
     char *name; /* owned */
@@ -55,22 +55,18 @@ static int compare_asb_names(const void *a, const void *b)
 
 static void put_when(struct asb_listing *l, const struct timespec *t)
 {
-    char text[WHEN_MAX] = "";
-    struct tm tm;
-    if (!l->sandboxd) {
-        jsonw_name(&l->w, "mod_time");
-        jsonw_double(&l->w, (double)t->tv_sec + (double)t->tv_nsec / NS);
+    if (l->sandboxd) {
+        jsonw_set_time(&l->w, "modified_at", clock_real_ms_of(t));
         return;
     }
-    if (gmtime_r(&t->tv_sec, &tm))
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    jsonw_set_text(&l->w, "modified_at", text);
+    jsonw_name(&l->w, "mod_time");
+    jsonw_double(&l->w, (double)t->tv_sec + (double)t->tv_nsec / NS);
 }
 
 /* Of a link what it leads to, where that may be seen; clients know no other types than these. */
 static void put_asb_entry(struct asb_listing *l, struct asb_name *entry)
 {
-    char mode[WHEN_MAX], path[BENEATH_PATH_MAX];
+    char mode[MODE_MAX], path[BENEATH_PATH_MAX];
     struct stat target;
     struct err e = ERR_NONE;
     drop_fd int fd = -1;

@@ -411,6 +411,7 @@ int toolserver_open(const struct toolserver_config *config, struct toolserver **
         .n_routes = sizeof routes / sizeof *routes,
         .hosts = config->hosts,
         .origins = config->origins,
+        .instance = config->instance,
         .admit = admit_tool_request,
         .problem = put_tool_problem,
         .ctx = s,

@@ -32,6 +32,7 @@ struct toolserver_config { /* copied; what it points to is borrowed */
     int port;
     const struct http_limits *limits;                   /* NULL: the usual */
     const char *const *hosts, *const *origins;          /* as in struct http_config */
+    const char *instance;                               /* likewise; NULL: there is none */
     const char *const *applications, *const *approvers; /* tokens; end with NULL; may be NULL */
     const char *application_session; /* whose policy counts for an application's calls */
     /* Whether it is a kernel's token, and of which session. NULL: no kernel calls. */

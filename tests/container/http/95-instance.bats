@@ -47,6 +47,7 @@ equal(gateway(X_Ipybox_Token="wrong"), (401, "pod-7", None))
 equal(gateway(X_Ipybox_Token="wrong", Authorization="token secret"), (401, "pod-7", None))
 equal(gateway(X_Ipybox_Token="secret", Ipybox_Instance="pod-8"), (421, "pod-7", "pod-8"))
 equal(gateway(X_Ipybox_Token="secret", Ipybox_Instance="pod-7"), (200, "pod-7", None))
+equal(gateway(X_Ipybox_Token="secret", Ipybox_Instance="pod 8"), (400, "pod-7", None))
 PY
     box kill -s TERM "$id"
     end_box

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import zmq
 from ipybox_gateway import manager, provisioner, supervisor
-from ipybox_gateway.authorization import given_token, is_meant, is_right, token_form
+from ipybox_gateway.authorization import given_token, is_right, judge_instance, token_form
 from ipybox_gateway.manager import KernelOfServer
 from ipybox_gateway.provisioner import Provisioner, own_variables
 from kernel_gateway.services.kernels.manager import KernelGatewayIOLoopKernelManager
@@ -157,10 +157,15 @@ def test_a_token_is_right_whole_and_alone() -> None:
 
 
 def test_a_request_for_another_instance_is_not_meant() -> None:
-    assert is_meant({}, "here")
-    assert is_meant({"Ipybox-Instance": "here"}, "here")
-    assert is_meant({"Ipybox-Instance": "there"}, None)
-    assert not is_meant({"Ipybox-Instance": "there"}, "here")
+    assert judge_instance({}, "here") == 200
+    assert judge_instance({"Ipybox-Instance": "here"}, "here") == 200
+    assert judge_instance({"Ipybox-Instance": "there"}, None) == 200
+    assert judge_instance({"Ipybox-Instance": "there"}, "here") == 421
+
+
+@pytest.mark.parametrize("name", ["", "here,here", "a b", "\u00fc", "x" * 254, "a/b", "here\n"])
+def test_what_names_no_instance_is_refused(name: str) -> None:
+    assert judge_instance({"Ipybox-Instance": name}, "here") == 400
 
 
 def test_only_variables_for_kernels_are_handed_on() -> None:

@@ -53,6 +53,7 @@ static void open_it(void)
     struct toolserver_config config = {.loop = loop,
                                        .approvals = approvals,
                                        .host = "localhost",
+                                       .instance = "here",
                                        .applications = applications,
                                        .approvers = approvers,
                                        .application_session = "main",
@@ -119,6 +120,18 @@ static void answers_are_those_of_the_old_server_byte_for_byte(void)
         TEST_MSG("expected: %s\nactual:   %s", g->answer, body_of());
     }
     TEST_CHECK(fake_toolplane.resets == 1);
+    close_it();
+}
+
+static void answers_name_the_server_and_requests_may(void)
+{
+    open_it();
+    ask("GET /nothing HTTP/1.1\r\n" AUTH("APP") "\r\n");
+    check_head("HTTP/1.1 404 ");
+    check_has("\r\nIpybox-Instance: here\r\n");
+    ask("PUT /reset HTTP/1.1\r\n" AUTH("APP") "Ipybox-Instance: there\r\n\r\n");
+    check_head("HTTP/1.1 421 ");
+    check_has("\r\nIpybox-Owner: there\r\n");
     close_it();
 }
 
@@ -475,6 +488,7 @@ static void an_open_server_asks_its_owner_about_who_brings_no_token(void)
 }
 
 TEST_LIST = {
+    {"answers name the server, and requests may", answers_name_the_server_and_requests_may},
     {"an_open_server_asks_its_owner_about_who_brings_no_token",
      an_open_server_asks_its_owner_about_who_brings_no_token},
     TEST(answers_are_those_of_the_old_server_byte_for_byte),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import re
 from base64 import b64decode
 from collections.abc import Mapping
 from hmac import compare_digest
@@ -15,6 +16,7 @@ from kernel_gateway.mixins import TokenAuthorizationMixin
 
 OWN_HEADER = "X-Ipybox-Token"
 INSTANCE_HEADER = "Ipybox-Instance"  # of answers; a request may name there whom it means
+INSTANCE_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 OWNER_HEADER = "Ipybox-Owner"
 
 
@@ -50,9 +52,13 @@ def is_right(given: str | None, expected: str) -> bool:
     return given is not None and compare_digest(given.encode(), expected.encode())
 
 
-def is_meant(headers: Mapping[str, str], own: str | None) -> bool:
-    """Whether the request means this instance, which it does when it names none."""
-    return own is None or headers.get(INSTANCE_HEADER, own) == own
+def judge_instance(headers: Mapping[str, str], own: str | None) -> int:
+    """200: the request means this instance, which it does when it names none; 421: another; 400:
+    what it names is no name, or there are two, which Tornado joins with a comma."""
+    meant = headers.get(INSTANCE_HEADER)
+    if own is None or meant is None or meant == own:
+        return 200
+    return 421 if INSTANCE_NAME.fullmatch(meant) else 400
 
 
 def accept_forms() -> None:
@@ -62,10 +68,15 @@ def accept_forms() -> None:
 
     def prepare(handler: Any) -> Any:
         headers = handler.request.headers
-        if not is_meant(headers, own):
-            handler.set_status(421)
+        status = judge_instance(headers, own)
+        if status == 421:
+            handler.set_status(status)
             handler.set_header(OWNER_HEADER, headers[INSTANCE_HEADER])
             return handler.finish({"reason": "Misdirected Request", "message": f"this is {own}"})
+        if status == 400:
+            handler.set_status(status)
+            message = f"the header {INSTANCE_HEADER} is not a name"
+            return handler.finish({"reason": "Bad Request", "message": message})
         expected = handler.settings.get("kg_auth_token")
         if expected and handler.request.method != "OPTIONS":
             given = given_token(headers, handler.get_argument("token", None))
