@@ -109,6 +109,7 @@ def tool(name: str) -> str:
     """The path of a program of tests/lint/requirements.txt, which is installed when it is not."""
     place = TOP / "build" / "lint"
     place.mkdir(parents=True, exist_ok=True)
+    place = place.resolve()  # worktrees may share one by a link
     lock = HERE / "requirements.txt"
     key = hashlib.sha256(lock.read_bytes() + sys.version.encode() + str(place).encode()).hexdigest()
     with (place / ".lock").open("w") as guard:
