@@ -200,6 +200,10 @@ static const struct options_row rows[] = {
      "5", 0, 0, "Time a cell may ignore an interrupt before its kernel is replaced."},
     {"kernel-start-timeout", "IPYBOX_KERNEL_START_TIMEOUT", OPTION_SECONDS,
      AT(kernel_start_timeout), "SECONDS", "60", 0, 1, "Time a kernel has to start."},
+    {"kernel-idle-timeout", "IPYBOX_KERNEL_IDLE_TIMEOUT", OPTION_SECONDS, AT(kernel_idle_timeout),
+     "SECONDS", NULL, 0, 1,
+     "Time a session's kernel may run no cell before it is ended, for its memory. The next cell "
+     "gets a new kernel and is told that its variables are gone. Default: no limit."},
     {"spare-kernels", "IPYBOX_SPARE_KERNELS", OPTION_COUNT, AT(spare_kernels), "N", "1", 0, 0,
      "Number of kernels kept ready for the next reset; each takes about 12 MiB."},
     {"no-kernel-template", "IPYBOX_NO_KERNEL_TEMPLATE", OPTION_FLAG, AT(no_kernel_template), NULL,

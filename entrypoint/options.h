@@ -78,6 +78,7 @@ struct options {
     int stop_grace;      /* seconds, as all that follow */
     int interrupt_grace; /* a cell may ignore an interrupt so long */
     int kernel_start_timeout;
+    int kernel_idle_timeout; /* 0: none */
     int spare_kernels;
     bool no_kernel_template;
     bool allow_root;

@@ -20,9 +20,11 @@
 #include "entrypoint/last_words.h"
 #include "entrypoint/sandbox/sandbox_place.h"
 #include "entrypoint/sandbox/secret_files.h"
+#include "entrypoint/server/server_capacity.h"
 #include "entrypoint/server/server_internal.h"
 #include "entrypoint/server/server_name.h"
 #include "entrypoint/version.h"
+#include "jupyter/link.h"
 #include "sandbox/policy/pathname.h"
 
 enum {
@@ -297,6 +299,7 @@ static int open_session(struct server *s, struct err *e)
         .offer_ctx = s,
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
+        .kernel_idle_ms = (int64_t)o->kernel_idle_timeout * 1000,
         .output_file_limit = o->output_file_limit,
         .retention = {.files = (size_t)o->keep_files,
                       .bytes = o->keep_files_size,
@@ -367,6 +370,24 @@ static int open_tools(struct server *s, struct err *e)
     return server_tools_open(&config, &s->tools, e);
 }
 
+/* A session whose kernel is being replaced has two of them for a while. */
+static size_t sockets_of_server(const struct options *o)
+{
+    size_t kernels = 2 * (size_t)o->max_sessions + POOL_MAX + KERNELS_MAX;
+    return kernels * LINK_SOCKETS;
+}
+
+/* Fewer than the default is a small machine's lot, and no surprise. */
+static void say_capacity(const struct options *o)
+{
+    struct capacity capacity;
+    char text[CAPACITY_TEXT];
+    capacity_read("", &capacity);
+    if (!capacity_keeps(&capacity, o->max_sessions, text))
+        log_write(o->max_sessions > CAPACITY_EXPECTED ? LOG_WARNING : LOG_INFO, "server", "%s",
+                  text);
+}
+
 static int open_loop(struct server *s, struct err *e)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
@@ -377,7 +398,7 @@ static int open_loop(struct server *s, struct err *e)
     if (r == 0)
         r = spawner_new(s->loop, &s->spawner, e);
     if (r == 0)
-        r = zctx_new(&s->zctx, e);
+        r = zctx_new(sockets_of_server(s->options), &s->zctx, e);
     if (r < 0)
         return r;
     gate_init(&s->refusals, s->loop, on_refusals_left_out, s);
@@ -460,6 +481,7 @@ int server_main(const struct options *options)
     log_set_json(options->log_format == OPTIONS_LOG_JSON);
     int r = open_server_parts(&s, &e);
     if (r == 0) {
+        say_capacity(options);
         log_info("server", "ipybox %s serves %s; workspace %s", IPYBOX_VERSION,
                  !options->serve ? "MCP on standard input and output"
                  : s.relay       ? "HTTP and the kernel gateway"

@@ -43,7 +43,7 @@ struct link *link_free(struct link *link); /* removes the names; NULL in, NULL o
 
 /* What the kernel is started with, in this order: LINK_SOCKETS sockets that listen, in the order of
  * the ports in the connection information, and a file with that. They stay the link's. */
-#define LINK_SOCKETS 5
+#define LINK_SOCKETS 5 /* and as many of ZeroMQ are ours, see zctx_new() */
 #define LINK_FDS (LINK_SOCKETS + 1)
 const int *link_fds(const struct link *link);
 void link_drop_fds(struct link *link); /* the kernel has them */

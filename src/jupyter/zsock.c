@@ -35,11 +35,16 @@ struct zsock {
     size_t taken; /* bytes, in this turn */
 };
 
-int zctx_new(struct zctx **ret, struct err *e)
+int zctx_new(size_t sockets, struct zctx **ret, struct err *e)
 {
     void *zmq = zmq_ctx_new();
     if (!zmq)
         return err_set(e, -errno, "zmq_ctx_new: %s", zmq_strerror(errno));
+    if (zmq_ctx_set(zmq, ZMQ_MAX_SOCKETS, (int)sockets) < 0) {
+        int r = err_set(e, -errno, "%zu sockets of ZeroMQ: %s", sockets, zmq_strerror(errno));
+        (void)zmq_ctx_term(zmq);
+        return r;
+    }
     (void)zmq_ctx_set(zmq, ZMQ_BLOCKY, 0);
     struct zctx *ctx = NEW(struct zctx);
     ctx->zmq = zmq;

@@ -20,7 +20,8 @@
 #define ZSOCK_PARTS_MAX 1024
 
 struct zctx;
-MUST_CHECK int zctx_new(struct zctx **ret, struct err *e);
+/* `sockets`: how many may be open at once. */
+MUST_CHECK int zctx_new(size_t sockets, struct zctx **ret, struct err *e);
 struct zctx *zctx_free(struct zctx *ctx); /* after its sockets; NULL in, NULL out */
 
 enum zsock_kind { ZSOCK_DEALER, ZSOCK_SUB, ZSOCK_REQ };

@@ -103,7 +103,7 @@ static void open_loop(struct err *e)
     check(loop_new(&p->loop, e), e);
     check(loop_signals(p->loop, signals, 3, on_signal, NULL, e), e);
     check(spawner_new(p->loop, &p->spawner, e), e);
-    check(zctx_new(&p->zctx, e), e);
+    check(zctx_new(1000, &p->zctx, e), e);
 }
 
 static void open_sessions(struct err *e)

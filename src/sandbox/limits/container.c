@@ -72,6 +72,21 @@ uint64_t container_memory_of_kernel(const struct container_memory *m)
     return m->most > 2 * reserve ? m->most - reserve : m->most / 2;
 }
 
+uint64_t container_tasks(const char *root)
+{
+    static const char *const names[] = {"pid_max", "threads-max"}; /* of the machine */
+    struct cgroup cgroup;
+    uint64_t most = UINT64_MAX;
+    if (cgroup_find(root, "pids", "pids.max", "pids.max", &cgroup))
+        most = number_of(&cgroup, "pids.max", most);
+    (void)snprintf(cgroup.dir, sizeof cgroup.dir, "%s/proc/sys/kernel", root);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const uint64_t machine = number_of(&cgroup, names[i], UINT64_MAX);
+        most = machine < most ? machine : most;
+    }
+    return most;
+}
+
 /* Version 2: "QUOTA PERIOD" or "max PERIOD" in one file; version 1: two files, -1 for none. */
 unsigned container_processors(const char *root)
 {

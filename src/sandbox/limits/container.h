@@ -30,6 +30,9 @@ uint64_t container_memory_left(const struct container_memory *memory);
  * looks fit beside it; 0: no limit. */
 uint64_t container_memory_of_kernel(const struct container_memory *memory);
 
+/* How many processes and threads there may be; UINT64_MAX: nobody can tell. */
+uint64_t container_tasks(const char *root);
+
 /* How many processors the CPU quota is worth, rounded up; 0: there is no quota. */
 unsigned container_processors(const char *root);
 

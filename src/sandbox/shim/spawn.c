@@ -47,6 +47,7 @@ struct spawner {
     pid_t helper;                                 /* 0: none, or it was buried */
     void (*refused)(void *ctx, const char *text); /* NULL: nobody wants to know */
     void *refused_ctx;
+    struct rlimit files; /* of open files, for children */
 };
 
 struct spawn_stream { /* our end of one of the child's pipes */
@@ -113,6 +114,15 @@ static int keep_inherited_to_ourselves(struct err *e)
     return 0;
 }
 
+/* A process that has a thousand children needs more than the usual 1024; children get what we were
+ * started with, as programs that use select(2) do not survive more. */
+static void take_open_files(struct rlimit *ret_before)
+{
+    (void)getrlimit(RLIMIT_NOFILE, ret_before);
+    const struct rlimit most = {.rlim_cur = ret_before->rlim_max, .rlim_max = ret_before->rlim_max};
+    (void)setrlimit(RLIMIT_NOFILE, &most);
+}
+
 int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
 {
     int r = keep_inherited_to_ourselves(e);
@@ -120,6 +130,7 @@ int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
         return r;
     struct spawner *spawner = NEW(struct spawner);
     spawner->loop = loop;
+    take_open_files(&spawner->files);
     *ret = spawner;
     return 0;
 }
@@ -310,6 +321,7 @@ struct shim_launch {     /* what a process is started with */
     const char *program; /* without a slash it is looked up in our PATH */
     const char *cwd;     /* NULL: ours */
     const struct ends *ends;
+    const struct rlimit *files;
     char *const *argv, *const *envp;
     int error; /* of the step that failed */
 };
@@ -348,7 +360,8 @@ __attribute__((no_sanitize("address"))) static int become(void *ctx)
     sigset_t none;
     sigemptyset(&none);
     bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
-                 setpgid(0, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+                 setrlimit(RLIMIT_NOFILE, launch->files) == 0 && setpgid(0, 0) == 0 &&
+                 sigprocmask(SIG_SETMASK, &none, NULL) == 0;
     int r = ready ? service_give_up() : -errno;
     if (r == 0)
         (void)execvpe(launch->program, launch->argv, launch->envp);
@@ -374,7 +387,8 @@ static int spawn_program_of_shim(struct shim_launch *launch, pid_t *ret_pid)
     return r;
 }
 
-static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pid_t *ret_pid)
+static int spawn_shim(const struct spawner *spawner, const struct child_spec *spec,
+                      const struct ends *ends, pid_t *ret_pid)
 {
     size_t n = 0;
     while (spec->argv[n])
@@ -393,6 +407,7 @@ static int spawn_shim(const struct child_spec *spec, const struct ends *ends, pi
     struct shim_launch launch = {.program = "/proc/self/exe",
                                  .cwd = spec->cwd,
                                  .ends = ends,
+                                 .files = &spawner->files,
                                  .argv = (char *const *)(size_t)argv,
                                  .envp = (char *const *)(size_t)spec->envp};
     int r = spawn_program_of_shim(&launch, ret_pid);
@@ -408,6 +423,7 @@ int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd,
     struct shim_launch launch = {.program = spec->argv[0],
                                  .cwd = spec->cwd,
                                  .ends = &ends,
+                                 .files = &spawner->files,
                                  .argv = (char *const *)(size_t)spec->argv,
                                  .envp = (char *const *)(size_t)spec->envp};
     int r = moved < 0 ? -errno : spawn_program_of_shim(&launch, ret_pid);
@@ -576,7 +592,7 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     bool made = r == 0;
     ends.spec = move_up(ends.spec);
     if (made)
-        r = spawn_shim(spec, &ends, &child->shim);
+        r = spawn_shim(spawner, spec, &ends, &child->shim);
     close_ends(&ends);
     if (r < 0) {
         child->shim = 0;

@@ -13,7 +13,13 @@
 #define METRICS_OUTCOMES 4 /* enum toolplane_failure */
 #define METRICS_BUCKETS 12
 
-enum metrics_restart { RESTART_RESET, RESTART_LOST, RESTART_UNRESPONSIVE, METRICS_RESTARTS };
+enum metrics_restart {
+    RESTART_RESET,
+    RESTART_LOST,
+    RESTART_UNRESPONSIVE,
+    RESTART_IDLE,
+    METRICS_RESTARTS
+};
 
 struct metrics_durations {
     uint64_t buckets[METRICS_BUCKETS + 1]; /* each cell is counted in one */

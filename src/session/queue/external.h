@@ -35,6 +35,11 @@ struct external_place { /* borrowed for the call */
 void external_message(struct external_cells *cell, const struct external_place *place,
                       const struct jupyter_msg *m);
 
+static inline bool external_running(const struct external_cells *cell)
+{
+    return *cell->request != '\0';
+}
+
 /* The kernel is gone, and maybe a cell with it. */
 void external_lost(struct external_cells *cell, const struct external_place *place);
 

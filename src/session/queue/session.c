@@ -320,6 +320,18 @@ static void start_cell(struct session *s)
         loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_cell_timeout, s);
 }
 
+static void on_kernel_idle(void *ctx)
+{
+    dispatch(ctx, IDLED);
+}
+
+static void rest(struct session *s)
+{
+    s->state = IDLE;
+    if (s->config->kernel_idle_ms > 0)
+        loop_timer_set(s->loop, &s->idle, s->config->kernel_idle_ms, on_kernel_idle, s);
+}
+
 static void step_work(struct session *s)
 {
     if (!s->queue)
@@ -341,13 +353,12 @@ static bool start_setup(struct session *s)
 
 static void step_begin(struct session *s)
 {
-    s->state = IDLE;
+    rest(s);
     record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */
         finish_reset(s);
     look_for_work(s);
-    if (s->watch)
-        s->watch(s->watch_ctx);
+    session_tell_watcher(s);
 }
 
 /* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
@@ -415,7 +426,7 @@ static void replace_after_exit(struct session *s)
 static void step_done(struct session *s)
 {
     bool interrupted = s->state == INTERRUPTED;
-    s->state = IDLE;
+    rest(s);
     bool exits = collect_payload(&s->queue->output, s->reply);
     const char *status = json_get_text(s->reply, "status");
     bool ok = status && strcmp(status, "ok") == 0;
@@ -435,6 +446,22 @@ static void step_done(struct session *s)
     if (exits)
         replace_after_exit(s);
     look_for_work(s);
+}
+
+/* Its next cell starts another. Who has run nothing in it misses nothing. */
+static void step_idled(struct session *s)
+{
+    if (s->queue || external_running(&s->external)) {
+        rest(s);
+        return;
+    }
+    s->state = DOWN;
+    record_kernel(s->events, "ended", "idle");
+    metrics_restart(s->config->metrics, RESTART_IDLE);
+    if (s->used)
+        note_new_kernel(s, "the one before was idle for longer than --kernel-idle-timeout");
+    retire_kernel(s);
+    session_tell_watcher(s);
 }
 
 static void on_grace_over(void *ctx)
@@ -526,7 +553,7 @@ static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
     [STARTING] = {[READY] = step_ready, [LOST] = step_start_failed},
     [SETTING_UP] = {[DONE] = step_set_up, [LOST] = step_start_failed},
     [WAITING] = {[RELEASED] = step_begin, [LOST] = step_start_failed},
-    [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle},
+    [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle, [IDLED] = step_idled},
     [RUNNING] = {[DONE] = step_done,
                  [TIMEOUT] = step_timeout,
                  [CANCEL] = step_cancel,
@@ -756,6 +783,7 @@ struct session *session_free(struct session *s)
     external_lost(&s->external, &s->place);
     (void)kernel_kill(s->kernel);
     loop_timer_stop(s->loop, &s->timer);
+    loop_timer_stop(s->loop, &s->idle);
     loop_timer_stop(s->loop, &s->close_timer);
     loop_defer_stop(s->loop, &s->work);
     loop_defer_stop(s->loop, &s->spare_ready);

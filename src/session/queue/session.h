@@ -3,8 +3,9 @@
  * session/queue/session.h - a session: one kernel at a time, a queue of cells, and what becomes of
  * them.
  * Order:   cells and resets run one after the other, in the order in which they were asked for.
- * Kernel:  started at once; replaced when it died, ignored an interrupt, or on reset. The first
- *          cell in a new kernel that nobody asked for is told so.
+ * Kernel:  started at once; replaced when it died, ignored an interrupt, or on reset; ended when it
+ *          was idle for kernel_idle_ms, the next cell gets another. The first cell in a new kernel
+ *          that nobody asked for is told so.
  * Calls:   loop thread only; nothing blocks. Events come from the loop, never from inside the
  *          call that caused them.
  * Limits:  SESSION_QUEUE_MAX cells wait; what they print is bounded by output.h, and by
@@ -48,6 +49,7 @@ struct session_config {
     const char *setup;     /* code that runs first in each of its kernels; NULL: none */
     int64_t
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
+    int64_t kernel_idle_ms; /* without a cell: it ends, with its variables; 0: never */
     uint64_t output_file_limit; /* bytes */
     struct retention retention; /* of images/ and outputs/ */
     size_t event_memory;        /* bytes of the event log; 0: none is kept */
@@ -175,7 +177,7 @@ struct history *session_history(const struct session *session);
 /* NULL: there is none at present. *ret_ready: it has come up. */
 const struct kernel *session_kernel(const struct session *session, bool *ret_ready);
 
-/* Calls fn whenever another kernel is ready. Once. */
+/* Calls fn whenever another kernel is ready, or one was ended because it was idle. Once. */
 void session_watch(struct session *session, loop_fn fn, void *ctx);
 
 /* KeyboardInterrupt in whatever runs in the kernel. `insist`: the kernel is replaced when the

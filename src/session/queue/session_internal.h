@@ -20,7 +20,7 @@ enum session_state {
     INTERRUPTED,
     STATE__COUNT
 };
-enum event { WORK, READY, DONE, RELEASED, LOST, TIMEOUT, CANCEL, GRACE_OVER, EVENT__COUNT };
+enum event { WORK, READY, DONE, RELEASED, LOST, TIMEOUT, CANCEL, GRACE_OVER, IDLED, EVENT__COUNT };
 
 struct cell { /* a place in the queue: a cell, or a reset when `reset_done` is set */
     struct session *session;
@@ -55,6 +55,7 @@ struct session {
     bool running; /* the first of the queue is in the kernel, or being reset to */
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
+    struct loop_timer idle;  /* of the kernel; while a cell runs it means nothing */
     bool held;               /* the timeout's clock stands still, */
     int64_t held_ms;         /* with so much left for the running cell */
     struct loop_defer work;
@@ -83,5 +84,7 @@ struct session {
     loop_fn closed;
     void *closed_ctx;
 };
+
+void session_tell_watcher(const struct session *s);
 
 #endif

@@ -34,3 +34,9 @@ void session_watch(struct session *s, loop_fn fn, void *ctx)
     s->watch = fn;
     s->watch_ctx = ctx;
 }
+
+void session_tell_watcher(const struct session *s)
+{
+    if (s->watch)
+        s->watch(s->watch_ctx);
+}

@@ -97,7 +97,7 @@ static void open_link_as(bool alone)
     char name[17];
     random_hex(name, 8);
     (void)snprintf(place, sizeof place, "/tmp/link-%s", name);
-    TEST_ASSERT(loop_new(&loop, &e) == 0 && zctx_new(&zctx, &e) == 0);
+    TEST_ASSERT(loop_new(&loop, &e) == 0 && zctx_new(2 * LINK_SOCKETS, &zctx, &e) == 0);
     loop_set_clock(loop, fake_clock);
     const struct link_config config = {.loop = loop, .zctx = zctx, .place = place, .alone = alone};
     TEST_ASSERT(link_open(&config, &events, NULL, &ours, &e) == 0);

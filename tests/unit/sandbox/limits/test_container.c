@@ -125,11 +125,32 @@ static void where_there_is_no_cgroup_there_is_no_limit(void)
     end();
 }
 
+static void the_least_of_what_bounds_processes_counts(void)
+{
+    begin();
+    TEST_CHECK(container_tasks(root) == UINT64_MAX);
+    put("proc/sys/kernel/pid_max", "32768\n");
+    put("proc/sys/kernel/threads-max", "30000\n");
+    TEST_CHECK(container_tasks(root) == 30000);
+    put("proc/self/cgroup", "0::/\n");
+    put("sys/fs/cgroup/pids.max", "max\n");
+    TEST_CHECK(container_tasks(root) == 30000);
+    put("sys/fs/cgroup/pids.max", "1024\n");
+    TEST_CHECK(container_tasks(root) == 1024);
+    end();
+    begin();
+    put("proc/self/cgroup", "8:pids:/docker/x\n");
+    put("sys/fs/cgroup/pids/pids.max", "512\n");
+    TEST_CHECK(container_tasks(root) == 512);
+    end();
+}
+
 TEST_LIST = {
     {"version 2 of a container is read", version_2_of_a_container_is_read},
     {"version 2 without limits has none", version_2_without_limits_has_none},
     {"version 1 of a container is read", version_1_of_a_container_is_read},
     {"version 1 without limits has none", version_1_without_limits_has_none},
     {"where there is no cgroup there is no limit", where_there_is_no_cgroup_there_is_no_limit},
+    {"the least of what bounds processes counts", the_least_of_what_bounds_processes_counts},
     {NULL, NULL},
 };

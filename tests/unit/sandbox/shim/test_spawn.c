@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -133,6 +134,23 @@ static void a_child_has_exactly_what_it_was_given(void)
     TEST_CHECK(strcmp(seen.output, "from spec||/usr|/dev/null\n4\nerr\n") == 0);
     TEST_MSG("%s", seen.output);
     close_spawner();
+}
+
+static void the_spawner_has_as_many_open_files_as_may_be_and_children_what_it_was_given(void)
+{
+    struct rlimit before, now;
+    TEST_ASSERT(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const struct rlimit few = {.rlim_cur = 256, .rlim_max = before.rlim_max};
+    TEST_ASSERT(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    open_spawner();
+    struct seen seen = {0};
+    (void)start("ulimit -Sn", "/", &seen);
+    wait_for_end(&seen);
+    TEST_CHECK(strcmp(seen.output, "256\n") == 0);
+    TEST_MSG("%s", seen.output);
+    TEST_CHECK(getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == before.rlim_max);
+    close_spawner();
+    (void)setrlimit(RLIMIT_NOFILE, &before);
 }
 
 /* As a server with a uid of its own (base/service.h) starts its children. */
@@ -491,6 +509,7 @@ TEST_LIST = {
     {"control_c_in_a_terminal_interrupts", control_c_in_a_terminal_interrupts},
     {"a_paused_child_waits_and_loses_nothing", a_paused_child_waits_and_loses_nothing},
     T(a_child_has_exactly_what_it_was_given),
+    T(the_spawner_has_as_many_open_files_as_may_be_and_children_what_it_was_given),
     T(no_child_has_the_uid_that_is_the_servers_own),
     T(all_output_comes_before_the_end_is_told),
     T(a_child_has_the_descriptors_that_it_was_given),
