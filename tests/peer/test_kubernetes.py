@@ -5,12 +5,7 @@ docs/kubernetes.md and docs/agent-sandbox.md promise."""
 
 from __future__ import annotations
 
-import json
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,14 +14,13 @@ import kubernetes_validate
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs are another package
 from box import IMAGE, docker, running
+from pod_box import ask, check_restricted, options_of, server, server_of, wait_for
 from tool_box import free_port
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "kubernetes"
 TEMPLATE = MANIFESTS.parent / "agent-sandbox" / "template.yaml"
 VERSIONS = ["1.29", "1.37"]
-START_SECONDS = 60
 GRACE_DEFAULT = 30  # seconds, of a pod that names none
-HARD = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 
 def documents(name: str) -> list[dict[str, Any]]:
@@ -40,11 +34,6 @@ def pods() -> list[dict[str, Any]]:
     (sidecar,) = documents("sidecar.yaml")
     stateful, _ = documents("statefulset.yaml")
     return [sidecar["spec"], stateful["spec"]["template"]["spec"]]
-
-
-def server_of(pod: dict[str, Any]) -> dict[str, Any]:
-    every = [*pod.get("initContainers", []), *pod["containers"]]
-    return next(container for container in every if container["name"] == "ipybox")
 
 
 def secrets() -> dict[str, str]:
@@ -75,15 +64,7 @@ def test_a_wrong_form_is_found() -> None:
 
 @pytest.mark.parametrize("pod", pods())
 def test_pods_are_of_the_profile_restricted(pod: dict[str, Any]) -> None:
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
-    assert all("hostPath" not in volume for volume in pod["volumes"])
-    for container in [*pod.get("initContainers", []), *pod["containers"]]:
-        context = container["securityContext"]
-        assert context["allowPrivilegeEscalation"] is False
-        assert context["capabilities"] == {"drop": ["ALL"]}
-        assert context["readOnlyRootFilesystem"] is True
+    check_restricted(pod)
 
 
 @pytest.mark.parametrize("pod", pods())
@@ -113,65 +94,17 @@ def sandbox_pod() -> dict[str, Any]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_pod_of_agent_sandbox_is_right(version: str) -> None:
     kubernetes_validate.validate(sandbox_pod(), version, strict=True)
-    test_pods_are_of_the_profile_restricted(sandbox_pod()["spec"])
+    check_restricted(sandbox_pod()["spec"])
 
 
 # --- what runs ------------------------------------------------------------------------------------
 
 
-def options_of(pod: dict[str, Any], container: dict[str, Any]) -> list[str]:
-    """Options of `docker run` that give the container what its pod does."""
-    user = pod["securityContext"]["runAsUser"]
-    options = [*HARD, "--user", f"{user}:{pod['securityContext']['runAsGroup']}"]
-    options += ["--memory", container["resources"]["limits"]["memory"].lower().removesuffix("i")]
-    for variable in container.get("env", []):
-        value = secrets()[variable["valueFrom"]["secretKeyRef"]["key"]]
-        options += ["-e", f"{variable['name']}={value}"]
-    for mount in container.get("volumeMounts", []):
-        options += ["--tmpfs", f"{mount['mountPath']}:exec,mode=0770,uid={user}"]
-    return options
-
-
-def ask(url: str, body: object = None, **headers: str) -> tuple[int, Any, Any]:
-    """Status, headers and document of the answer; underscores of names are dashes."""
-    sent = {"Content-Type": "application/json"}
-    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-    data = None if body is None else json.dumps(body).encode()
-    try:
-        answer = urllib.request.urlopen(urllib.request.Request(url, data, sent), timeout=60)
-    except urllib.error.HTTPError as error:
-        answer = error
-    with answer:
-        return answer.status, answer.headers, json.loads(answer.read())
-
-
-def wait_for(url: str) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        try:
-            if ask(url)[0] == HTTPStatus.OK:
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"{url} does not come up")
-
-
-@contextmanager
-def server(pod: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """A container as the pod of that name would have it: its URL and id, when it is ready."""
-    container, port = server_of(pod), free_port()
-    options = [*options_of(pod, container), "--hostname", name, "-p", f"127.0.0.1:{port}:8080"]
-    with running(*options, IMAGE, *container["args"]) as id:
-        for probe in "startupProbe", "readinessProbe", "livenessProbe":
-            wait_for(f"http://127.0.0.1:{port}{container[probe]['httpGet']['path']}")
-        yield f"http://127.0.0.1:{port}", id
-
-
 def test_the_agent_of_the_sidecar_runs_its_cell() -> None:
     (pod,) = (document["spec"] for document in documents("sidecar.yaml"))
     (agent,) = pod["containers"]
-    with server(pod, "agent") as (_, id):
-        words = [*options_of(pod, agent), "--network", f"container:{id}"]
+    with server(pod, "agent", secrets()) as (_, id):
+        words = [*options_of(pod, agent, secrets()), "--network", f"container:{id}"]
         words += ["--entrypoint", agent["command"][0], IMAGE, *agent["command"][1:], *agent["args"]]
         assert docker("run", "--rm", *words) == "42\n"
 
@@ -180,7 +113,7 @@ def test_a_client_of_the_statefulset_finds_its_session_again() -> None:
     pod = pods()[1]
     own = {"X_Ipybox_Token": secrets()["execute-token"]}
     with ExitStack() as stack:
-        urls = {n: stack.enter_context(server(pod, n))[0] for n in ("ipybox-0", "ipybox-1")}
+        urls = {n: stack.enter_context(server(pod, n, secrets()))[0] for n in ("ipybox-0", "ipybox-1")}
         _, _, session = ask(f"{urls['ipybox-1']}/v1/sessions", {"id": "ada"}, **own)
         instance = session["instance"]
         assert instance == "ipybox-1"
@@ -198,7 +131,7 @@ def test_the_pod_of_agent_sandbox_serves_both_contracts() -> None:
     container = server_of(pod)
     ports = {port["name"]: (port["containerPort"], free_port()) for port in container["ports"]}
     published = [f"-p127.0.0.1:{own}:{inside}" for inside, own in ports.values()]
-    with running(*options_of(pod, container), *published, IMAGE, *container["args"]):
+    with running(*options_of(pod, container, {}), *published, IMAGE, *container["args"]):
         for probe in "readinessProbe", "livenessProbe":
             asked = container[probe]["httpGet"]
             wait_for(f"http://127.0.0.1:{ports[asked['port']][1]}{asked['path']}")
