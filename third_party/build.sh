@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BUILD_DIR=${BUILD_DIR:-$(dirname "$here")/build}
 tools=$BUILD_DIR/tools/bin
 jobs=${JOBS:-$(nproc)}
-small='cjson mbedtls curl libwebsockets libmicrohttpd libsodium'   # in this order: curl needs mbedtls
+small='cjson zlib mbedtls curl libwebsockets libmicrohttpd libsodium'   # in this order: curl needs mbedtls
 
 main()
 {
@@ -156,6 +156,18 @@ build_cjson()
     cp "$work/cjson/cJSON.h" "$part/include/cjson/"
 }
 
+# What inflates, alone.
+build_zlib()
+{
+    local name
+    for name in adler32 crc32 inffast inflate inftrees zutil; do
+        # shellcheck disable=SC2086
+        "$CC" $flags_c -c "$work/zlib/$name.c" -o "$work/zlib-$name.o"
+    done
+    "$AR" rcs "$part/lib/libz.a" "$work"/zlib-*.o
+    cp "$work/zlib/zlib.h" "$work/zlib/zconf.h" "$part/include/"
+}
+
 # With SHA-256 as the processor can do it: every frame of a kernel is signed. Figures: docs/decisions/0023.
 build_mbedtls()
 {
@@ -272,6 +284,7 @@ with_cmake()
 write_pc_files()
 {
     pc libcjson cjson '-lcjson -lm' '-DCJSON_NESTING_LIMIT=128'
+    pc zlib zlib '-lz'
     pc mbedcrypto mbedtls '-lmbedcrypto'
     pc mbedtls mbedtls '-lmbedtls -lmbedx509 -lmbedcrypto'
     pc libcurl curl '-lcurl -lmbedtls -lmbedx509 -lmbedcrypto -lpthread' '-DCURL_STATICLIB'

@@ -65,6 +65,8 @@ static const char *const kinds[AUDIT__COUNT] = {
     [AUDIT_ARCHIVE_UNPACKED] = "archive_unpacked",
     [AUDIT_SESSION_CREATED] = "session_created",
     [AUDIT_SESSION_ENDED] = "session_ended",
+    [AUDIT_SESSION_PAUSED] = "session_paused",
+    [AUDIT_SESSION_RESUMED] = "session_resumed",
     [AUDIT_SANDBOX_CHANGED] = "sandbox_changed",
     [AUDIT_LEFT_OUT] = "left_out",
 };

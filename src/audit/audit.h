@@ -65,6 +65,8 @@ enum audit_kind {
     AUDIT_ARCHIVE_UNPACKED,
     AUDIT_SESSION_CREATED,
     AUDIT_SESSION_ENDED,
+    AUDIT_SESSION_PAUSED,
+    AUDIT_SESSION_RESUMED,
     AUDIT_SANDBOX_CHANGED, /* of a session, or it could not be */
     AUDIT_LEFT_OUT,        /* so many more of a kind, which have no record each */
     AUDIT__COUNT

@@ -543,6 +543,12 @@ int kernel_confine(struct kernel *kernel, const char *settings,
     return 0;
 }
 
+void kernel_freeze(struct kernel *kernel)
+{
+    if (kernel->child)
+        child_freeze(kernel->child);
+}
+
 void kernel_resume(struct kernel *kernel)
 {
     if (kernel->child)

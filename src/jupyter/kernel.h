@@ -92,6 +92,7 @@ MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
                               struct err *e);
 
 /* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
+void kernel_freeze(struct kernel *kernel); /* its whole tree stands still, until it is resumed */
 void kernel_resume(struct kernel *kernel);
 
 struct kernel_leave {

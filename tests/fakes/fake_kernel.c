@@ -104,6 +104,12 @@ static void free_kernel(struct kernel *kernel)
     xfree(kernel);
 }
 
+void kernel_freeze(struct kernel *kernel)
+{
+    (void)kernel;
+    fake.freezes++;
+}
+
 void kernel_resume(struct kernel *kernel)
 {
     (void)kernel;

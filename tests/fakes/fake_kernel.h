@@ -8,7 +8,7 @@
 #include "jupyter/kernel.h"
 
 struct fake_kernel {
-    int starts, interrupts, kills, retires, looks, resumes; /* calls so far */
+    int starts, interrupts, kills, retires, looks, resumes, freezes; /* calls so far */
     bool fail_start;   /* the next kernel_start() answers -ENOENT */
     bool finish_first; /* of the last kernel_rebind() */
     bool hold_retired; /* a retired kernel stays: fake_kernel_released(), then fake_kernel_gone() */

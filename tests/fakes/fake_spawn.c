@@ -63,6 +63,12 @@ void child_interrupt(struct child *child)
     order("interrupt");
 }
 
+void child_freeze(struct child *child)
+{
+    (void)child;
+    order("freeze");
+}
+
 void child_resume(struct child *child)
 {
     (void)child;

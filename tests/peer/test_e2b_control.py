@@ -13,7 +13,13 @@ from typing import Any
 
 import pytest
 from box import Box, raises
-from e2b import AuthenticationException, Sandbox, SandboxException, SandboxQuery
+from e2b import (
+    AuthenticationException,
+    Sandbox,
+    SandboxException,
+    SandboxQuery,
+    TimeoutException,
+)
 from e2b_box import environment, serving
 
 
@@ -87,7 +93,22 @@ def test_what_is_not_there(server: str) -> None:
         Sandbox.list(api_key="e2b_ffff").next_items()
 
 
-def test_pausing_is_refused(sandbox: Any) -> None:
-    with raises(SandboxException, "pausing is not served"):
-        (getattr(sandbox, "pause", None) or sandbox.beta_pause)()
-    assert sandbox.is_running()
+def pause(sandbox: Any) -> Any:
+    return (getattr(sandbox, "pause", None) or sandbox.beta_pause)()
+
+
+def test_a_pause(sandbox: Any) -> None:
+    made = Sandbox.create(timeout=300)
+    handle = made.commands.run("for i in 1 2 3 4; do echo $i; sleep 1; done", background=True)
+    pause(made)
+    assert not made.is_running()
+    states = {i.sandbox_id: i.state.value for page in pages(Sandbox.list()) for i in page}
+    assert (states[made.sandbox_id], states[sandbox.sandbox_id]) == ("paused", "running")
+    with raises(TimeoutException, "paused"):
+        made.commands.run("true")
+    time.sleep(5)  # the command does not get on meanwhile
+    again = Sandbox.connect(made.sandbox_id)
+    assert again.is_running()
+    assert any(process.pid == handle.pid for process in again.commands.list())
+    assert handle.wait().stdout == "1\n2\n3\n4\n"
+    assert again.kill()

@@ -55,7 +55,7 @@ void e2b_fail_absent(struct http_request *r, const char *id)
     struct jsonw w = JSONW(&body);
     jsonw_object(&w);
     jsonw_set_text(&w, "sandboxId", id);
-    jsonw_set_text(&w, "message", "The sandbox was not found");
+    jsonw_set_text(&w, "message", "The sandbox was not found, or is paused: connect resumes it");
     jsonw_set_int(&w, "code", 502);
     jsonw_end(&w);
     http_answer(r, 502, headers, 2, buf_text(&body), body.len);
@@ -231,6 +231,8 @@ static bool admit_to_sandbox(struct e2b *e, struct http_request *r)
         e2b_fail_absent(r, id);
     else if (!s || !e2b_may_use(e, s, r))
         http_guard_refuse(e->guard, r, "unauthorized access, please provide a valid access token");
+    else if (!e2b_sandbox_awake(s))
+        e2b_fail_absent(r, s->id);
     else
         return true;
     return false;
@@ -326,6 +328,7 @@ struct e2b *e2b_open(const struct e2b_config *config)
     http_guard_tell(e->guard, config->audit, "e2b");
     sessions_watch(config->sessions, &e->watcher);
     make_realms(e);
+    e2b_metrics_open(e);
     for (size_t i = 0; i < PARTS; i++)
         if (parts[i]->open)
             parts[i]->open(e);

@@ -74,11 +74,17 @@ static int read_offline(const struct json *body, bool *ret_offline, struct err *
     return 0;
 }
 
+/* A pause keeps the processes; one that ends them and keeps files alone is not served. */
+static int need_kept_memory(const struct json *body, const char *name, struct err *err)
+{
+    const struct json *value = json_get(body, name);
+    if (!json_is_bool(value) || json_true(value))
+        return 0;
+    return err_set(err, -EINVAL, "%s: a pause keeps the memory here; false is not served", name);
+}
+
 static int refuse_unserved(const struct json *body, struct err *err)
 {
-    if (json_true(json_get(body, "autoPause")) ||
-        json_true(json_get(json_get(body, "autoResume"), "enabled")))
-        return err_set(err, -EINVAL, "autoPause: pausing is not served; a timeout ends a sandbox");
     if (json_count(json_get(body, "volumeMounts")) > 0)
         return err_set(err, -EINVAL, "volumeMounts: volumes are not served");
     if (json_count(json_get(body, "mcp")) > 0)
@@ -108,8 +114,13 @@ static int read_spec(const struct json *body, struct e2b_sandbox_spec *ret, stru
     if (r == 0)
         r = refuse_unserved(body, err);
     if (r == 0)
-        ret->timeout_ms = seconds * 1000;
-    return r;
+        r = need_kept_memory(body, "autoPauseMemory", err);
+    if (r < 0)
+        return r;
+    ret->timeout_ms = seconds * 1000;
+    ret->pauses = json_true(json_get(body, "autoPause"));
+    ret->wakes = json_true(json_get(json_get(body, "autoResume"), "enabled"));
+    return 0;
 }
 
 /* --- handlers --------------------------------------------------------------------------------- */
@@ -139,10 +150,8 @@ static void post_sandbox(void *ctx, struct http_request *r)
         e2b_answer_sandbox(r, 201, s);
 }
 
-/* Seconds of a member from now on; `later`: only if that is later than its end. False: it has
- * answered. */
-static bool move_end(struct e2b_sandbox *s, struct http_request *r, const char *name,
-                     int64_t fallback, bool later)
+/* Seconds of a member of the body. False: it has answered. */
+static bool read_end(struct http_request *r, const char *name, int64_t fallback, int64_t *ret_ms)
 {
     int64_t seconds;
     struct err e = ERR_NONE;
@@ -155,30 +164,87 @@ static bool move_end(struct e2b_sandbox *s, struct http_request *r, const char *
     }
     if (seconds < 0)
         e2b_fail(r, 400, "%s: a number is needed", name);
-    else if (!later || seconds * 1000 > e2b_sandbox_left(s))
-        e2b_sandbox_set_end(s, seconds * 1000);
+    *ret_ms = seconds * 1000;
     return seconds >= 0;
+}
+
+static void move_end_later(struct e2b_sandbox *s, int64_t ms)
+{
+    if (ms > e2b_sandbox_left(s))
+        e2b_sandbox_set_end(s, ms);
 }
 
 static void post_connect(void *ctx, struct http_request *r)
 {
     struct e2b_sandbox *s = e2b_sandbox_param(ctx, r);
-    if (s && move_end(s, r, "timeout", TIMEOUT_S, true))
-        e2b_answer_sandbox(r, 200, s);
+    int64_t ms;
+    if (!s || !read_end(r, "timeout", TIMEOUT_S, &ms))
+        return;
+    const bool paused = s->paused;
+    if (paused)
+        e2b_sandbox_resume(s, ms);
+    else
+        move_end_later(s, ms);
+    e2b_answer_sandbox(r, paused ? 201 : 200, s);
+}
+
+/* NULL: it has answered. */
+static struct e2b_sandbox *running_param(struct e2b *e, struct http_request *r)
+{
+    struct e2b_sandbox *s = e2b_sandbox_param(e, r);
+    if (!s || !s->paused)
+        return s;
+    e2b_fail(r, 409, "the sandbox %.40s is paused: connect resumes it", s->id);
+    return NULL;
 }
 
 static void post_timeout(void *ctx, struct http_request *r)
 {
-    struct e2b_sandbox *s = e2b_sandbox_param(ctx, r);
-    if (s && move_end(s, r, "timeout", -1, false))
-        http_answer(r, 204, NULL, 0, NULL, 0);
+    struct e2b_sandbox *s = running_param(ctx, r);
+    int64_t ms;
+    if (!s || !read_end(r, "timeout", -1, &ms))
+        return;
+    e2b_sandbox_set_end(s, ms);
+    http_answer(r, 204, NULL, 0, NULL, 0);
 }
 
 static void post_refreshes(void *ctx, struct http_request *r)
 {
+    struct e2b_sandbox *s = running_param(ctx, r);
+    int64_t ms;
+    if (!s || !read_end(r, "duration", TIMEOUT_S, &ms))
+        return;
+    move_end_later(s, ms);
+    http_answer(r, 204, NULL, 0, NULL, 0);
+}
+
+static void post_pause(void *ctx, struct http_request *r)
+{
+    struct e2b_sandbox *s = running_param(ctx, r);
+    struct err e = ERR_NONE;
+    drop_json struct json *body = NULL;
+    if (!s || !e2b_body(r, &body))
+        return;
+    if (need_kept_memory(body, "memory", &e) < 0) {
+        e2b_fail_err(r, &e);
+        return;
+    }
+    e2b_sandbox_pause(s);
+    http_answer(r, 204, NULL, 0, NULL, 0);
+}
+
+static void post_resume(void *ctx, struct http_request *r)
+{
     struct e2b_sandbox *s = e2b_sandbox_param(ctx, r);
-    if (s && move_end(s, r, "duration", TIMEOUT_S, true))
-        http_answer(r, 204, NULL, 0, NULL, 0);
+    int64_t ms;
+    if (!s || !read_end(r, "timeout", TIMEOUT_S, &ms))
+        return;
+    if (!s->paused) {
+        e2b_fail(r, 409, "the sandbox %.40s is running", s->id);
+        return;
+    }
+    e2b_sandbox_resume(s, ms);
+    e2b_answer_sandbox(r, 201, s);
 }
 
 static void delete_sandbox(void *ctx, struct http_request *r)
@@ -191,18 +257,6 @@ static void delete_sandbox(void *ctx, struct http_request *r)
 }
 
 /* --- what is not served ----------------------------------------------------------------------- */
-
-static void post_resume(void *ctx, struct http_request *r)
-{
-    if (e2b_sandbox_param(ctx, r))
-        e2b_fail(r, 409, "the sandbox is running: nothing is paused here");
-}
-
-static void post_pause(void *ctx, struct http_request *r)
-{
-    if (e2b_sandbox_param(ctx, r))
-        e2b_fail(r, 501, "pausing is not served: the sandbox runs until its timeout");
-}
 
 static void post_fork(void *ctx, struct http_request *r)
 {
@@ -222,12 +276,6 @@ static void answer_constant(struct http_request *r, const char *json)
 {
     static const struct http_header type = {"Content-Type", E2B_TYPE};
     http_answer(r, 200, &type, 1, json, strlen(json));
-}
-
-static void get_metrics(void *ctx, struct http_request *r)
-{
-    if (e2b_sandbox_param(ctx, r))
-        answer_constant(r, "[]");
 }
 
 static void get_logs(void *ctx, struct http_request *r)
@@ -261,7 +309,7 @@ static const struct http_route routes[] = {
     POST("/sandboxes/{id}/snapshots", post_fork),
     {"PUT", "/sandboxes/{id}/network", HTTP_COLLECT, E2B_BODY_MAX, NULL, E2B_NEEDS_KEY,
      put_network},
-    {"GET", "/sandboxes/{id}/metrics", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_KEY, get_metrics},
+    {"GET", "/sandboxes/{id}/metrics", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_KEY, e2b_sandbox_metrics},
     {"GET", "/sandboxes/{id}/logs", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_KEY, get_logs},
     {"GET", "/snapshots", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_KEY, get_snapshots},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/e2b/e2b_control.h - the parts of the control plane (private to e2b_control.c and
- * e2b_list.c). */
+ * front/e2b/e2b_control.h - the parts of the control plane (private to e2b_control.c,
+ * e2b_list.c and e2b_metrics.c). */
 #ifndef FRONT_E2B_E2B_CONTROL_H
 #define FRONT_E2B_E2B_CONTROL_H
 
@@ -14,6 +14,11 @@ void e2b_sandbox_get(void *ctx, struct http_request *r);
 void e2b_sandboxes_list(void *ctx, struct http_request *r);    /* all of them */
 void e2b_sandboxes_list_v2(void *ctx, struct http_request *r); /* page by page */
 
+void e2b_sandbox_metrics(void *ctx, struct http_request *r);
+
+/* A number in the query; *ret stays where there is none. False: it has answered 400. */
+bool e2b_read_number(struct http_request *r, const char *name, uint64_t least, uint64_t most,
+                     uint64_t *ret);
 /* {id}. NULL: it has answered 404. */
 struct e2b_sandbox *e2b_sandbox_param(struct e2b *e, struct http_request *r);
 

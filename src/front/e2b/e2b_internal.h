@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * front/e2b/e2b_internal.h - the parts of E2B's wire, each with its routes in files of its own
- * (private to front/e2b).
+ * (private to front/e2b and front/envd).
  * e2b.c:             which part a request is for, and whether it is let in.
  * e2b_sandbox.c:     the sandboxes.
  * e2b_control.c:     making, finding and ending them (/sandboxes).
- * e2b_list.c:        what is told of them.
+ * e2b_list.c:        what is told of them; e2b_metrics.c: of the container.
+ * e2b_pause.c:       those that stand still.
  * e2b_interpreter.c: /execute; e2b_contexts.c: /contexts.
- * e2b_envd.c:        files and processes.
+ * front/envd:        files and processes.
  * Part:    a table of routes. A route's tag says what the request must bring (enum e2b_access); a
  *          handler's ctx is the struct e2b.
  * Handler: e2b_here() is the sandbox that the request is for: it may be gone since it was let in.
@@ -22,11 +23,12 @@
 #include "front/e2b/e2b.h"
 
 /* What is served of envd, in the numbers of envd: clients use no more than that. */
-#define E2B_ENVD_VERSION "0.5.7"
+#define E2B_ENVD_VERSION "0.6.13"
 
 #define E2B_ID_MAX 32
 #define E2B_TOKEN_BYTES 16
 #define E2B_ANSWER_MAX ((size_t)4 << 20)
+#define E2B_PAUSED_MS SESSIONS_MS_MAX
 #define E2B_TYPE "application/json"
 
 enum e2b_access {
@@ -37,7 +39,7 @@ enum e2b_access {
     E2B_NEEDS_TOKEN,
 };
 
-struct e2b_envd;        /* e2b_envd.c: of one sandbox */
+struct e2b_envd;        /* front/envd: of one sandbox */
 struct e2b_interpreter; /* e2b_interpreter.c: of all */
 struct e2b_context;     /* e2b_interpreter.c: of one sandbox */
 
@@ -53,8 +55,12 @@ struct e2b_sandbox {
     struct json *metadata; /* an object of texts, or NULL */
     struct json *env;      /* likewise */
     bool offline;          /* made without a network */
-    int64_t started_ms;    /* since 1970 */
-    int64_t end_ms;        /* likewise; 0: never */
+    bool pauses;           /* at its timeout, instead of ending */
+    bool wakes;            /* by a request to it while it is paused */
+    bool paused;
+    int64_t timeout_ms; /* that it was made with */
+    int64_t started_ms; /* since 1970 */
+    int64_t end_ms;     /* likewise; 0: never */
     struct loop_timer end;
     struct e2b_context *contexts; /* beside the default one */
     struct e2b_envd *envd;        /* NULL: nothing was done there */
@@ -70,7 +76,9 @@ struct e2b {
     struct sessions_watcher watcher;
     struct e2b_interpreter *interpreter;
     bool stopping, closing;
-    struct envd *daemon; /* e2b_envd.c's */
+    uint64_t cpu_us;     /* that the container had used, */
+    int64_t cpu_ms;      /* when it was looked at last */
+    struct envd *daemon; /* front/envd's */
 };
 
 struct e2b_part {
@@ -117,6 +125,7 @@ struct e2b_sandbox_spec { /* borrowed for the call */
     const char *template_name, *key;
     const struct json *env, *metadata;
     bool offline;       /* no network: the default settings of a sandbox */
+    bool pauses, wakes; /* as of struct e2b_sandbox */
     int64_t timeout_ms; /* from now; 0: it does not end by itself */
 };
 
@@ -128,10 +137,25 @@ struct e2b_sandbox *e2b_sandbox_by_key(const struct e2b *e, const char *key); /*
 /* Whose token it is; NULL: nobody's. */
 struct e2b_sandbox *e2b_sandbox_by_token(const struct e2b *e, const char *token);
 int64_t e2b_sandbox_left(const struct e2b_sandbox *s);          /* ms; 0: it is over */
-void e2b_sandbox_set_end(struct e2b_sandbox *s, int64_t in_ms); /* from now on */
+void e2b_sandbox_set_end(struct e2b_sandbox *s, int64_t in_ms); /* from now on; it runs */
 /* Ends its session, and what its parts have begun. It is gone before the call returns. */
 void e2b_sandbox_kill(struct e2b_sandbox *s);
 void e2b_sandboxes_close(struct e2b *e); /* the records alone: the sessions are the server's */
+
+/* --- e2b_metrics.c ---------------------------------------------------------------------------- */
+
+void e2b_metrics_open(struct e2b *e);
+void e2b_metrics_of_envd(void *ctx, struct http_request *r); /* GET /metrics of envd */
+
+/* --- e2b_pause.c ------------------------------------------------------------------------------ */
+
+/* It stands still until it is resumed, at most E2B_PAUSED_MS; then it ends. */
+void e2b_sandbox_pause(struct e2b_sandbox *s);
+void e2b_sandbox_resume(struct e2b_sandbox *s, int64_t in_ms); /* and ends or pauses then */
+/* It runs, or is one that a request wakes, and does now. */
+bool e2b_sandbox_awake(struct e2b_sandbox *s);
+
+/* --- e2b_sandbox.c ---------------------------------------------------------------------------- */
 
 /* One more session for it, with its environment and its walls. cwd: NULL: the workspace. */
 MUST_CHECK int e2b_sandbox_session(const struct e2b_sandbox *s, const char *id, const char *cwd,

@@ -58,7 +58,7 @@ static void put_sandbox_members(struct jsonw *w, const struct e2b_sandbox *s)
     jsonw_set_time(w, "startedAt", s->started_ms);
     jsonw_set_time(w, "endAt", s->end_ms > 0 ? s->end_ms : FOREVER_MS);
     put_machine(w, s->owner);
-    jsonw_set_text(w, "state", "running");
+    jsonw_set_text(w, "state", s->paused ? "paused" : "running");
     if (metadata)
         jsonw_set_raw(w, "metadata", metadata);
     xfree(metadata);
@@ -77,8 +77,8 @@ void e2b_sandbox_get(void *ctx, struct http_request *r)
     jsonw_set_text(&w, "domain", NULL);
     jsonw_set_bool(&w, "allowInternetAccess", !s->offline);
     jsonw_set_object(&w, "lifecycle");
-    jsonw_set_bool(&w, "autoResume", false);
-    jsonw_set_text(&w, "onTimeout", "kill");
+    jsonw_set_bool(&w, "autoResume", s->wakes);
+    jsonw_set_text(&w, "onTimeout", s->pauses ? "pause" : "kill");
     jsonw_end(&w);
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
@@ -139,7 +139,7 @@ void e2b_sandboxes_list(void *ctx, struct http_request *r)
     struct jsonw w = JSONW(&body);
     jsonw_array(&w);
     for (const struct e2b_sandbox *s = e->sandboxes; s; s = s->next) {
-        if (!is_sandbox_wanted(s, http_query(r, "metadata")))
+        if (s->paused || !is_sandbox_wanted(s, http_query(r, "metadata")))
             continue;
         jsonw_object(&w);
         put_sandbox_members(&w, s);
@@ -152,11 +152,11 @@ void e2b_sandboxes_list(void *ctx, struct http_request *r)
 struct sandbox_page {
     const char *metadata;
     uint64_t limit, before; /* sandboxes with smaller numbers; 0: all */
-    bool running;           /* else none is wanted */
+    bool running, paused;   /* which are wanted */
 };
 
-static bool read_number(struct http_request *r, const char *name, uint64_t least, uint64_t most,
-                        uint64_t *ret)
+bool e2b_read_number(struct http_request *r, const char *name, uint64_t least, uint64_t most,
+                     uint64_t *ret)
 {
     const char *text = http_query(r, name);
     char *end = NULL;
@@ -178,9 +178,10 @@ static bool read_page(struct http_request *r, struct sandbox_page *ret)
     const char *state = http_query(r, "state");
     *ret = (struct sandbox_page){.metadata = http_query(r, "metadata"),
                                  .limit = PAGE_MAX,
-                                 .running = !state || !*state || strstr(state, "running")};
-    return read_number(r, "limit", 1, PAGE_MAX, &ret->limit) &&
-           read_number(r, "nextToken", 1, UINT64_MAX, &ret->before);
+                                 .running = !state || !*state || strstr(state, "running"),
+                                 .paused = !state || !*state || strstr(state, "paused")};
+    return e2b_read_number(r, "limit", 1, PAGE_MAX, &ret->limit) &&
+           e2b_read_number(r, "nextToken", 1, UINT64_MAX, &ret->before);
 }
 
 void e2b_sandboxes_list_v2(void *ctx, struct http_request *r)
@@ -196,9 +197,9 @@ void e2b_sandboxes_list_v2(void *ctx, struct http_request *r)
     if (!read_page(r, &page))
         return;
     jsonw_array(&w);
-    for (const struct e2b_sandbox *s = page.running ? e->sandboxes : NULL; s && !more;
-         s = s->next) {
-        if ((page.before > 0 && s->number >= page.before) || !is_sandbox_wanted(s, page.metadata))
+    for (const struct e2b_sandbox *s = e->sandboxes; s && !more; s = s->next) {
+        if ((page.before > 0 && s->number >= page.before) ||
+            !(s->paused ? page.paused : page.running) || !is_sandbox_wanted(s, page.metadata))
             continue;
         more = n++ == page.limit;
         if (more)

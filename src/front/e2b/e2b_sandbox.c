@@ -70,7 +70,11 @@ void e2b_sandboxes_close(struct e2b *e)
 
 static void on_sandbox_timeout(void *ctx)
 {
-    e2b_sandbox_kill(ctx);
+    struct e2b_sandbox *s = ctx;
+    if (s->pauses && !s->paused)
+        e2b_sandbox_pause(s);
+    else
+        e2b_sandbox_kill(s);
 }
 
 int64_t e2b_sandbox_left(const struct e2b_sandbox *s)
@@ -122,6 +126,9 @@ int e2b_sandbox_new(struct e2b *e, const struct e2b_sandbox_spec *spec, struct e
                               .metadata = copy_json(spec->metadata),
                               .env = copy_json(spec->env),
                               .offline = spec->offline,
+                              .pauses = spec->pauses,
+                              .wakes = spec->wakes,
+                              .timeout_ms = spec->timeout_ms,
                               .started_ms = clock_real_ms()};
     if (spec->id)
         (void)snprintf(s->id, sizeof s->id, "%s", spec->id);

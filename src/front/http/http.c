@@ -381,19 +381,24 @@ const char *http_header(const struct http_request *r, const char *name)
     return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
 }
 
-struct counted {
-    const char *name;
-    size_t count, bytes;
+struct header_visit {
+    http_header_fn fn;
+    void *ctx;
 };
 
-static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+static enum MHD_Result visit_header(void *ctx, enum MHD_ValueKind kind, const char *name,
                                     const char *value)
 {
     (void)kind;
-    struct counted *c = ctx;
-    c->count += !c->name || strcasecmp(name, c->name) == 0;
-    c->bytes += strlen(name) + (value ? strlen(value) : 0) + 4;
+    const struct header_visit *visit = ctx;
+    visit->fn(visit->ctx, name, value ? value : "");
     return MHD_YES;
+}
+
+void http_each_header(const struct http_request *r, http_header_fn fn, void *ctx)
+{
+    struct header_visit visit = {fn, ctx};
+    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, visit_header, &visit);
 }
 
 static enum MHD_Result check_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
@@ -411,20 +416,6 @@ bool http_query_is_text(const struct http_request *r)
     bool is_text = true;
     (void)MHD_get_connection_values_n(r->mhd, MHD_GET_ARGUMENT_KIND, check_argument, &is_text);
     return is_text;
-}
-
-size_t http_header_count(const struct http_request *r, const char *name)
-{
-    struct counted c = {.name = name};
-    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
-    return c.count;
-}
-
-size_t http_head_bytes(const struct http_request *r)
-{
-    struct counted c = {0};
-    (void)MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_header, &c);
-    return c.bytes;
 }
 
 /* --- WebSockets ------------------------------------------------------------------------------- */

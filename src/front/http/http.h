@@ -139,6 +139,8 @@ void http_param_cut(struct http_request *r, const char *name, size_t n);
 const char *http_query(const struct http_request *r, const char *name);  /* decoded, or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* the first, or NULL */
 size_t http_header_count(const struct http_request *r, const char *name);
+typedef void (*http_header_fn)(void *ctx, const char *name, const char *value);
+void http_each_header(const struct http_request *r, http_header_fn fn, void *ctx);
 const char *http_peer(const struct http_request *r); /* address without port; "uid 0" */
 /* It came by the Unix socket, opened by this user. Such a request may have any Host. */
 bool http_local(const struct http_request *r, uid_t *ret_uid);

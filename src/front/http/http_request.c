@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/json/jsonw.h"
@@ -29,6 +30,34 @@ const struct http_limits http_limits_default = {
     .memory = (size_t)256 << 20,
     .ws = {.sockets = 256, .message_max = 4 << 20, .backlog_max = 16 << 20, .ping_ms = 20000},
 };
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+struct header_sum {
+    const char *name; /* NULL: all */
+    size_t count, bytes;
+};
+
+static void sum_header(void *ctx, const char *name, const char *value)
+{
+    struct header_sum *sum = ctx;
+    sum->count += !sum->name || strcasecmp(name, sum->name) == 0;
+    sum->bytes += strlen(name) + strlen(value) + 4;
+}
+
+size_t http_header_count(const struct http_request *r, const char *name)
+{
+    struct header_sum sum = {.name = name};
+    http_each_header(r, sum_header, &sum);
+    return sum.count;
+}
+
+static size_t bytes_of_head(const struct http_request *r)
+{
+    struct header_sum sum = {0};
+    http_each_header(r, sum_header, &sum);
+    return sum.bytes;
+}
 
 /* --- the request and the door as a whole ------------------------------------------------------ */
 
@@ -319,7 +348,7 @@ static bool is_head_short(struct http_request *r)
     const size_t target = r->http->limits.header_bytes / 4 * 3;
     if (strlen(r->raw) > target)
         http_problem(r, 414, NULL, 0, "the target is longer than %zu bytes", target);
-    else if (http_head_bytes(r) > r->http->limits.header_bytes)
+    else if (bytes_of_head(r) > r->http->limits.header_bytes)
         http_problem(r, 431, NULL, 0, "the headers are longer than %zu bytes",
                      r->http->limits.header_bytes);
     return !r->response;

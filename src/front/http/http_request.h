@@ -141,6 +141,4 @@ bool http_judge(struct http_request *r, const char *method);
 bool http_has_body(const struct http_request *r);
 bool http_query_is_text(const struct http_request *r); /* UTF-8, and no %00 */
 
-size_t http_head_bytes(const struct http_request *r); /* names and values of all headers */
-
 #endif

@@ -8,7 +8,7 @@
 
 #include "sandbox/proc/procfile.h"
 
-enum { TEXT_MAX = 8192, PROCESSORS_MAX = 4096 };
+enum { TEXT_MAX = 8192, PROCESSORS_MAX = 4096, NS_OF_US = 1000 };
 
 #define MIB ((uint64_t)1 << 20)
 /* More is version 1's word for no limit: all of 63 bits, in whole pages. */
@@ -107,4 +107,23 @@ unsigned container_processors(const char *root)
         return 0;
     const uint64_t count = (quota + period - 1) / period;
     return count < PROCESSORS_MAX ? (unsigned)count : PROCESSORS_MAX;
+}
+
+void container_look(const char *root, struct container_use *ret)
+{
+    struct cgroup memory, cpu;
+    char text[TEXT_MAX];
+    *ret = (struct container_use){0};
+    if (cgroup_find(root, "memory", "memory.usage_in_bytes", "memory.current", &memory)) {
+        const char *name = memory.unified ? "memory.current" : "memory.usage_in_bytes";
+        const uint64_t used = number_of(&memory, name, 0), back = reclaimable(&memory);
+        ret->memory = used > back ? used - back : 0;
+        ret->cache = back;
+    }
+    if (!cgroup_find(root, "cpuacct", "cpuacct.usage", "cpu.stat", &cpu))
+        return;
+    if (!cpu.unified)
+        ret->cpu_us = number_of(&cpu, "cpuacct.usage", 0) / NS_OF_US;
+    else if (read_of(&cpu, "cpu.stat", text))
+        ret->cpu_us = procfile_behind(text, "usage_usec ");
 }

@@ -36,4 +36,11 @@ uint64_t container_tasks(const char *root);
 /* How many processors the CPU quota is worth, rounded up; 0: there is no quota. */
 unsigned container_processors(const char *root);
 
+struct container_use {
+    uint64_t memory, cache; /* bytes; what Linux can take back is cache, and not memory */
+    uint64_t cpu_us;        /* of all that has run here */
+};
+/* 0 where nobody can tell. */
+void container_look(const char *root, struct container_use *ret);
+
 #endif

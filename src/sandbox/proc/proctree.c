@@ -30,7 +30,8 @@ enum {
     FREEZE_ROUNDS = 8,  /* then KILL anyway: frozen or not, the next round goes on */
     WALK_MAX = 1 << 22, /* parent links followed for one process: as many as the kernel has PIDs */
     PATH_KEPT = 1024,   /* of these, the last ones get a verdict */
-    VERDICTS = 4096,    /* remembered per scan; a power of two */
+    STOPPED_FIRST = 64,
+    VERDICTS = 4096, /* remembered per scan; a power of two */
 };
 
 struct verdict {
@@ -285,6 +286,40 @@ static int freeze_round(void)
     return n;
 }
 
+int proctree_freeze(void)
+{
+    int r = 1;
+    for (int i = 0; i < FREEZE_ROUNDS && r > 0; i++)
+        r = freeze_round();
+    return r < 0 ? r : 0;
+}
+
+struct stopped { /* processes in the order of /proc, which is that of their birth */
+    pid_t *pids;
+    size_t n, room;
+};
+
+static void note_stopped(void *ctx, pid_t pid)
+{
+    struct stopped *list = ctx;
+    if (list->n == list->room) {
+        list->room = list->room ? 2 * list->room : STOPPED_FIRST;
+        list->pids = xrealloc(list->pids, list->room * sizeof *list->pids);
+    }
+    list->pids[list->n++] = pid;
+}
+
+/* A number that went to a stranger meanwhile brings one that runs a signal without an effect. */
+int proctree_thaw(void)
+{
+    struct stopped list = {0};
+    int r = proctree_each(note_stopped, &list);
+    while (list.n > 0)
+        (void)kill(list.pids[--list.n], SIGCONT);
+    xfree(list.pids);
+    return r;
+}
+
 struct reap {
     pid_t noted;
     int *ret_status;
@@ -342,10 +377,8 @@ static bool end_gently(int64_t grace_ms, const struct reap *reap)
 static int end_by_force(const struct reap *reap)
 {
     for (;;) {
-        int r = 1;
-        for (int i = 0; i < FREEZE_ROUNDS && r > 0; i++)
-            r = freeze_round();
-        r = proctree_signal(SIGKILL);
+        (void)proctree_freeze();
+        int r = proctree_signal(SIGKILL);
         if (!reap_all(reap))
             return 0;
         if (is_final(r))

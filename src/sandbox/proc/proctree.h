@@ -36,6 +36,11 @@ int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx);
  * looks may be missed; proctree_end() is what makes sure. */
 int proctree_signal(int sig);
 
+/* SIGSTOP to all, parents first, until nothing runs; and SIGCONT, children first: so none of them
+ * sees that another one was stopped. Returns 0 or as proctree_signal(). */
+int proctree_freeze(void);
+int proctree_thaw(void);
+
 /* Ends the whole tree and reaps it: TERM (and CONT, so that stopped ones can act on it) to all, up
  * to `grace_ms` for them to go, then rounds of STOP and KILL until no child is left. 0 skips the
  * TERM. Returns 0, or a negative errno when /proc cannot tell who they are; then direct children

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,6 +53,9 @@ struct shim {
     int control, signals;
     int start;        /* read end of the start pipe; -1 once the start is decided */
     pid_t child;      /* 0: reaped or never made */
+    pid_t group;      /* that it began in */
+    bool program;     /* what it leaves behind goes on */
+    bool alone;       /* nothing was left below us when we looked last */
     int64_t deadline; /* when an outside TERM becomes a KILL; NO_DEADLINE */
     bool kill;        /* end everything */
     int spec;         /* -1: the child has no walls */
@@ -148,14 +152,14 @@ struct start { /* what the child needs */
     pid_t shim;
     int pipe_fd;
     int confine; /* its end; -1: no walls */
+    int ours;    /* the other one */
     char **words;
 };
 
 static void become_child(const struct start *start)
 {
     int pipe_fd = start->pipe_fd, step;
-    if (setsid() < 0)
-        fail_shim_child(pipe_fd, SHIM_STEP_SETSID);
+    (void)fd_close(start->ours);             /* or it would not see that we have gone */
     (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0); /* a terminal that it was given controls it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != start->shim)
         fail_shim_child(pipe_fd, SHIM_STEP_PARENT);
@@ -169,18 +173,50 @@ static void become_child(const struct start *start)
     fail_shim_child(pipe_fd, SHIM_STEP_EXEC);
 }
 
+static pid_t fork_leader(const struct start *start)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setsid() < 0)
+            fail_shim_child(start->pipe_fd, SHIM_STEP_SETSID);
+        become_child(start);
+    }
+    return pid;
+}
+
+/* Its leader makes it our child, which is not its own, and is gone before it runs. */
+static pid_t fork_member(const struct start *start, pid_t *ret_group)
+{
+    int ends[2];
+    pid_t pid = -1;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    *ret_group = fork();
+    if (*ret_group == 0) {
+        if (setsid() < 0)
+            fail_shim_child(start->pipe_fd, SHIM_STEP_SETSID);
+        pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0)
+            become_child(start);
+        (void)!write(ends[1], &pid, sizeof pid);
+        _exit(0);
+    }
+    (void)fd_close(ends[1]);
+    const bool told = read(ends[0], &pid, sizeof pid) == (ssize_t)sizeof pid && pid > 0;
+    (void)fd_close(ends[0]);
+    errno = EAGAIN;
+    return told ? pid : -1;
+}
+
 static int start_child(struct shim *s, char **words)
 {
     int ends[2], pair[2] = {-1, -1};
     if (pipe2(ends, O_CLOEXEC) < 0 ||
         (s->spec >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0))
         return has_shim_failed(s, errno, SHIM_STEP_SETUP);
-    const struct start start = {getpid(), ends[1], pair[1], words};
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)fd_close(pair[0]); /* or it would not see that we have gone */
-        become_child(&start);
-    }
+    const struct start start = {getpid(), ends[1], pair[1], pair[0], words};
+    const bool member = s->program && !isatty(STDIN_FILENO);
+    pid_t pid = member ? fork_member(&start, &s->group) : fork_leader(&start);
     int code = errno;
     (void)fd_close(ends[1]);
     (void)fd_close(pair[1]);
@@ -189,6 +225,7 @@ static int start_child(struct shim *s, char **words)
     if (pid < 0)
         return has_shim_failed(s, code, SHIM_STEP_FORK);
     s->child = pid;
+    s->group = member ? s->group : pid;
     return 0;
 }
 
@@ -197,7 +234,7 @@ static int adopt_child(struct shim *s, pid_t pid)
     siginfo_t info;
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
         return has_shim_failed(s, errno, SHIM_STEP_ADOPT);
-    s->child = pid;
+    s->child = s->group = pid;
     if (s->spec < 0)
         report_shim(s, SHIM_STARTED, pid, 0);
     return 0;
@@ -410,10 +447,13 @@ static int on_start(struct shim *s)
     return 0;
 }
 
+/* A group that it has left may have ended, and its number may be a stranger's. */
 static void signal_shim_group(const struct shim *s, int sig)
 {
     if (s->child > 0 && s->start < 0) /* before exec the group is not made for sure */
-        (void)kill(-s->child, sig);
+        (void)kill(getpgid(s->child) == s->group ? -s->group : s->child, sig);
+    else if (s->program && s->child == 0 && s->start < 0)
+        (void)proctree_signal(sig);
 }
 
 static void on_shim_control(struct shim *s)
@@ -430,8 +470,11 @@ static void on_shim_control(struct shim *s)
     case SHIM_TERMINATE:
         signal_shim_group(s, SIGTERM);
         break;
+    case SHIM_FREEZE:
+        (void)proctree_freeze();
+        break;
     case SHIM_RESUME:
-        (void)proctree_signal(SIGCONT);
+        (void)proctree_thaw();
         break;
     case SHIM_CONFINE:
         change_settings(s, fd);
@@ -462,7 +505,8 @@ static bool reap_shim_children(struct shim *s, int *ret_status)
     int status;
     bool ended = false;
     struct rusage used;
-    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
+    pid_t pid;
+    while ((pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0) {
         const int64_t us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_US +
                            used.ru_utime.tv_usec + used.ru_stime.tv_usec;
         s->reaped_us += us;
@@ -475,6 +519,7 @@ static bool reap_shim_children(struct shim *s, int *ret_status)
         s->child = 0;
         ended = true;
     }
+    s->alone = pid < 0;
     return ended;
 }
 
@@ -524,22 +569,36 @@ static bool is_starting(const struct shim *s)
     return s->start >= 0 || s->confine >= 0;
 }
 
+/* One turn. Negative: the child never started. */
+static int wait_for_shim_event(struct shim *s)
+{
+    /* -1 is passed over. How the confinement ended decides before the pipe does. */
+    struct pollfd fds[] = {{s->control, POLLIN, 0},
+                           {s->signals, POLLIN, 0},
+                           {s->confine < 0 ? s->start : -1, POLLIN, 0},
+                           {s->confine, POLLIN, 0}};
+    if (poll(fds, 4, shim_time_left(s)) < 0 && errno != EINTR)
+        s->kill = true;
+    return s->kill ? 0 : act_on_shim_event(s, fds);
+}
+
 /* Until the child has ended or must end. 0, or negative: it never started. */
 static int watch_shim(struct shim *s, int *ret_status)
 {
     while (!(!is_starting(s) && reap_shim_children(s, ret_status)) && !s->kill) {
-        /* -1 is passed over. How the confinement ended decides before the pipe does. */
-        struct pollfd fds[] = {{s->control, POLLIN, 0},
-                               {s->signals, POLLIN, 0},
-                               {s->confine < 0 ? s->start : -1, POLLIN, 0},
-                               {s->confine, POLLIN, 0}};
-        if (poll(fds, 4, shim_time_left(s)) < 0 && errno != EINTR)
-            s->kill = true;
-        int r = s->kill ? 0 : act_on_shim_event(s, fds);
+        int r = wait_for_shim_event(s);
         if (r < 0)
             return r;
     }
     return 0;
+}
+
+/* What a program has left goes on until nothing is left. */
+static void watch_shim_rest(struct shim *s)
+{
+    int status;
+    while (!s->kill && (reap_shim_children(s, &status), !s->alone))
+        (void)wait_for_shim_event(s);
 }
 
 /* The kernel of the machine kills without a word, and counts in ticks, a little otherwise. */
@@ -556,10 +615,10 @@ static void report_exit(struct shim *s, int status)
 {
     notify_tasks(s);
     notify_killed_for_cpu(s, status);
-    if (WIFEXITED(status))
-        report_shim(s, SHIM_EXITED, WEXITSTATUS(status), 0);
-    else
-        report_shim(s, SHIM_EXITED, -1, WTERMSIG(status));
+    const bool ended = WIFEXITED(status);
+    teller_report(&s->teller, SHIM_EXITED, ended ? WEXITSTATUS(status) : -1,
+                  ended ? 0 : WTERMSIG(status),
+                  s->program && !s->kill && !s->alone ? "left" : NULL);
 }
 
 static int supervise_shim_child(struct shim *s)
@@ -568,6 +627,12 @@ static int supervise_shim_child(struct shim *s)
     if (watch_shim(s, &status) < 0) {
         (void)proctree_end(0);
         return 1;
+    }
+    if (s->program && !s->kill && !s->alone) {
+        report_exit(s, status);
+        watch_shim_rest(s);
+        (void)proctree_end(0);
+        return 0;
     }
     pid_t child = s->child;
     if (child > 0) /* its end may have begun: the server hears of it first, by its pipes */
@@ -601,6 +666,9 @@ static bool parse_words(struct shim *s, int argc, char **argv, pid_t *ret_adopt,
     if (argc >= 2 && strcmp(argv[0], "--adopt") == 0) {
         *ret_adopt = parse_number(argv[1]);
         at = 2;
+    } else if (argc >= 1 && strcmp(argv[0], "--program") == 0) {
+        s->program = true;
+        at = 1;
     }
     if (argc - at >= 2 && strcmp(argv[at], "--sandbox") == 0) {
         s->spec = parse_number(argv[at + 1]);

@@ -7,12 +7,15 @@
  *           was killed. The shim holds no data, no capability and cannot be traced.
  * Start:    the server makes socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC), keeps one end,
  *           and runs one of
- *               ipybox shim CONTROL_FD [--sandbox FD] -- PROGRAM ARG...
+ *               ipybox shim CONTROL_FD [--program] [--sandbox FD] -- PROGRAM ARG...
  *               ipybox shim CONTROL_FD --adopt PID [--sandbox FD --confine SOCK]
  *           with the other end as CONTROL_FD (not close-on-exec), the child's 0, 1 and 2, its
  *           environment and working directory. Further descriptors that are not close-on-exec go
  *           to the child; the shim keeps none of them, so end-of-file on a pipe of the child means
  *           that no process of the child's holds it.
+ * --program: what the child leaves behind goes on when it ends, until SHIM_KILL or its own end;
+ *           the file then ends behind it. Without a terminal the child leads no group and no
+ *           session, so that `setsid PROGRAM` does not fork.
  * --adopt:  the calling process forked PID and then execs the shim: exec keeps children. PID has
  *           already done setsid(); it should set PR_SET_PDEATHSIG itself, and must have been
  *           forked by the main thread (that signal follows the thread).
@@ -39,6 +42,8 @@
  *                      not started yet.
  *             EXITED   once after STARTED. a = exit status or -1, b = signal or 0. Before it the
  *                      shim ends what the child left behind, without grace. The last message.
+ *                      Of a --program: text "left" when something is left and goes on; only LIMIT
+ *                      may follow.
  *           End of file without EXITED: the shim itself was killed. The child gets KILL then
  *           (PR_SET_PDEATHSIG), its own children go to the next subreaper above.
  * Status:   0 after EXITED, 1 after FAILED, 2 for wrong words.
@@ -57,8 +62,9 @@
 #define SHIM_LOOK_SHARE 20      /* where a look takes more than this part of the time */
 
 enum shim_order {
-    SHIM_INTERRUPT = 'I', /* SIGINT to the child's process group */
-    SHIM_TERMINATE = 'T', /* SIGTERM to it */
+    SHIM_INTERRUPT = 'I', /* SIGINT to the child's process group; to it alone where it left that */
+    SHIM_TERMINATE = 'T', /* SIGTERM likewise; to the tree when the child has ended */
+    SHIM_FREEZE = 'Z',    /* SIGSTOP to the whole tree, until all of it stands still */
     SHIM_RESUME = 'C',    /* SIGCONT to the whole tree */
     SHIM_KILL = 'K',      /* end the whole tree at once */
     SHIM_CONFINE = 'S',   /* other settings for the running child */

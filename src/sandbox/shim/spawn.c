@@ -11,9 +11,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -26,19 +24,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/service.h"
 #include "base/unixsock.h"
 #include "sandbox/shim/shim.h"
+#include "sandbox/shim/spawn_launch.h"
 
 enum {
-    SHIM_FD = 3, /* where the shim finds its end of the socket, */
-    SPEC_FD = 4, /* and what its child is put behind */
     LAST_FD = CHILD_FIRST_FD + CHILD_FDS_MAX - 1,
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
     FD_SCAN_MAX = 65536,
-    LAUNCH_STACK = 64 * 1024,
-    LAUNCH_FAILED = 127,
 };
 
 struct spawner {
@@ -65,19 +59,13 @@ struct child {
     struct spawn_stream input, output, errors; /* the first and the last of a piped child */
     bool terminal;                             /* output is its other end, and input a copy */
     bool paused;
+    bool exited, told;          /* it has ended itself; `ended` was told */
+    struct child_exit how;      /* then */
     struct loop_timer patience; /* of a gentle end */
     int64_t grace_ms;
     char *limit;                       /* the budget that ended it */
     const struct child_events *events; /* NULL once it was given up or has ended */
     void *ctx;
-};
-
-struct ends { /* the child's; owned. Without a pipe each: /dev/null, and 2 is a copy of 1 */
-    int control, input, output, errors;
-    bool terminal; /* output is all three */
-    int spec;      /* -1: no walls */
-    int fds[CHILD_FDS_MAX];
-    size_t fd_count;
 };
 
 static void close_stream(struct spawn_stream *stream)
@@ -86,7 +74,7 @@ static void close_stream(struct spawn_stream *stream)
     stream->fd = fd_close(stream->fd);
 }
 
-static void close_ends(const struct ends *ends)
+static void close_ends(const struct launch_ends *ends)
 {
     (void)fd_close(ends->control);
     (void)fd_close(ends->input);
@@ -101,12 +89,12 @@ static void close_ends(const struct ends *ends)
  * from birth. */
 static int keep_inherited_to_ourselves(struct err *e)
 {
-    if (syscall(SYS_close_range, SHIM_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+    if (syscall(SYS_close_range, LAUNCH_CONTROL_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
         return 0;
     struct rlimit limit = {.rlim_cur = 1024};
     (void)getrlimit(RLIMIT_NOFILE, &limit); /* a kernel before 5.11: one by one */
     int end = limit.rlim_cur < FD_SCAN_MAX ? (int)limit.rlim_cur : FD_SCAN_MAX;
-    for (int fd = SHIM_FD; fd < end; fd++) {
+    for (int fd = LAUNCH_CONTROL_FD; fd < end; fd++) {
         int flags = fcntl(fd, F_GETFD);
         if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
             return err_set(e, -errno, "descriptor %d: %s", fd, strerror(errno));
@@ -164,9 +152,22 @@ static void reap_spawned(struct child *child)
 static void notify_ended(struct child *child, const struct child_exit *how, const struct err *why)
 {
     const struct child_events *events = child->events;
-    child->events = NULL;
+    if (child->told)
+        return;
+    child->told = true;
+    if (!how || !how->left)
+        child->events = NULL;
     if (events)
         events->ended(child->ctx, how, why);
+}
+
+/* Does nobody have the output of what has exited open any more? */
+static void check_program_over(struct child *child)
+{
+    if (!child->exited || !child->output.over || (child->errors.fd >= 0 && !child->errors.over))
+        return;
+    child->how.limit = child->limit;
+    notify_ended(child, &child->how, NULL);
 }
 
 /* Hands on what is in the pipe, a bounded amount; true while there may be more. */
@@ -182,6 +183,7 @@ static bool read_spawn_stream(struct child *child, struct spawn_stream *stream)
         if (n <= 0) { /* of a terminal that nobody has open any more: EIO */
             stream->io = loop_io_del(stream->io);
             stream->over = true;
+            check_program_over(child);
             return false;
         }
         if (child->events && stream == &child->output)
@@ -253,6 +255,36 @@ static void read_rest(struct child *child, struct spawn_stream *stream)
         ;
 }
 
+static void end_read(struct child *child)
+{
+    read_rest(child, &child->output);
+    read_rest(child, &child->errors);
+    child->how.limit = child->limit;
+    notify_ended(child, &child->how, NULL);
+}
+
+static void on_exited(struct child *child, const struct shim_report *report, bool left)
+{
+    child->how = (struct child_exit){.code = report->a, .signal = report->b, .left = left};
+    child->exited = true;
+    if (left)
+        check_program_over(child);
+    else
+        end_read(child);
+}
+
+static void on_shim_over(struct child *child)
+{
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EPIPE, "its shim was killed");
+    if (child->exited)
+        end_read(child);
+    notify_ended(child, NULL, &why);
+    if (child->events)
+        child->events->gone(child->ctx);
+    reap_spawned(child);
+}
+
 static void on_report(struct child *child, const struct shim_report *report, const char *text)
 {
     struct err why = ERR_NONE;
@@ -267,12 +299,7 @@ static void on_report(struct child *child, const struct shim_report *report, con
         notify_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
-        read_rest(child, &child->output);
-        read_rest(child, &child->errors);
-        notify_ended(
-            child,
-            &(struct child_exit){.code = report->a, .signal = report->b, .limit = child->limit},
-            NULL);
+        on_exited(child, report, *text != '\0');
         return;
     case SHIM_REFUSED:
         on_spawn_refused(child->spawner, report, text);
@@ -309,124 +336,18 @@ static void on_spawn_control(void *ctx, unsigned events)
             on_report(child, &report, text);
             continue;
         }
-        struct err why = ERR_NONE;
-        (void)err_set(&why, -EPIPE, "its shim was killed");
-        notify_ended(child, NULL, &why);
-        reap_spawned(child);
+        on_shim_over(child);
         return;
     }
-}
-
-struct shim_launch {     /* what a process is started with */
-    const char *program; /* without a slash it is looked up in our PATH */
-    const char *cwd;     /* NULL: ours */
-    const struct ends *ends;
-    const struct rlimit *files;
-    char *const *argv, *const *envp;
-    int error; /* of the step that failed */
-};
-
-/* Gives fd the number `number`, at which it survives exec. */
-static bool put_spawn_word(int fd, int number)
-{
-    return fd == number ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, number) == number;
-}
-
-static bool put_given(const struct ends *ends)
-{
-    bool good = true;
-    for (size_t i = 0; good && i < ends->fd_count; i++)
-        good = put_spawn_word(ends->fds[i], CHILD_FIRST_FD + (int)i);
-    return good;
-}
-
-static bool put_ends(const struct ends *ends)
-{
-    int input = ends->input >= 0 ? ends->input
-                : ends->terminal ? ends->output
-                                 : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return input >= 0 && put_spawn_word(input, STDIN_FILENO) &&
-           put_spawn_word(ends->output, STDOUT_FILENO) &&
-           put_spawn_word(ends->errors < 0 ? ends->output : ends->errors, STDERR_FILENO) &&
-           put_spawn_word(ends->control, SHIM_FD) &&
-           (ends->spec < 0 || put_spawn_word(ends->spec, SPEC_FD)) && put_given(ends);
-}
-
-/* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
- * data alone. The server's own uid protects it until the last moment, and does not go on. */
-__attribute__((no_sanitize("address"))) static int become(void *ctx)
-{
-    struct shim_launch *launch = ctx;
-    sigset_t none;
-    sigemptyset(&none);
-    bool ready = put_ends(launch->ends) && (!launch->cwd || chdir(launch->cwd) == 0) &&
-                 setrlimit(RLIMIT_NOFILE, launch->files) == 0 && setpgid(0, 0) == 0 &&
-                 sigprocmask(SIG_SETMASK, &none, NULL) == 0;
-    int r = ready ? service_give_up() : -errno;
-    if (r == 0)
-        (void)execvpe(launch->program, launch->argv, launch->envp);
-    launch->error = r < 0 ? -r : errno;
-    _exit(LAUNCH_FAILED);
-}
-
-/* clone(2) as posix_spawn(3) has it, which cannot change ids. Not fork: libzmq's threads may hold
- * the allocator's lock at this moment. No signal may find us in two processes. */
-static int spawn_program_of_shim(struct shim_launch *launch, pid_t *ret_pid)
-{
-    alignas(16) static char stack[LAUNCH_STACK];
-    sigset_t all, before;
-    sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t pid = clone(become, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
-    int r = pid < 0 ? -errno : -launch->error;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    if (r == 0)
-        *ret_pid = pid;
-    while (r < 0 && pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return r;
-}
-
-static int spawn_shim(const struct spawner *spawner, const struct child_spec *spec,
-                      const struct ends *ends, pid_t *ret_pid)
-{
-    size_t n = 0;
-    while (spec->argv[n])
-        n++;
-    const char **argv = xcalloc(n + 7, sizeof *argv);
-    size_t at = 0;
-    argv[at++] = "ipybox";
-    argv[at++] = "shim";
-    argv[at++] = "3";
-    if (ends->spec >= 0) {
-        argv[at++] = "--sandbox";
-        argv[at++] = "4";
-    }
-    argv[at++] = "--";
-    memcpy(&argv[at], spec->argv, n * sizeof *argv);
-    struct shim_launch launch = {.program = "/proc/self/exe",
-                                 .cwd = spec->cwd,
-                                 .ends = ends,
-                                 .files = &spawner->files,
-                                 .argv = (char *const *)(size_t)argv,
-                                 .envp = (char *const *)(size_t)spec->envp};
-    int r = spawn_program_of_shim(&launch, ret_pid);
-    xfree(argv);
-    return r;
 }
 
 int helper_start(struct spawner *spawner, const struct child_spec *spec, int fd, pid_t *ret_pid,
                  struct err *e)
 {
-    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
-    const struct ends ends = {.control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
-    struct shim_launch launch = {.program = spec->argv[0],
-                                 .cwd = spec->cwd,
-                                 .ends = &ends,
-                                 .files = &spawner->files,
-                                 .argv = (char *const *)(size_t)spec->argv,
-                                 .envp = (char *const *)(size_t)spec->envp};
-    int r = moved < 0 ? -errno : spawn_program_of_shim(&launch, ret_pid);
+    drop_fd int moved = fcntl(fd, F_DUPFD_CLOEXEC, LAUNCH_SPEC_FD + 1);
+    const struct launch_ends ends = {
+        .control = moved, .input = -1, .output = 2, .errors = -1, .spec = -1};
+    int r = moved < 0 ? -errno : launch_helper(spec, &ends, &spawner->files, ret_pid);
     if (r < 0)
         return err_set(e, r, "start %s: %s", spec->argv[0], strerror(-r));
     spawner->helper = *ret_pid;
@@ -512,7 +433,8 @@ static int open_terminal(struct child *child, const struct child_size *size, int
 
 /* The pairs of a child: our ends go into the child that is returned, the others to *ret. */
 static struct child *open_child(struct spawner *spawner, bool piped,
-                                const struct child_size *terminal, struct ends *ret, struct err *e)
+                                const struct child_size *terminal, struct launch_ends *ret,
+                                struct err *e)
 {
     int sockets[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
@@ -520,7 +442,7 @@ static struct child *open_child(struct spawner *spawner, bool piped,
         return NULL;
     }
     struct child *child = new_child(spawner, sockets[0]);
-    *ret = (struct ends){
+    *ret = (struct launch_ends){
         .control = move_up(sockets[1]), .input = -1, .output = -1, .errors = -1, .spec = -1};
     ret->terminal = terminal != NULL;
     int r = terminal ? open_terminal(child, terminal, &ret->output, e)
@@ -567,7 +489,8 @@ static int watch_spawned(struct child *child, const struct child_events *events,
     return 0;
 }
 
-static int give_spawn_descriptors(const struct child_spec *spec, struct ends *ends, struct err *e)
+static int give_spawn_descriptors(const struct child_spec *spec, struct launch_ends *ends,
+                                  struct err *e)
 {
     for (size_t i = 0; i < spec->fd_count; i++) {
         int fd = fcntl(spec->fds[i], F_DUPFD_CLOEXEC, LAST_FD + 1);
@@ -581,7 +504,7 @@ static int give_spawn_descriptors(const struct child_spec *spec, struct ends *en
 int child_start(struct spawner *spawner, const struct child_spec *spec,
                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
 {
-    struct ends ends;
+    struct launch_ends ends;
     struct child *child =
         open_child(spawner, spec->piped && !spec->terminal, spec->terminal, &ends, e);
     if (!child)
@@ -592,7 +515,7 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
     bool made = r == 0;
     ends.spec = move_up(ends.spec);
     if (made)
-        r = spawn_shim(spawner, spec, &ends, &child->shim);
+        r = launch_shim(spec, &ends, &spawner->files, &child->shim);
     close_ends(&ends);
     if (r < 0) {
         child->shim = 0;
@@ -610,7 +533,7 @@ int child_start(struct spawner *spawner, const struct child_spec *spec,
 int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
                 struct child_ends *ret_ends, struct child **ret, struct err *e)
 {
-    struct ends ends;
+    struct launch_ends ends;
     struct child *child = open_child(spawner, false, NULL, &ends, e);
     if (!child)
         return e ? e->code : -EMFILE;
@@ -637,6 +560,11 @@ void child_interrupt(struct child *child)
 void child_terminate(struct child *child)
 {
     command(child, SHIM_TERMINATE);
+}
+
+void child_freeze(struct child *child)
+{
+    command(child, SHIM_FREEZE);
 }
 
 void child_resume(struct child *child)
@@ -697,6 +625,11 @@ int child_confine(struct child *child, const struct sandbox_spec *spec, struct e
         return r;
     r = unixsock_send(child->control, &order, 1, &fd, 1, MSG_DONTWAIT);
     return r < 0 ? err_set(e, r, "the kernel's shim: %s", strerror(-r)) : 0;
+}
+
+bool child_has_exited(const struct child *child)
+{
+    return child->exited;
 }
 
 struct child *child_end(struct child *child)

@@ -38,6 +38,10 @@ struct child_spec {
     const char *const *argv; /* argv[0] is looked up in the environment's PATH */
     const char *const *envp;
     const char *cwd;
+    /* What it leaves behind goes on. `ended` comes when it has ended and nobody has its 1 and 2
+     * open; then, if something is left, `gone` when nothing is. Without a terminal it leads no
+     * group. */
+    bool program;
     bool piped; /* its input is what child_write() writes, and its 2 is apart from its 1 */
     /* Its 0, 1 and 2 are a terminal of this size, which controls it; child_write() types. */
     const struct child_size *terminal;  /* NULL: none */
@@ -54,6 +58,7 @@ struct child_exit {
     int code;          /* exit status, -1 when a signal ended it */
     int signal;        /* 0, or the signal that ended it */
     const char *limit; /* why the shim ended it: a budget that was used up; NULL; borrowed */
+    bool left;         /* of a program: something of its tree goes on, and `gone` follows */
 };
 
 struct child_events {
@@ -70,9 +75,10 @@ struct child_events {
     void (*holds)(void *ctx, bool any);
     /* It met a limit that does not end it, in a sentence; may be NULL. */
     void (*limited)(void *ctx, const char *text);
-    /* The last event: the child ended, and its tree with it, or (how == NULL) it never ran, for
-     * this reason. */
+    /* The last event but for `gone`: the child ended, and its tree with it, or (how == NULL) it
+     * never ran, for this reason. */
     void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
+    void (*gone)(void *ctx); /* may be NULL where there are no programs */
 };
 
 struct child;
@@ -103,11 +109,14 @@ void helper_kill(struct spawner *spawner);
 void spawner_reap(struct spawner *spawner);
 
 void child_interrupt(struct child *child);    /* SIGINT to its process group */
-void child_terminate(struct child *child);    /* SIGTERM to its process group */
-void child_resume(struct child *child);       /* SIGCONT to the whole tree */
+void child_terminate(struct child *child);    /* SIGTERM to it; to what a program has left */
+void child_freeze(struct child *child);       /* SIGSTOP to the whole tree */
+void child_resume(struct child *child);       /* SIGCONT to it */
 void child_look(struct child *child);         /* `holds` follows: see open_resources.h */
 void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
+/* Of a program: it has ended itself, and what it left has its output open still. */
+bool child_has_exited(const struct child *child);
 
 /* What it writes stays where it is, and it waits when that is full, until it may go on. What is
  * there at its end is told all the same. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command is RUNNING while it has a child. Then it stays with its `end` until COMMANDS_ENDED_MS
- * are over or COMMANDS_ENDED_MAX others have ended; whoever reads it was told and is let go. */
+ * A command is over when its program has ended and nobody has its output open. Then it stays with
+ * its `end` until COMMANDS_ENDED_MS are over or COMMANDS_ENDED_MAX others have ended; whoever reads
+ * it was told and is let go. It has a child until nothing is left of what it started; that is what
+ * counts for COMMANDS_MAX, and no command is freed before. */
 #include "session/commands/commands.h"
 
 #include <stdio.h>
@@ -19,8 +21,9 @@ enum { KEPT_HEAD = 1 + sizeof(uint32_t), CODE_MAX = 1 << 20 };
 struct command {
     struct command *prev, *next;
     struct commands *owner;
-    struct child *child; /* NULL: it has ended */
-    pid_t pid;           /* 0: it has not started yet */
+    struct child *child; /* NULL: nothing is left of it */
+    bool over, old;
+    pid_t pid; /* 0: it has not started yet */
     char *program, *cwd, *tag;
     struct json *args, *envs;
     bool input, terminal, timed_out, killed;
@@ -72,14 +75,17 @@ static void let_reader_go(struct command_reader *reader)
 
 static void on_command_old(void *ctx)
 {
-    free_command(ctx);
+    struct command *c = ctx;
+    c->old = true;
+    if (!c->child)
+        free_command(c);
 }
 
 static void drop_oldest_command(struct commands *all)
 {
     struct command *oldest = NULL;
     for (struct command *c = all->first; c; c = c->next)
-        oldest = c->child || c->readers ? oldest : c;
+        oldest = c->child || !c->over || c->readers ? oldest : c;
     if (oldest)
         free_command(oldest);
 }
@@ -118,21 +124,44 @@ static void audit_end(const struct command *c)
 
 static void end_command(struct command *c)
 {
-    struct commands *all = c->owner;
-    c->child = NULL;
-    all->running--;
-    all->ended++;
+    c->over = true;
     buf_done(&c->typed);
     audit_end(c);
-    loop_timer_set(all->loop, &c->timer, COMMANDS_ENDED_MS, on_command_old, c);
+    loop_timer_set(c->owner->loop, &c->timer, COMMANDS_ENDED_MS, on_command_old, c);
     notify_command_ended(c);
-    if (all->ended > COMMANDS_ENDED_MAX)
+    if (c->owner->ended > COMMANDS_ENDED_MAX)
+        drop_oldest_command(c->owner);
+}
+
+/* Nothing is left of it. */
+static void count_ended(struct command *c)
+{
+    c->child = NULL;
+    c->owner->running--;
+    c->owner->ended++;
+}
+
+static void on_command_gone(void *ctx)
+{
+    struct command *c = ctx;
+    struct commands *all = c->owner;
+    count_ended(c);
+    if (c->old)
+        free_command(c);
+    else if (all->ended > COMMANDS_ENDED_MAX)
         drop_oldest_command(all);
 }
 
 static void on_command_ended(void *ctx, const struct child_exit *how, const struct err *why)
 {
     struct command *c = ctx;
+    if (!how || !how->left)
+        count_ended(c);
+    if (c->over) { /* its time was over before */
+        if (c->old && !c->child)
+            free_command(c);
+        return;
+    }
     c->end = (struct command_end){.code = how ? how->code : -1,
                                   .signal = how ? how->signal : 0,
                                   .limit = how ? xstrdup(how->limit) : NULL,
@@ -154,7 +183,12 @@ static void on_command_timeout(void *ctx)
 {
     struct command *c = ctx;
     c->timed_out = true;
-    child_kill(c->child);
+    if (!child_has_exited(c->child)) {
+        child_kill(c->child);
+        return;
+    }
+    c->end = (struct command_end){.timed_out = true};
+    end_command(c);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -193,10 +227,10 @@ static void pace(const struct command *c)
 static void put_command_output(struct command *c, enum command_stream stream, const char *bytes,
                                size_t n)
 {
-    bool given = false;
+    bool given = c->over; /* what it left writes for nobody */
     for (struct command_reader *reader = c->readers, *next; reader; reader = next) {
         next = reader->next;
-        if (!reader->told)
+        if (!reader->told || c->over)
             continue;
         given = true;
         reader->behind |= !reader->events->output(reader->ctx, stream, bytes, n);
@@ -237,14 +271,14 @@ static void tell_reader(void *ctx)
 {
     struct command_reader *reader = ctx;
     struct command *c = reader->command;
-    if (c->pid == 0 && c->child)
+    if (c->pid == 0 && !c->over)
         return; /* on_command_started() comes here again */
     reader->told = true;
     if (c->pid > 0)
         reader->events->started(reader->ctx, c->pid);
     if (reader->command)
         give_kept(c, reader);
-    if (reader->command && !c->child) {
+    if (reader->command && c->over) {
         let_reader_go(reader);
         reader->events->ended(reader->ctx, &c->end);
     }
@@ -266,7 +300,7 @@ void command_follow(struct command *c, const struct command_events *events, void
 {
     *reader = (struct command_reader){.command = c, .events = events, .ctx = ctx};
     list_push(&c->readers, reader);
-    if (c->pid > 0 || !c->child)
+    if (c->pid > 0 || c->over)
         loop_defer(c->owner->loop, &reader->tell, tell_reader, reader);
 }
 
@@ -307,7 +341,7 @@ static void type_on(void *ctx)
 
 int command_type(struct command *c, const char *bytes, size_t n)
 {
-    if (!c->child)
+    if (c->over)
         return -ESRCH;
     if ((!c->input && !c->terminal) || c->input_ends)
         return -EPIPE;
@@ -319,7 +353,7 @@ int command_type(struct command *c, const char *bytes, size_t n)
 
 int command_close_input(struct command *c)
 {
-    if (!c->child)
+    if (c->over)
         return -ESRCH;
     if (c->terminal)
         return -ENOTTY;
@@ -330,7 +364,7 @@ int command_close_input(struct command *c)
 
 int command_resize(struct command *c, unsigned short columns, unsigned short rows)
 {
-    if (!c->child)
+    if (c->over)
         return -ESRCH;
     return child_resize(c->child, &(struct child_size){.columns = columns, .rows = rows});
 }
@@ -397,12 +431,14 @@ static int start_program(struct command *c, const struct command_spec *spec,
                                                .errors = on_command_errors,
                                                .writable = type_on,
                                                .confined = on_command_confined,
-                                               .ended = on_command_ended};
+                                               .ended = on_command_ended,
+                                               .gone = on_command_gone};
     const struct kernel_config *kernel = &c->owner->config.config->kernel;
     const struct child_size size = {.columns = spec->columns, .rows = spec->rows};
     const struct child_spec child = {.argv = words->argv,
                                      .envp = words->envp,
                                      .cwd = c->cwd,
+                                     .program = true,
                                      .piped = true,
                                      .terminal = spec->terminal ? &size : NULL,
                                      .sandbox = kernel->sandbox};
@@ -438,6 +474,7 @@ int command_start(struct commands *all, const struct command_spec *spec,
     r = start_program(c, spec, &words, e);
     command_words_done(&words);
     if (r < 0) {
+        c->over = true;
         all->ended++; /* as free_command() counts one without a child */
         c->end = (struct command_end){.why = xstrdup("it could not be started"), .error = r};
         audit_end(c);
@@ -472,7 +509,7 @@ struct command *commands_find_tag(const struct commands *all, const char *tag)
 struct command *commands_next(const struct commands *all, const struct command *at)
 {
     struct command *c = at ? at->next : all->first;
-    while (c && !(c->child && c->pid > 0))
+    while (c && (c->over || c->pid == 0))
         c = c->next;
     return c;
 }
@@ -485,7 +522,7 @@ void command_look(const struct command *c, struct command_view *ret)
                                  .tag = c->tag,
                                  .args = c->args,
                                  .envs = c->envs,
-                                 .running = c->child != NULL,
+                                 .running = !c->over,
                                  .input = c->input,
                                  .terminal = c->terminal};
 }
@@ -510,6 +547,13 @@ void commands_stop(struct commands *all)
             child_terminate(c->child);
 }
 
+void commands_pause(struct commands *all, bool pause)
+{
+    for (struct command *c = all->first; c; c = c->next)
+        if (c->child)
+            (pause ? child_freeze : child_resume)(c->child);
+}
+
 /* What has not started yet would begin behind the old settings. */
 void commands_confine(struct commands *all)
 {
@@ -528,12 +572,9 @@ struct commands *commands_close(struct commands *all)
         return NULL;
     while (all->first) {
         struct command *c = all->first;
-        if (c->child) {
-            c->child = child_end(c->child);
+        if (!c->over) {
             c->end = (struct command_end){
                 .code = -1, .why = xstrdup("the session has ended"), .error = -ESHUTDOWN};
-            all->running--;
-            all->ended++;
             audit_end(c);
         }
         while (c->readers) {

@@ -4,8 +4,10 @@
  * Runs:    as a kernel of the session does: its sandbox, its budgets (each command has those of a
  *          kernel for its own tree), its user, its environment. A change of the session's sandbox
  *          holds for what runs, too, or ends it (commands_confine()).
- * Ends:    by itself, by a signal, at its timeout, or with the session; its whole tree with it.
- *          Never because nobody reads it.
+ * Ends:    by itself, when what it started has closed its output, too; by a signal or at its
+ *          timeout, its whole tree with it; or with the session. Never because nobody reads it.
+ * Leaves:  what it started and left, a server in the background, goes on to the session's end, or
+ *          until command_kill().
  * Readers: any number, at any time. All get the same; a command waits for the slowest. What it
  *          writes while there is none is kept, COMMANDS_KEPT_MAX bytes of it, the newest, for the
  *          first that comes; and COMMANDS_ENDED_MAX that have ended for COMMANDS_ENDED_MS.
@@ -22,7 +24,7 @@
 #include "base/json/json.h"
 #include "session/queue/session.h"
 
-#define COMMANDS_MAX 64 /* that run in one session */
+#define COMMANDS_MAX 64 /* of one session, of which something is left */
 #define COMMANDS_ENDED_MAX 16
 #define COMMANDS_ENDED_MS 60000
 #define COMMANDS_KEPT_MAX (256 << 10)
@@ -42,7 +44,10 @@ void commands_stop(struct commands *commands);
 /* Ends all, which their readers are told. NULL in, NULL out. */
 struct commands *commands_close(struct commands *commands);
 
+/* Those of which something is left. */
 size_t commands_running(const struct commands *commands);
+/* All of them stand still, or go on. */
+void commands_pause(struct commands *commands, bool pause);
 /* config.kernel.sandbox is another one now. */
 void commands_confine(struct commands *commands);
 
@@ -63,7 +68,7 @@ struct command_end {
     const char *limit; /* the budget that ended it, in a sentence; NULL */
     const char *why;   /* it never ran, or the session has ended; NULL */
     int error;         /* beside `why`: a negative errno */
-    bool timed_out;
+    bool timed_out;    /* and was killed, if it had not ended itself */
 };
 
 enum command_stream { COMMAND_STDOUT, COMMAND_STDERR, COMMAND_TERMINAL };
@@ -110,7 +115,7 @@ void command_look(const struct command *command, struct command_view *ret);
 /* Those that run, in no order; *at is NULL first. */
 struct command *commands_next(const struct commands *commands, const struct command *at);
 
-/* All: -ESRCH: it has ended. command_kill(): or was killed already. */
+/* All: -ESRCH: it has ended. command_kill(): nothing is left, or it was killed already. */
 MUST_CHECK int command_kill(struct command *command, bool at_once); /* KILL, or TERM */
 /* -EPIPE: it has no input any more, or never had any; -EAGAIN: too much waits. */
 MUST_CHECK int command_type(struct command *command, const char *bytes, size_t n);

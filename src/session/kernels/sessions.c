@@ -437,6 +437,17 @@ static struct session_entry *need_session(const struct sessions *all, const char
     return NULL;
 }
 
+int sessions_pause(struct sessions *all, const char *id, bool pause, struct err *e)
+{
+    const struct session_entry *entry = need_session(all, id, e);
+    if (!entry)
+        return -ENOENT;
+    audit_session(entry, pause ? AUDIT_SESSION_PAUSED : AUDIT_SESSION_RESUMED, NULL);
+    session_pause(entry->session, pause);
+    commands_pause(entry->commands, pause);
+    return 0;
+}
+
 int sessions_change_sandbox(struct sessions *all, const char *id, const char *settings, bool reset,
                             void (*done)(void *ctx, const struct err *why), void *ctx,
                             struct err *e)

@@ -78,6 +78,9 @@ size_t sessions_count(const struct sessions *sessions);
 /* Its cells end as stopped. -ENOENT; -EPERM: it is the default one. */
 MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
 
+/* All that runs in it stands still, kernel and commands, or goes on. -ENOENT. */
+MUST_CHECK int sessions_pause(struct sessions *sessions, const char *id, bool pause, struct err *e);
+
 /* --- the sandbox of its kernels (session_sandbox.h)
  * ----------------------------------------------------- */
 

@@ -5,7 +5,8 @@
  * Who completes a cell: the step that takes it off the queue. It is step_done() (the kernel has
  * answered), step_replace() (the cell ignored its interrupt), step_lost_running() (the kernel died)
  * or refuse_cell() (it never ran). Each calls `finished` once, and the cell is freed behind it.
- * Re-entry: what `finished` submits is queued, and the loop runs it later (look_for_work()), so no
+ * Re-entry: what `finished` submits is queued, and the loop runs it later
+ * (session_look_for_work()), so no
  * cell begins inside the end of another one. All of it runs on the loop's thread. */
 #include "session/queue/session_internal.h"
 
@@ -28,7 +29,7 @@ static void want_work(void *ctx)
     dispatch(ctx, WORK);
 }
 
-static void look_for_work(struct session *s)
+void session_look_for_work(struct session *s)
 {
     loop_defer(s->loop, &s->work, want_work, s);
 }
@@ -174,6 +175,8 @@ static void on_session_cell_done(void *ctx, const struct json *reply)
 static void on_session_heartbeat(void *ctx, bool alive)
 {
     struct session *s = ctx;
+    if (s->paused)
+        return;
     s->config->log(LOG_WARNING, alive ? "the kernel answers its heartbeat again"
                                       : "the kernel does not answer its heartbeat; resuming it");
     if (!alive)
@@ -270,7 +273,7 @@ static void start_kernel(struct session *s)
 
 static void step_start(struct session *s)
 {
-    if (s->queue && !s->closing)
+    if (s->queue && !s->closing && !s->paused)
         start_kernel(s);
 }
 
@@ -288,7 +291,7 @@ static void start_reset(struct session *s)
     start_kernel(s);
 }
 
-static void on_cell_timeout(void *ctx)
+void session_cell_late(void *ctx)
 {
     dispatch(ctx, TIMEOUT);
 }
@@ -304,7 +307,7 @@ static void start_cell(struct session *s)
                        &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
         notify_finished(s, take_first(s), &result);
-        look_for_work(s);
+        session_look_for_work(s);
         return;
     }
     cell->number = ++s->cells;
@@ -317,7 +320,7 @@ static void start_cell(struct session *s)
     s->state = RUNNING;
     s->held_ms = cell->timeout_ms;
     if (!s->held)
-        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, on_cell_timeout, s);
+        loop_timer_set(s->loop, &s->timer, cell->timeout_ms, session_cell_late, s);
 }
 
 static void on_kernel_idle(void *ctx)
@@ -334,7 +337,7 @@ static void rest(struct session *s)
 
 static void step_work(struct session *s)
 {
-    if (!s->queue)
+    if (!s->queue || s->paused)
         return;
     if (s->queue->reset_done)
         start_reset(s);
@@ -354,10 +357,12 @@ static bool start_setup(struct session *s)
 static void step_begin(struct session *s)
 {
     rest(s);
+    if (s->paused)
+        kernel_freeze(s->kernel);
     record_kernel(s->events, "ready", "");
     if (s->running) /* a reset waits for this kernel */
         finish_reset(s);
-    look_for_work(s);
+    session_look_for_work(s);
     session_tell_watcher(s);
 }
 
@@ -445,13 +450,13 @@ static void step_done(struct session *s)
     notify_finished(s, take_first(s), &result);
     if (exits)
         replace_after_exit(s);
-    look_for_work(s);
+    session_look_for_work(s);
 }
 
 /* Its next cell starts another. Who has run nothing in it misses nothing. */
 static void step_idled(struct session *s)
 {
-    if (s->queue || external_running(&s->external)) {
+    if (s->queue || s->paused || external_running(&s->external)) {
         rest(s);
         return;
     }
@@ -519,7 +524,7 @@ static void step_replace(struct session *s)
     note_ignored(s);
     if (!s->closing)
         start_kernel(s);
-    look_for_work(s);
+    session_look_for_work(s);
 }
 
 static void step_lost_idle(struct session *s)
@@ -531,7 +536,7 @@ static void step_lost_idle(struct session *s)
     note_new_kernel(s, s->why->msg);
     if (!s->closing && s->used)
         start_kernel(s);
-    look_for_work(s);
+    session_look_for_work(s);
     check_closed(s);
 }
 
@@ -603,7 +608,7 @@ static int enqueue(struct session *s, struct cell *cell, struct cell **ret, stru
     chain_append(&s->queue, cell);
     *ret = cell;
     s->queued++;
-    look_for_work(s);
+    session_look_for_work(s);
     return 0;
 }
 
@@ -685,21 +690,6 @@ uint64_t session_cell(const struct session *s)
     return s->running ? s->queue->number : 0;
 }
 
-void session_hold(struct session *s, bool hold)
-{
-    if (s->held == hold)
-        return;
-    s->held = hold;
-    if (s->state != RUNNING) /* the grace after an interrupt goes on */
-        return;
-    if (hold) {
-        s->held_ms = s->timer.due - loop_now(s->loop);
-        loop_timer_stop(s->loop, &s->timer);
-    } else {
-        loop_timer_set(s->loop, &s->timer, s->held_ms, on_cell_timeout, s);
-    }
-}
-
 void cell_before_reset(struct cell *cell, loop_fn fn)
 {
     cell->before_reset = fn;
@@ -766,6 +756,7 @@ static void on_close_deadline(void *ctx)
 
 void session_close(struct session *s, int64_t grace_ms, loop_fn done, void *ctx)
 {
+    session_pause(s, false);
     s->closing = true;
     s->closed = done;
     s->closed_ctx = ctx;

@@ -149,6 +149,10 @@ const struct request_context *session_request_context(const struct session *sess
  * begin meanwhile stands still. An interrupt's grace does not. */
 void session_hold(struct session *session, bool hold);
 
+/* Its kernel stands still with all that it has started, and so does the timeout of the running
+ * cell; no cell and no reset begins. What is asked for meanwhile waits. */
+void session_pause(struct session *session, bool pause);
+
 /* A new kernel, in turn with the cells. done: why == NULL when it is ready. */
 MUST_CHECK int session_reset(struct session *session,
                              void (*done)(void *ctx, const struct err *why), void *ctx,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * session/queue/session_internal.h - what the files of a session share (private to session*.c).
- * session.c changes it; session_look.c looks. */
+ * session.c changes it; session_pause.c makes it stand still; session_look.c looks. */
 #ifndef SESSION_QUEUE_SESSION_INTERNAL_H
 #define SESSION_QUEUE_SESSION_INTERNAL_H
 
@@ -56,7 +56,8 @@ struct session {
     enum cell_status stopped_as;
     struct loop_timer timer; /* timeout of the cell, then the interrupt's grace */
     struct loop_timer idle;  /* of the kernel; while a cell runs it means nothing */
-    bool held;               /* the timeout's clock stands still, */
+    bool paused;             /* as session_pause() has it */
+    bool held;               /* the timeout's clock stands still, as it does while it is paused, */
     int64_t held_ms;         /* with so much left for the running cell */
     struct loop_defer work;
     struct loop_defer spare_ready;
@@ -84,6 +85,13 @@ struct session {
     loop_fn closed;
     void *closed_ctx;
 };
+
+/* --- session.c --- */
+
+void session_look_for_work(struct session *s);
+void session_cell_late(void *ctx); /* the timer of a cell */
+
+/* --- session_look.c --- */
 
 void session_tell_watcher(const struct session *s);
 

@@ -2,6 +2,15 @@
 // E2B's SDKs for JavaScript: what they see of a server, as JSON on standard output.
 import { Sandbox } from '@e2b/code-interpreter'
 
+async function pausing(sandbox) {
+  await sandbox.runCode('kept = 41')
+  const first = await sandbox.pause()
+  const second = await sandbox.pause()
+  const { state } = await sandbox.getInfo()
+  await Sandbox.connect(sandbox.sandboxId)
+  return { first, second, state, on: (await sandbox.runCode('kept')).text }
+}
+
 async function failure(promise) {
   return promise.then(() => null, (error) => ({ name: error.constructor.name, message: error.message }))
 }
@@ -15,7 +24,7 @@ async function seenOfControl(sandbox) {
   return {
     info: { id: info.sandboxId, metadata: info.metadata, state: info.state },
     listed: page.map((one) => one.sandboxId), other: other.length, connected: connected.sandboxId,
-    running: await sandbox.isRunning(), pause: await failure(sandbox.pause()),
+    running: await sandbox.isRunning(), pause: await pausing(sandbox),
     unknown: await failure(Sandbox.connect('nosuchsandbox')), key: await failure(Sandbox.create({ apiKey: 'e2b_ffff' })),
   }
 }

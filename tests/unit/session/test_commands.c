@@ -4,6 +4,7 @@
 #include <acutest.h>
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit/become_shim.h"
@@ -266,6 +267,85 @@ static void a_terminal_is_typed_into_and_resized(void)
     close_all();
 }
 
+static void what_a_command_leaves_goes_on(void)
+{
+    open_all();
+    struct seen seen = new_seen(), holds = new_seen(), late = new_seen();
+    start((struct command_spec){0}, "sleep 100 >/dev/null 2>&1 & echo $!", &seen);
+    WAIT_FOR(seen.ends == 1);
+    pid_t left = (pid_t)strtol(buf_text(&seen.out), NULL, 10);
+    TEST_CHECK(seen.end.code == 0 && kill(left, 0) == 0);
+    struct command *c = commands_find(commands, seen.pid);
+    TEST_CHECK(commands_running(commands) == 1 && commands_next(commands, NULL) == NULL);
+    TEST_CHECK(command_kill(c, true) == 0);
+    WAIT_FOR(commands_running(commands) == 0);
+    TEST_CHECK(kill(left, 0) < 0);
+    /* one that has the output open is waited for */
+    start((struct command_spec){0}, "(sleep 0.3; echo late) & echo now; exit 4", &holds);
+    WAIT_FOR(holds.ends == 1);
+    TEST_CHECK(holds.end.code == 4 && strcmp(buf_text(&holds.out), "now\nlate\n") == 0);
+    TEST_MSG("%s", buf_text(&holds.out));
+    /* but for the time of the command */
+    start((struct command_spec){.timeout_ms = 300}, "sleep 100 & echo $!", &late);
+    WAIT_FOR(late.ends == 1);
+    left = (pid_t)strtol(buf_text(&late.out), NULL, 10);
+    TEST_CHECK(late.end.timed_out && kill(left, 0) == 0);
+    done_seen(&seen);
+    done_seen(&holds);
+    done_seen(&late);
+    close_all();
+    TEST_CHECK(kill(left, 0) < 0);
+}
+
+static void a_command_leads_no_group(void)
+{
+    open_all();
+    struct err e = ERR_NONE;
+    struct seen seen = new_seen(), asked = new_seen(), group = new_seen();
+    struct json *args =
+        json_parse_copy("[\"bash\",\"-c\",\"echo $$; sleep 100\"]", 34, JSON_STRICT, NULL);
+    const struct command_spec spec = {.program = "setsid", .args = args};
+    TEST_CHECK(command_start(commands, &spec, &events, &seen, &seen.reader, &e) == 0);
+    (void)json_free(args);
+    WAIT_FOR(seen.out.len > 0);
+    TEST_CHECK(strtol(buf_text(&seen.out), NULL, 10) == seen.pid && seen.ends == 0);
+    /* it has left its group, and gets the signal all the same */
+    TEST_CHECK(command_kill(commands_find(commands, seen.pid), false) == 0);
+    WAIT_FOR(seen.ends == 1);
+    TEST_CHECK(seen.end.signal == SIGTERM);
+    /* a signal to its own group reaches nobody else */
+    start((struct command_spec){0}, "trap 'exit 7' TERM; kill 0; sleep 100", &group);
+    start((struct command_spec){0}, "echo; sleep 0.5; exit 8", &asked);
+    WAIT_FOR(group.ends == 1 && asked.ends == 1);
+    TEST_CHECK(group.end.code == 7 && asked.end.code == 8);
+    done_seen(&seen);
+    done_seen(&asked);
+    done_seen(&group);
+    close_all();
+}
+
+static void commands_stand_still_while_they_are_paused(void)
+{
+    open_all();
+    struct seen seen = new_seen();
+    start((struct command_spec){0}, "bash -c 'while :; do echo x; sleep 0.01; done'", &seen);
+    WAIT_FOR(seen.out.len > 10);
+    commands_pause(commands, true);
+    size_t before = 0;
+    for (int quiet = 0; quiet < 10;) {
+        before = seen.out.len;
+        loop_turn(loop, 50);
+        quiet = seen.out.len == before ? quiet + 1 : 0;
+    }
+    commands_pause(commands, false);
+    WAIT_FOR(seen.out.len > before + 10);
+    commands_pause(commands, true);
+    TEST_CHECK(command_kill(commands_find(commands, seen.pid), true) == 0);
+    WAIT_FOR(seen.ends == 1);
+    done_seen(&seen);
+    close_all();
+}
+
 static void what_cannot_start_says_why(void)
 {
     open_all();
@@ -311,6 +391,9 @@ TEST_LIST = {
     {"a_slow_reader_makes_the_command_wait", a_slow_reader_makes_the_command_wait},
     {"signals_and_timeouts_end_a_command", signals_and_timeouts_end_a_command},
     {"a_terminal_is_typed_into_and_resized", a_terminal_is_typed_into_and_resized},
+    {"what_a_command_leaves_goes_on", what_a_command_leaves_goes_on},
+    {"a_command_leads_no_group", a_command_leads_no_group},
+    {"commands_stand_still_while_they_are_paused", commands_stand_still_while_they_are_paused},
     {"what_cannot_start_says_why", what_cannot_start_says_why},
     {"there_is_a_limit_and_the_end_of_the_session_ends_all",
      there_is_a_limit_and_the_end_of_the_session_ends_all},

@@ -100,7 +100,7 @@ static void what_is_wrong_is_said_in_the_wires_own_form(void)
         {"POST /sandboxes", BASE ",\"metadata\":[]}", "400", "metadata: an object"},
         {"POST /sandboxes", BASE ",\"metadata\":{\"a\":1}}", "400", "metadata.a: a string"},
         {"POST /sandboxes", BASE ",\"envVars\":{\"A=\":\"\"}}", "400", "env.A=: "},
-        {"POST /sandboxes", BASE ",\"autoPause\":true}", "400", "pausing is not served"},
+        {"POST /sandboxes", BASE ",\"autoPauseMemory\":false}", "400", "autoPauseMemory: a pause"},
         {"POST /sandboxes", BASE ",\"volumeMounts\":[{}]}", "400", "volumes are not served"},
         {"POST /sandboxes", BASE ",\"network\":{\"allowOut\":[\"x\"]}}", "400", "network: only"},
         {"GET /sandboxes/nosuch", "", "404", "there is no sandbox nosuch"},
@@ -164,6 +164,94 @@ static void a_key_of_idempotency_makes_one_sandbox(void)
     }
     TEST_CHECK(strcmp(first, id) == 0);
     TEST_CHECK(sessions_count(sessions) == 2);
+    close_e2b();
+}
+
+/* The answer's head to a call for the sandbox of `id`. */
+static void control(const char *call, const char *body, const char *head)
+{
+    const char *verb = strchr(call, ' ') + 1;
+    drop_str char *line = xasprintf("%.*s/sandboxes/%s%s", (int)(verb - call), call, id, verb);
+    drop_str char *first = xasprintf("HTTP/1.1 %s ", head);
+    TEST_CASE(call);
+    call_with(line, KEY, body);
+    check_head(first);
+}
+
+static void call_health(void)
+{
+    drop_str char *head = xasprintf("E2b-Sandbox-Id: %s\r\nE2b-Sandbox-Port: 49983\r\n", id);
+    call_with("GET /health", head, "");
+}
+
+static void a_sandbox_stands_still_while_it_is_paused(void)
+{
+    open_e2b();
+    make_sandbox("");
+    control("POST /pause", "{\"memory\":false}", "400");
+    control("POST /resume", "{}", "409");
+    TEST_CHECK(fake.freezes == 0);
+    control("POST /pause", "{}", "204");
+    TEST_CHECK(fake.freezes == 1);
+    control("POST /pause", "{}", "409");
+    control("POST /timeout", "{\"timeout\":10}", "409");
+    control("GET ", "", "200");
+    check_has("\"state\":\"paused\"");
+    call_with("GET /v2/sandboxes?state=running", KEY, "");
+    check_has_not(id);
+    call_with("GET /v2/sandboxes?state=paused", KEY, "");
+    check_has(id);
+    call_sandbox("POST /execute", with_token(), "{\"code\":\"1\"}");
+    check_head("HTTP/1.1 502 ");
+    call_health();
+    check_head("HTTP/1.1 502 ");
+    pass(SESSIONS_MS_MAX / 2);
+    int before = fake.resumes;
+    control("POST /connect", "{\"timeout\":20}", "201");
+    TEST_CHECK(fake.resumes == before + 1);
+    control("GET ", "", "200");
+    check_has("\"state\":\"running\"");
+    pass(21000);
+    control("GET ", "", "404");
+    close_e2b();
+}
+
+static void a_timeout_may_pause_and_a_request_may_wake(void)
+{
+    open_e2b();
+    make_sandbox(",\"timeout\":60,\"autoPause\":true,\"autoResume\":{\"enabled\":true}");
+    control("GET ", "", "200");
+    check_has("\"lifecycle\":{\"autoResume\":true,\"onTimeout\":\"pause\"}");
+    pass(61000);
+    control("GET ", "", "200");
+    check_has("\"state\":\"paused\"");
+    call_health(); /* which wakes none */
+    check_head("HTTP/1.1 502 ");
+    call_sandbox("GET /contexts", "", "");
+    check_head("HTTP/1.1 401 ");
+    control("GET ", "", "200");
+    check_has("\"state\":\"paused\"");
+    call_sandbox("GET /contexts", with_token(), "");
+    check_head("HTTP/1.1 200 ");
+    control("GET ", "", "200");
+    check_has("\"state\":\"running\"");
+    pass(61000); /* and again */
+    control("GET ", "", "200");
+    check_has("\"state\":\"paused\"");
+    pass(SESSIONS_MS_MAX + 1000); /* nobody comes for it */
+    control("GET ", "", "404");
+    close_e2b();
+}
+
+static void there_are_figures_of_the_container(void)
+{
+    open_e2b();
+    make_sandbox("");
+    control("GET /metrics", "", "200");
+    check_has("[{\"timestamp\":\"");
+    check_has("\"diskTotal\":");
+    control("GET /metrics?end=10", "", "200");
+    check_has("\r\n\r\n[]");
     close_e2b();
 }
 
@@ -385,6 +473,9 @@ TEST_LIST = {
     {"what_is_wrong_is_said_in_the_wires_own_form", what_is_wrong_is_said_in_the_wires_own_form},
     {"sandboxes_are_made_listed_and_ended", sandboxes_are_made_listed_and_ended},
     {"a_key_of_idempotency_makes_one_sandbox", a_key_of_idempotency_makes_one_sandbox},
+    {"a_sandbox_stands_still_while_it_is_paused", a_sandbox_stands_still_while_it_is_paused},
+    {"a_timeout_may_pause_and_a_request_may_wake", a_timeout_may_pause_and_a_request_may_wake},
+    {"there_are_figures_of_the_container", there_are_figures_of_the_container},
     {"a_timeout_ends_a_sandbox_and_its_contexts", a_timeout_ends_a_sandbox_and_its_contexts},
     {"a_sandbox_takes_its_own_tokens_alone", a_sandbox_takes_its_own_tokens_alone},
     {"a_sandbox_and_its_port_are_found_by_the_host", a_sandbox_and_its_port_are_found_by_the_host},

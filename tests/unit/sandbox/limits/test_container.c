@@ -47,6 +47,7 @@ static void end(void)
 
 static void version_2_of_a_container_is_read(void)
 {
+    struct container_use use;
     struct container_memory m;
     begin();
     put("proc/self/cgroup", "0::/\n");
@@ -60,6 +61,9 @@ static void version_2_of_a_container_is_read(void)
     TEST_CHECK(container_memory_left(&m) == (512 - 200 + 50 + 1) * MIB);
     TEST_CHECK(container_memory_of_kernel(&m) == (512 - 64 - 32) * MIB);
     TEST_CHECK(container_processors(root) == 2);
+    put("sys/fs/cgroup/cpu.stat", "usage_usec 5000\nuser_usec 1\n");
+    container_look(root, &use);
+    TEST_CHECK(use.memory == 149 * MIB && use.cache == 51 * MIB && use.cpu_us == 5000);
     end();
 }
 
@@ -81,6 +85,7 @@ static void version_2_without_limits_has_none(void)
 
 static void version_1_of_a_container_is_read(void)
 {
+    struct container_use use;
     struct container_memory m;
     begin();
     put("proc/self/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/docker/abc\n");
@@ -95,6 +100,9 @@ static void version_1_of_a_container_is_read(void)
     TEST_CHECK(container_memory_left(&m) == 2 * MIB);
     TEST_CHECK(container_memory_of_kernel(&m) == 50 * MIB);
     TEST_CHECK(container_processors(root) == 1);
+    put("sys/fs/cgroup/cpuacct/cpuacct.usage", "7000999\n");
+    container_look(root, &use);
+    TEST_CHECK(use.memory == 98 * MIB && use.cache == 2 * MIB && use.cpu_us == 7000);
     end();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "front/http/http_head.h"
 #include "session/commands/commands.h"
 

@@ -2,18 +2,19 @@
  *
  * envd: the files and the processes of a sandbox. */
 #include "base/alloc.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "front/workspace/api_files.h"
 
-/* Whether the sandbox is running: 502 says that it is not. */
+/* Whether the sandbox is running: 502 says that it is not. This wakes none. */
 static void get_envd_health(void *ctx, struct http_request *r)
 {
     char room[E2B_ID_MAX + 1];
     const char *id = e2b_named_id(r, room);
-    if (e2b_addressed(ctx, r) || !id)
+    const struct e2b_sandbox *s = e2b_addressed(ctx, r);
+    if (s ? !s->paused : !id)
         http_answer(r, 204, NULL, 0, NULL, 0);
     else
-        e2b_fail_absent(r, id);
+        e2b_fail_absent(r, s ? s->id : id);
 }
 
 /* The variables that it was made with. */
@@ -33,6 +34,8 @@ static const struct http_route routes[] = {
     {"GET", "/envs", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_TOKEN, get_envs},
     {"GET", "/files", HTTP_NO_BODY, 0, NULL, E2B_FREE, envd_get_file},
     {"POST", "/files", HTTP_RECEIVE, API_FILES_BODY_MAX, NULL, E2B_FREE, envd_post_file},
+    {"POST", "/files/compose", CALL, envd_compose_files},
+    {"GET", "/metrics", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_TOKEN, e2b_metrics_of_envd},
     {"POST", "/filesystem.Filesystem/Stat", CALL, envd_stat},
     {"POST", "/filesystem.Filesystem/MakeDir", CALL, envd_make_dir},
     {"POST", "/filesystem.Filesystem/Move", CALL, envd_move},

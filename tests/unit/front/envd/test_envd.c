@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/hmac.h"
 #include "fakes/fake_kernel.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "session/commands/commands.h"
 
 enum { WAIT_MS = 20000 };
@@ -199,6 +199,83 @@ static void files_are_written_and_read(void)
     check_has("{\"code\":404,\"message\":\"path '/home/user/absent' does not exist\"}");
     ask_bytes("GET /files?path=a", token, "", 0);
     check_head("HTTP/1.1 400 ");
+    close_all();
+    close_place();
+}
+
+/* "hello gzip" */
+static const char hello_gz[] = "\037\213\010\000\000\000\000\000\002\003\313\110\315\311\311"
+                               "\127\110\257\312\054\000\000\031\152\322\337\012\000\000\000";
+
+static void uploads_come_in_gzip(void)
+{
+    open_all();
+    drop_str char *head =
+        xasprintf("%sContent-Encoding: gzip\r\nContent-Type: application/octet-stream\r\n", token);
+    ask_bytes("POST /files?path=z", head, hello_gz, sizeof hello_gz - 1);
+    check_head("HTTP/1.1 200 ");
+    ask_bytes("GET /files?path=z", token, "", 0);
+    check_has("\r\n\r\nhello gzip");
+    ask_bytes("POST /files?path=cut", head, hello_gz, sizeof hello_gz - 3);
+    check_has("{\"code\":400,\"message\":\"the body is no gzip: it is broken\"}");
+    TEST_CHECK(faccessat(w, "cut", F_OK, 0) < 0);
+    close_all();
+    close_place();
+}
+
+static void what_a_client_notes_at_a_file_is_told(void)
+{
+    open_all();
+    drop_str char *head = xasprintf("%sContent-Type: application/octet-stream\r\n"
+                                    "X-Metadata-Author: me \"x\"\r\nx-metadata-b: 2\r\n",
+                                    token);
+    drop_str char *plain = xasprintf("%sContent-Type: application/octet-stream\r\n", token);
+    drop_str char *bad = xasprintf("%sX-Metadata-A: \303\244\r\n", plain);
+    const char noted[] = "\"metadata\":{\"author\":\"me \\\"x\\\"\",\"b\":\"2\"}";
+    ask_bytes("POST /files?path=m", head, "1", 1);
+    check_head("HTTP/1.1 200 ");
+    check_has(noted);
+    FS("Stat", "{\"path\":\"m\"}", "200", noted);
+    FS("ListDir", "{\"path\":\".\",\"depth\":1}", "200", noted);
+    ask_bytes("POST /files?path=m", plain, "2", 1); /* the set of before is gone with it */
+    check_head("HTTP/1.1 200 ");
+    FS("Stat", "{\"path\":\"m\"}", "200", "\"name\":\"m\"");
+    check_has_not("metadata");
+    ask_bytes("POST /files?path=m", bad, "3", 1);
+    check_head("HTTP/1.1 400 ");
+    check_has("printable ASCII");
+    close_all();
+    close_place();
+}
+
+static void compose(const char *body, const char *status, const char *holds)
+{
+    drop_str char *first = xasprintf("HTTP/1.1 %s ", status);
+    TEST_CASE(body);
+    ask_bytes("POST /files/compose", token, body, strlen(body));
+    check_head(first);
+    check_has(holds);
+}
+
+static void files_are_composed(void)
+{
+    open_all();
+    drop_str char *bytes = xasprintf("%sContent-Type: application/octet-stream\r\n", token);
+    ask_bytes("POST /files?path=p1", bytes, "one", 3);
+    ask_bytes("POST /files?path=p2", bytes, "two", 3);
+    compose("{\"source_paths\":[],\"destination\":\"x\"}", "400", "source_paths: an array");
+    compose("{\"source_paths\":[\"p1\"]}", "400", "path: a text");
+    compose("{\"source_paths\":[\"p1\",\"none\"],\"destination\":\"x\"}", "404", "does not exist");
+    compose("{\"source_paths\":[\"x\"],\"destination\":\"./x\"}", "400", "the same as");
+    compose("{\"source_paths\":[\"/etc/passwd\"],\"destination\":\"x\"}", "403", "outside");
+    TEST_CHECK(faccessat(w, "x", F_OK, 0) < 0 && faccessat(w, "p1", F_OK, 0) == 0);
+    compose("{\"source_paths\":[\"p1\",\"p2\"],\"destination\":\"d/x\"}", "200",
+            "{\"path\":\"/home/user/d/x\",\"name\":\"x\",\"type\":\"file\"}");
+    ask_bytes("GET /files?path=d/x", token, "", 0);
+    check_has("\r\n\r\nonetwo");
+    TEST_CHECK(faccessat(w, "p1", F_OK, 0) < 0 && faccessat(w, "p2", F_OK, 0) < 0);
+    ask_bytes("GET /metrics", token, "", 0);
+    check_has("\"cpu_used_pct\":");
     close_all();
     close_place();
 }
@@ -567,6 +644,9 @@ static void calls_of_another_form_are_refused_in_connects_form(void)
 
 TEST_LIST = {
     {"files_are_written_and_read", files_are_written_and_read},
+    {"uploads_come_in_gzip", uploads_come_in_gzip},
+    {"what_a_client_notes_at_a_file_is_told", what_a_client_notes_at_a_file_is_told},
+    {"files_are_composed", files_are_composed},
     {"bad_uploads_are_refused_and_leave_nothing", bad_uploads_are_refused_and_leave_nothing},
     {"nothing_outside_of_the_workspace_is_reached", nothing_outside_of_the_workspace_is_reached},
     {"who_has_no_token_gets_nothing", who_has_no_token_gets_nothing},

@@ -10,7 +10,7 @@
 #include "base/hmac.h"
 #include "base/secret.h"
 #include "base/text/base64.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 
 enum { SIGNATURE_MAX = 100, DIGITS = 18, SECOND_MS = 1000, HEX = 16 };
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "files/newfile.h"
 #include "files/tree.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 
 enum { ENTRY_MAX = 32 << 10 };
 

@@ -6,12 +6,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 
 enum { TIME_MAX = 40, SHOWN_MAX = 200, KIND_BITS = 9 };
 
@@ -203,24 +202,26 @@ static void put_target(const struct envd *d, struct jsonw *w, const struct envd_
     st->st_mode = target.st_mode;
 }
 
-static int stat_path(const struct envd *d, const char *below, struct stat *ret)
+/* The folder that it is in, and its name there; "": it is the folder itself. */
+static int open_folder_of(const struct envd *d, const char *below, const char **ret_name)
 {
-    const char *name;
+    *ret_name = "";
     if (below[0] == '\0')
-        return fstat(d->top.root, ret) < 0 ? -errno : 0;
-    drop_fd int dir = beneath_parent(&d->top, below, false, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return dir == -ENOTDIR ? -ENOENT : dir;
-    return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+        return fcntl(d->top.root, F_DUPFD_CLOEXEC, 0);
+    int dir = beneath_parent(&d->top, below, false, BENEATH_FOLLOW, ret_name);
+    return dir == -ENOTDIR ? -ENOENT : dir;
 }
 
 int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path)
 {
-    char size[TIME_MAX];
+    char size[TIME_MAX], at[BENEATH_PATH_MAX];
+    const char *name;
     struct stat st;
-    int r = stat_path(d, path->below, &st);
-    if (r < 0)
-        return r;
+    drop_fd int dir = open_folder_of(d, path->below, &name);
+    if (dir < 0)
+        return dir;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+        return -errno;
     const char *slash = strrchr(path->shown, '/');
     const mode_t own = st.st_mode;
     (void)snprintf(size, sizeof size, "%lld", (long long)st.st_size);
@@ -236,6 +237,8 @@ int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path
     jsonw_set_text(w, "owner", "user");
     jsonw_set_text(w, "group", "user");
     put_modified(w, &st.st_mtim);
+    (void)snprintf(at, sizeof at, "/proc/self/fd/%d/%s", dir, name);
+    envd_metadata_put(w, at);
     jsonw_end(w);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "front/http/http_head.h"
 
 #define STREAM_TYPE "application/connect+json"

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "files/watch.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 
 enum { STEPS = 200, OUT_MAX = 1 << 20, EVENT_ROOM = 64 << 10, ID_MAX = 40 };
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "files/newfile.h"
 #include "files/tree.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 
 enum { STEP = 200, LIST_MAX = 16 << 20, DEPTH_MAX = 1000 };
 

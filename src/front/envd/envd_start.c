@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "session/commands/commands.h"
 
 enum {
@@ -155,9 +155,7 @@ static void on_out_ended(void *ctx, const struct command_end *end)
     if (end->why)
         (void)err_set(&e, end->error == -ESHUTDOWN ? -ESHUTDOWN : -EINVAL, "%s", end->why);
     else if (end->timed_out)
-        (void)err_set(&e, -ETIMEDOUT,
-                      "the time of Connect-Timeout-Ms is over, and the command "
-                      "was killed");
+        (void)err_set(&e, -ETIMEDOUT, "the time of Connect-Timeout-Ms is over");
     else
         put_end(o, end);
     if (o->held.len > 0)

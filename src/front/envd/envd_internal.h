@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/e2b/envd_internal.h - what the files of envd's half share (private to e2b_envd.c and
- * envd_*.c).
- * e2b_envd.c:         the table of routes, /health, /metrics, /envs.
+ * front/envd/envd_internal.h - what the files of envd share (private to front/envd).
+ * envd.c:             the table of routes, /health, /envs.
  * envd_rpc.c:         Connect's calls and streams.
  * envd_path.c:        paths of clients, and what is told of what they lead to.
  * envd_filesystem.c:  Stat, MakeDir, Move, Remove; envd_list.c: ListDir; envd_watch.c: watches.
- * envd_files.c:       /files: reading; envd_upload.c: writing.
+ * envd_files.c:       /files: who may, and reading; envd_upload.c: writing; envd_compose.c: several
+ *                     files as one.
+ * envd_metadata.c:    what a client has noted at a file.
  * envd_start.c:       Start and Connect; envd_process.c: the other calls of processes.
  * Files:   the workspace alone (files/beneath.h), and of it what code in cells may (judge.h), for
  *          every client. */
-#ifndef FRONT_E2B_ENVD_INTERNAL_H
-#define FRONT_E2B_ENVD_INTERNAL_H
+#ifndef FRONT_ENVD_ENVD_INTERNAL_H
+#define FRONT_ENVD_ENVD_INTERNAL_H
 
 #include <sys/stat.h>
 
 #include "audit/audit.h"
 #include "files/beneath.h"
+#include "files/newfile.h"
 #include "front/e2b/e2b_internal.h"
 #include "session/kernels/judge.h"
 #include "wire/connectrpc.h"
 
 #define ENVD_BODY_MAX (8 << 20)
-#define ENVD_ENTRIES_MAX 10000 /* of an answer of ListDir */
-#define ENVD_WATCHERS_MAX 32   /* of one sandbox */
+#define ENVD_ENTRIES_MAX 10000                /* of an answer of ListDir */
+#define ENVD_INFLATED_MAX ((uint64_t)1 << 30) /* of an upload in gzip */
+#define ENVD_WATCHERS_MAX 32                  /* of one sandbox */
 #define ENVD_PATH_MAX (2 * BENEATH_PATH_MAX)
 #define ENVD_HOME "/home/user"
 
@@ -102,6 +105,25 @@ int envd_path_error(struct err *e, int code, const struct envd_path *path);
 MUST_CHECK int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path);
 void envd_tell(const struct envd *d, const struct http_request *r, const struct audit_event *event);
 
+/* --- envd_files.c ----------------------------------------------------------------------------- */
+
+/* Whose files, and whether the caller may. False: it has answered. */
+bool envd_begin_files(void *ctx, struct http_request *r, const char *operation,
+                      struct envd_call *ret);
+void envd_fail_files(struct http_request *r, const struct err *e);
+/* A new file at a path, with the mode of what is there. Missing folders are made. */
+MUST_CHECK int envd_open_new(const struct envd *d, const struct envd_path *path,
+                             struct newfile *ret, struct err *e);
+
+/* --- envd_metadata.c -------------------------------------------------------------------------- */
+
+/* The headers X-Metadata-*: an object of texts, or NULL where there are none. */
+MUST_CHECK int envd_metadata_of(const struct http_request *r, struct json **ret, struct err *e);
+/* As extended attributes. -EOPNOTSUPP: the file system has none. */
+MUST_CHECK int envd_metadata_set(int fd, const struct json *metadata, struct err *e);
+/* A member "metadata" where there is any. path leads to the file, or is that of its descriptor. */
+void envd_metadata_put(struct jsonw *w, const char *path);
+
 /* --- envd_process.c --------------------------------------------------------------------------- */
 
 /* {"pid"} or {"tag"}; -ENOENT. */
@@ -130,6 +152,7 @@ void envd_send_signal(void *ctx, struct http_request *r);
 void envd_update(void *ctx, struct http_request *r);
 void envd_get_file(void *ctx, struct http_request *r);
 void envd_post_file(void *ctx, struct http_request *r);
+void envd_compose_files(void *ctx, struct http_request *r);
 
 void envd_watchers_close(struct e2b_sandbox *s); /* those that are open end */
 

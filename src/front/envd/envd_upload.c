@@ -1,100 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /files: a file is read, or some are written. The caller brings a token of the sandbox or a signed
- * URL. Errors are REST's here: {"code", "message"}. */
-#include <fcntl.h>
-#include <stdio.h>
+ * POST /files: the body is a file, or has some as parts; it may come in gzip. */
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "files/newfile.h"
-#include "front/e2b/envd_internal.h"
+#include "front/envd/envd_internal.h"
 #include "front/http/http_head.h"
-#include "front/workspace/api_files.h"
+#include "wire/gunzip.h"
 #include "wire/multipart.h"
 
-enum { ANSWER_MAX = 1 << 20, FILE_MODE = 0666 };
-
-static void fail_files(struct http_request *r, const struct err *e)
-{
-    int status = connect_code_of(-e->code)->status;
-    if (e->code == -ENOSPC || e->code == -EDQUOT || e->code == -EFBIG)
-        status = 507;
-    e2b_fail(r, status, "%s", e->msg);
-}
-
-/* A signed URL may name no sandbox: it is for the one whose token it was signed with. */
-static struct e2b_sandbox *sandbox_of_file(struct e2b *e2b, const struct http_request *r,
-                                           const char *operation)
-{
-    struct e2b_sandbox *s = e2b_addressed(e2b, r);
-    if (s || http_header(r, "E2b-Sandbox-Id"))
-        return s;
-    for (s = e2b->sandboxes; s && !envd_signed(r, s->access_token, operation);)
-        s = s->next;
-    return s;
-}
-
-/* False: it has answered. */
-static bool begin_files(void *ctx, struct http_request *r, const char *operation,
-                        struct envd_call *ret)
-{
-    struct err e = ERR_NONE;
-    struct e2b *e2b = ctx;
-    struct e2b_sandbox *s = sandbox_of_file(e2b, r, operation);
-    bool named = http_header(r, "E2b-Sandbox-Id") != NULL;
-    int code = envd_find_in(e2b, s, r, ret, &e);
-    if ((!s && !named) ||
-        (s && !e2b_may_use(e2b, s, r) && !envd_signed(r, s->access_token, operation))) {
-        e2b_fail(r, 401,
-                 "unauthorized access, please provide a valid access token or method signing if "
-                 "supported");
-        return false;
-    }
-    if (code == -ENOENT) {
-        e2b_fail_absent(r,
-                        http_header(r, "E2b-Sandbox-Id") ? http_header(r, "E2b-Sandbox-Id") : "");
-        return false;
-    }
-    if (code == 0)
-        code = envd_check_user(http_query(r, "username"), &e);
-    if (code < 0)
-        fail_files(r, &e);
-    return code == 0;
-}
-
-void envd_get_file(void *ctx, struct http_request *r)
-{
-    struct envd_call call = {0};
-    struct envd_path path;
-    struct err e = ERR_NONE;
-    struct stat st;
-    if (!begin_files(ctx, r, "read", &call))
-        return;
-    int code = envd_path(call.envd, http_query(r, "path"), &path, &e);
-    drop_fd int fd = -1;
-    if (code == 0) {
-        fd = beneath_at(&call.envd->top, path.below, O_RDONLY, BENEATH_FOLLOW);
-        code = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISDIR(st.st_mode) ? -EISDIR : 0;
-        if (code < 0)
-            code = envd_path_error(&e, code == -ENOTDIR ? -ENOENT : code, &path);
-    }
-    if (code == 0)
-        code = envd_may_read(call.envd, fd, &path, &e);
-    if (code < 0)
-        fail_files(r, &e);
-    else
-        api_files_send(r, fd_take(&fd), &st, path.shown);
-}
-
-/* --- writing ---------------------------------------------------------------------------------- */
+enum { ANSWER_MAX = 1 << 20 };
 
 struct envd_upload {
     struct envd *envd;
     struct http_request *r;
     struct multipart *parts; /* NULL: the body is the file */
+    struct gunzip *gzip;     /* NULL: the body is as it is */
+    struct json *metadata;   /* of each file; NULL: none */
     bool named;              /* `path` is in the query, else each part has a name */
     bool open;               /* a file is being written */
     struct newfile file;
@@ -110,6 +34,8 @@ static void free_upload(struct envd_upload *u)
 {
     newfile_drop(&u->file);
     u->parts = multipart_close(u->parts);
+    u->gzip = gunzip_close(u->gzip);
+    (void)json_free(u->metadata);
     for (size_t i = 0; i < u->n; i++)
         xfree(u->written[i]);
     xfree(u->written);
@@ -120,24 +46,6 @@ static void free_upload(struct envd_upload *u)
 static void on_upload_gone(void *ctx)
 {
     free_upload(ctx);
-}
-
-static int open_new(struct envd_upload *u)
-{
-    const char *name;
-    struct stat st;
-    struct err *e = &u->e;
-    drop_fd int dir = beneath_parent(&u->envd->top, u->path.below, true, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return envd_path_error(e, dir, &u->path);
-    bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int r = there && S_ISDIR(st.st_mode) ? -EISDIR : newfile_open(dir, FILE_MODE, false, &u->file);
-    if (r == 0 && there && S_ISREG(st.st_mode) && fchmod(u->file.fd, st.st_mode & 0777) < 0)
-        r = -errno;
-    if (r < 0)
-        return envd_path_error(e, r, &u->path);
-    u->open = true;
-    return 0;
 }
 
 static int begin_upload_file(struct envd_upload *u, const char *path)
@@ -152,7 +60,10 @@ static int begin_upload_file(struct envd_upload *u, const char *path)
                         u->path.shown);
     if (r == 0)
         r = envd_may(u->envd, JUDGE_WRITE, &u->path, e);
-    return r == 0 ? open_new(u) : r;
+    if (r == 0)
+        r = envd_open_new(u->envd, &u->path, &u->file, e);
+    u->open = r == 0;
+    return r;
 }
 
 static int write_file(struct envd_upload *u, const char *bytes, size_t n)
@@ -167,6 +78,8 @@ static int end_file(struct envd_upload *u)
     const char *slash = strrchr(u->path.below, '/'), *name = slash ? slash + 1 : u->path.below;
     const uint64_t size = u->file.size;
     int r = envd_may(u->envd, JUDGE_WRITE, &u->path, &u->e);
+    if (r == 0)
+        r = envd_metadata_set(u->file.fd, u->metadata, &u->e);
     if (r < 0)
         return r;
     r = newfile_commit(&u->file, name, NEWFILE_REPLACE, false);
@@ -182,6 +95,9 @@ static int end_file(struct envd_upload *u)
     jsonw_set_text(&u->w, "path", u->path.shown);
     jsonw_set_text(&u->w, "name", name);
     jsonw_set_text(&u->w, "type", "file");
+    drop_str char *metadata = u->metadata ? json_print(u->metadata) : NULL;
+    if (metadata)
+        jsonw_set_raw(&u->w, "metadata", metadata);
     jsonw_end(&u->w);
     return 0;
 }
@@ -211,17 +127,28 @@ static int on_part_end(void *ctx)
 
 static void fail_upload(struct envd_upload *u, int code)
 {
-    if (u->e.code == 0)
-        (void)err_set(&u->e, -EINVAL, "the body is no multipart/form-data: %s",
-                      code == -EMSGSIZE ? "it is over a limit" : "it is broken");
-    fail_files(u->r, &u->e);
+    const char *limit = code == -EMSGSIZE ? "it is over a limit" : "it is broken";
+    if (u->e.code == 0 && u->gzip && !gunzip_is_good(u->gzip) && code == -EMSGSIZE)
+        (void)err_set(&u->e, -EFBIG, "the body inflates to more than %llu MiB: send it as it is",
+                      (unsigned long long)(ENVD_INFLATED_MAX >> 20));
+    else if (u->e.code == 0 && u->gzip && !gunzip_is_good(u->gzip))
+        (void)err_set(&u->e, -EINVAL, "the body is no gzip: it is broken");
+    else if (u->e.code == 0)
+        (void)err_set(&u->e, -EINVAL, "the body is no multipart/form-data: %s", limit);
+    envd_fail_files(u->r, &u->e);
     free_upload(u);
+}
+
+static int take_plain(void *ctx, const char *bytes, size_t n)
+{
+    struct envd_upload *u = ctx;
+    return u->parts ? multipart_feed(u->parts, bytes, n) : write_file(u, bytes, n);
 }
 
 static void on_upload_body(void *ctx, const char *bytes, size_t n)
 {
     struct envd_upload *u = ctx;
-    int r = u->parts ? multipart_feed(u->parts, bytes, n) : write_file(u, bytes, n);
+    int r = u->gzip ? gunzip_feed(u->gzip, bytes, n) : take_plain(u, bytes, n);
     if (r < 0)
         fail_upload(u, r);
 }
@@ -229,7 +156,9 @@ static void on_upload_body(void *ctx, const char *bytes, size_t n)
 static void on_upload_end(void *ctx)
 {
     struct envd_upload *u = ctx;
-    int r = u->parts ? multipart_end(u->parts) : end_file(u);
+    int r = u->gzip ? gunzip_end(u->gzip) : 0;
+    if (r == 0)
+        r = u->parts ? multipart_end(u->parts) : end_file(u);
     if (r < 0) {
         fail_upload(u, r);
         return;
@@ -245,9 +174,12 @@ static int open_body(struct envd_upload *u)
     static const struct multipart_events events = {on_part_begin, on_part_content, on_part_end};
     const char *type = http_header(u->r, "Content-Type");
     const char *coding = http_header(u->r, "Content-Encoding");
-    if (coding && strcasecmp(coding, "identity") != 0)
+    if (coding && strcasecmp(coding, "gzip") == 0)
+        u->gzip = gunzip_open(ENVD_INFLATED_MAX, take_plain, u);
+    else if (coding && strcasecmp(coding, "identity") != 0)
         return err_set(&u->e, -EINVAL,
-                       "Content-Encoding: %.40s is not taken: send the file as it is", coding);
+                       "Content-Encoding: %.40s is not taken: gzip is, or the file as it is",
+                       coding);
     if (type && http_type_is(type, "application/octet-stream")) {
         if (!u->named)
             return err_set(&u->e, -EINVAL, "path: a query is needed");
@@ -264,7 +196,7 @@ void envd_post_file(void *ctx, struct http_request *r)
     static const struct http_events events = {
         .body = on_upload_body, .end = on_upload_end, .gone = on_upload_gone};
     struct envd_call call = {0};
-    if (!begin_files(ctx, r, "write", &call))
+    if (!envd_begin_files(ctx, r, "write", &call))
         return;
     struct envd_upload *u = NEW(struct envd_upload);
     *u = (struct envd_upload){.envd = call.envd,
@@ -275,6 +207,8 @@ void envd_post_file(void *ctx, struct http_request *r)
     u->w = JSONW(&u->answer);
     jsonw_array(&u->w);
     int code = audit_check(call.envd->e2b->config.audit, &u->e);
+    if (code == 0)
+        code = envd_metadata_of(r, &u->metadata, &u->e);
     if (code == 0)
         code = open_body(u);
     if (code < 0)
