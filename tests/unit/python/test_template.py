@@ -315,6 +315,18 @@ def test_imported_modules_are_there_already(brief: ForkedKernel) -> None:
     assert brief.run("import sys; 'fractions' in sys.modules").value == "True"
 
 
+def test_the_first_kernel_does_not_wait_for_what_later_ones_have(tmp_path: Path) -> None:
+    template = Template(tmp_path)
+    try:
+        with ForkedKernel(template) as first, ForkedKernel(template) as second:
+            code = "import sys; sorted({'IPython', 'psutil', 'stack_data'} & set(sys.modules))"
+            assert first.run(code).value == "['IPython']"
+            assert second.run(code).value == "['IPython', 'psutil', 'stack_data']"
+            assert first.run("1 / 0").status == second.run("1 / 0").status == "error"
+    finally:
+        assert template.close() == 0
+
+
 def test_a_forked_kernel_reports_crashes_on_its_own_stderr(brief: ForkedKernel) -> None:
     brief.start("import ctypes; ctypes.string_at(0)")
     assert os.WTERMSIG(brief.template.status(brief.process.pid)) == signal.SIGSEGV

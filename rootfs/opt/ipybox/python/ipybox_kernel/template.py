@@ -76,11 +76,16 @@ if TYPE_CHECKING:
 UNCOUNTED = (1 << 32) - 1  # the count of what is never freed; Include/internal/pycore_object.h
 M_TRIM_THRESHOLD = -1  # <malloc.h>
 TRIM_THRESHOLD = 1 << 17  # bytes
+FIRST_SECONDS = 5.0  # for a request; the first one mostly waits already
 PRELOAD = Path(__file__).with_name("preload.txt")
 
 
 def main(argv: list[str]) -> None:
-    """Run the template. Returns when it is to end, and in no kernel."""
+    """Run the template. Returns when it is to end, and in no kernel.
+
+    The first kernel is waited for by somebody: it is forked as soon as there is all that it is made
+    of. What kernels import sooner or later is imported then, for the others.
+    """
     began = time.monotonic()
     parser = argparse.ArgumentParser(prog="ipybox_kernel.template")
     parser.add_argument("--socket", type=int, required=True, metavar="FD")
@@ -89,13 +94,14 @@ def main(argv: list[str]) -> None:
     channel = Channel(number)
     give_back_memory()
     launch.prepare()
+    later, asked = PRELOAD.read_text().split(), asked_for()
     gc.disable()
-    failed = preload()
+    if asked:  # every kernel has them
+        load(later)
+        later = []
+    failed = load(asked)
     app = build()
-    gc.enable()
-    gc.collect()
-    stop_counting()
-    gc.freeze()  # or the first collection in a kernel copies every page
+    keep_shared()
     if threading.active_count() > 1:
         sys.exit(f"template: a preloaded module started threads: {threading.enumerate()}")
     channel.send(
@@ -108,7 +114,14 @@ def main(argv: list[str]) -> None:
         packages=launch.package_directories(),
     )
     prctl(PR_SET_DUMPABLE, 0)  # code in a kernel has our uid: it must not write our memory
-    request = Server(channel).serve()
+    server = Server(channel)
+    request = server.serve(FIRST_SECONDS)
+    if request is None and later and not server.over:
+        gc.disable()
+        load(later)
+        keep_shared()
+    if request is None and not server.over:
+        request = server.serve()
     if request is not None:
         app.run(request, channel)
 
@@ -117,6 +130,14 @@ def give_back_memory() -> None:
     """Have malloc return what a cell with much output has freed; by default it keeps megabytes."""
     if hasattr(LIBC, "mallopt"):  # not in every C library
         LIBC.mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD)
+
+
+def keep_shared() -> None:
+    """Have kernels share the memory of all objects that are there now. Nothing is collected before:
+    that takes 25 ms, and finds next to nothing."""
+    stop_counting()
+    gc.freeze()  # or the first collection in a kernel copies every page
+    gc.enable()
 
 
 def stop_counting() -> None:
@@ -134,16 +155,16 @@ def stop_counting() -> None:
         count_at(id(thing)).value = UNCOUNTED
 
 
-def preload() -> dict[str, str]:
-    """Import what a kernel imports sooner or later, and what IPYBOX_PRELOAD names (separated by
-    commas or blanks). Returns why which of the latter failed."""
-    for name in PRELOAD.read_text().split():
-        try:
-            importlib.import_module(name)
-        except Exception:
-            pass  # made with another version of Python; the kernel imports what it needs
+def asked_for() -> list[str]:
+    """The modules that IPYBOX_PRELOAD names, separated by commas or blanks."""
+    return os.environ.pop("IPYBOX_PRELOAD", "").replace(",", " ").split()
+
+
+def load(names: list[str]) -> dict[str, str]:
+    """Import these modules. Returns why which of them failed: those of the list may, made with
+    another version of Python; a kernel imports what it needs."""
     failed = {}
-    for name in os.environ.pop("IPYBOX_PRELOAD", "").replace(",", " ").split():
+    for name in names:
         try:
             importlib.import_module(name)
         except Exception as error:
@@ -168,28 +189,32 @@ class Server:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.children: dict[int, int] = {}  # the request of each
+        self.over = False  # the supervisor has gone
         reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.wakeup, writer = move_away(reader), move_away(writer)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _nothing)
 
-    def serve(self) -> Request | None:
-        """Returns None when the supervisor has gone, and in each kernel its request."""
+    def serve(self, seconds: float | None = None) -> Request | None:
+        """Returns None when the supervisor has gone, and in each kernel its request. `seconds`:
+        None also after the first request, or when there was none for so long."""
         poller = select.poll()
         poller.register(self.channel.socket, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
-            for fd, _ in poller.poll():
+            events = poller.poll(None if seconds is None else seconds * 1000)
+            for fd, _ in events:
                 if fd == self.wakeup:
                     self._reap()
                     continue
                 packet, fds = self.channel.receive()
-                if not packet:
-                    return None
-                request = self._handle(packet, fds)
-                if request is not None:
+                self.over = not packet
+                request = self._handle(packet, fds) if packet else None
+                if request is not None or self.over:
                     return request
                 close_all(fds)
+            if seconds is not None:
+                return None
 
     def _handle(self, packet: bytes, fds: list[int]) -> Request | None:
         """Returns a request in the kernel that was forked for it, else None."""
