@@ -44,6 +44,22 @@ static int show_page(void (*make)(struct buf *out))
     return !text.failed && write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
 }
 
+static int show_help_of(enum role role)
+{
+    drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
+    options_help_of(role, &text);
+    return write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
+}
+
+static int show_completions(int argc, char **argv)
+{
+    drop_buf struct buf text = BUF_INIT(OPTIONS_SCRIPT_MAX);
+    struct err e = ERR_NONE;
+    if (options_completions(argc == 1 ? argv[0] : "", &text, &e) < 0)
+        return fail_command(&e);
+    return write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
+}
+
 static void put_version(struct buf *out)
 {
     (void)buf_addf(out, "%s\n", options_version());
@@ -122,7 +138,7 @@ static int serve_with_options(enum role role, int argc, char **argv)
         return fail_command(&e);
     switch (options.want) {
     case OPTIONS_HELP:
-        return show_page(options_help);
+        return show_help_of(role);
     case OPTIONS_VERSION:
         return show_page(put_version);
     case OPTIONS_RUN:
@@ -259,8 +275,21 @@ static int init(int argc, char **argv)
 
 static int help(int argc, char **argv)
 {
+    enum role role;
+    int skip;
+    char *words[] = {NULL, argc > 0 ? argv[0] : NULL};
+    struct err e = ERR_NONE;
+    if (argc > 0 && argv[0][0] != '-')
+        return options_role(2, words, &role, &skip, &e) < 0 ? fail_command(&e) : show_help_of(role);
     return show_page(argc > 0 && strcmp(argv[0], "--markdown") == 0 ? options_markdown
                                                                     : options_help);
+}
+
+/* Commands that do not read options as the others do. */
+static bool has_page_alone(enum role role)
+{
+    return role == ROLE_HEALTH || role == ROLE_AUDIT || role == ROLE_SANDBOX ||
+           role == ROLE_DOCTOR || role >= ROLE_COMPLETIONS;
 }
 
 int main(int argc, char **argv)
@@ -275,6 +304,9 @@ int main(int argc, char **argv)
         return fail_command(&e);
     argc -= skip;
     argv += skip;
+    if (has_page_alone(role) && argc > 0 &&
+        (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
+        return show_help_of(role);
     switch (role) {
     case ROLE_SERVER:
     case ROLE_SERVE:
@@ -300,6 +332,8 @@ int main(int argc, char **argv)
     case ROLE_LOGS:
     case ROLE_EXPORT:
         return serve_with_options(role, argc, argv);
+    case ROLE_COMPLETIONS:
+        return show_completions(argc, argv);
     case ROLE_MAN:
         return show_page(options_man);
     case ROLE_HELP:

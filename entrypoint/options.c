@@ -28,7 +28,6 @@ enum {
     NUMBER_MAX = 1000,
     MANY_MAX = 1000000,
     NAME_MAX_LEN = 40, /* of a name that is compared for a hint */
-    HINT_DISTANCE = 3, /* edits between a wrong name and the one that is offered */
 };
 
 static const struct options_row rows[] = {
@@ -256,54 +255,73 @@ static const struct options_row rows[] = {
 };
 
 static const struct options_command commands[] = {
-    {"server", ROLE_SERVER, false, "Serve MCP on standard input and output. This is the default."},
+    {"server", ROLE_SERVER, false, "Serve MCP on standard input and output. This is the default.",
+     NULL},
     {"serve", ROLE_SERVE, false,
      "Serve the HTTP API alone, on port 8080 unless --http says otherwise. Needs no standard "
-     "input."},
+     "input.",
+     NULL},
     {"serve-all", ROLE_SERVE_ALL, false,
      "Serve the HTTP API and the Jupyter Kernel Gateway, on port 8888 unless "
      "--kernel-gateway-port says otherwise: on every address if there is a token, else on "
-     "localhost. This is what a container without standard input does."},
+     "localhost. This is what a container without standard input does.",
+     NULL},
     {"apigen", ROLE_APIGEN, false,
      "Generate the Python package for the tools of an MCP server, and print the names of its "
      "modules. apigen adopt [NAME...]: register the servers of packages that ipybox 0.7 to 0.9.2 "
-     "has generated."},
+     "has generated.",
+     "[adopt [NAME...]]"},
     {"init", ROLE_INIT, false,
      "Be process 1 of a container: choose the user, pass signals on, reap processes, and run "
-     "the server, a command of this list, or any other program."},
-    {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only."},
-    {"health", ROLE_HEALTH, false,
-     "Ask the running server for its health; status 0 if it is well."},
+     "the server, a command of this list, or any other program.",
+     "[COMMAND|PROGRAM] [WORD]..."},
+    {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only.", NULL},
+    {"health", ROLE_HEALTH, false, "Ask the running server for its health; status 0 if it is well.",
+     NULL},
     {"audit", ROLE_AUDIT, false,
      "audit verify FILE [HASH]: check that an audit log is whole and unchanged, and with HASH "
-     "that it still has that record; status 0 if so."},
+     "that it still has that record; status 0 if so.",
+     "verify FILE [HASH]"},
     {"sandbox", ROLE_SANDBOX, false,
      "sandbox [-d] [-s FILE] [--min LEVEL] -- COMMAND ARG…, or -c TEXT for bash: run a command "
      "in the sandbox with the settings of a JSON file in the format of srt; without a file, as "
      "--sandbox does. --check-config FILE explains a file. Called as srt it takes the options "
-     "of srt."},
+     "of srt.",
+     "[-d] [-s FILE] [--min LEVEL] -- COMMAND..."},
     {"doctor", ROLE_DOCTOR, false,
      "Report the isolation that this machine provides, and try to break out of it; status 1 if "
-     "one of the attempts succeeds."},
+     "one of the attempts succeeds.",
+     NULL},
     {"exec", ROLE_EXEC, false,
      "Run CODE, or with - the code on standard input, in a kernel of the running server, and "
-     "print its output. Ctrl-C interrupts it."},
-    {"sessions", ROLE_SESSIONS, false, "List the sessions of the running server."},
+     "print its output. Ctrl-C interrupts it.",
+     "CODE|-"},
+    {"sessions", ROLE_SESSIONS, false, "List the sessions of the running server.", NULL},
     {"policy", ROLE_POLICY, false,
      "Print the settings of a session's sandbox and what they mean. With a FILE of settings, "
      "or - for standard input: change them while its kernel runs. Needs root where the server "
-     "is not root."},
+     "is not root.",
+     "[FILE|-]"},
     {"approve", ROLE_APPROVE, false,
      "List the requests that wait for an approval, with what each would run. With an ID and "
      "yes or no: decide. Answer a server's question with its ID and FIELD=VALUE…, or with no "
-     "or cancel. An ID alone asks on the terminal. Needs root where the server is not root."},
-    {"logs", ROLE_LOGS, false, "Print the events of a session, as far back as they are kept."},
+     "or cancel. An ID alone asks on the terminal. Needs root where the server is not root.",
+     "[ID [yes|no|cancel|FIELD=VALUE...]]"},
+    {"logs", ROLE_LOGS, false, "Print the events of a session, as far back as they are kept.",
+     NULL},
     {"export", ROLE_EXPORT, false,
      "Write a session's cells with their outputs as a Jupyter notebook, or as a Python script, to "
-     "a new FILE or to standard output."},
-    {"man", ROLE_MAN, false, "Print the manual page, for man -l -."},
-    {"help", ROLE_HELP, false, "Print this help; with --markdown, as tables for documents."},
-    {"version", ROLE_VERSION, false, "Print the version."},
+     "a new FILE or to standard output.",
+     "[FILE]"},
+    {"completions", ROLE_COMPLETIONS, false,
+     "Print what makes a shell complete the words of ipybox: for ~/.bashrc, ~/.zshrc or "
+     "config.fish.",
+     "bash|zsh|fish"},
+    {"man", ROLE_MAN, false, "Print the manual page, for man -l -.", NULL},
+    {"help", ROLE_HELP, false,
+     "Print this help, or that of a COMMAND; with --markdown, as tables for documents.",
+     "[COMMAND]"},
+    {"version", ROLE_VERSION, false, "Print the version.", NULL},
 };
 
 static const struct options_variable variables[] = {
@@ -378,54 +396,15 @@ const char *options_secret(size_t i)
     return NULL;
 }
 
-static size_t least_of(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein's distance; names that are too long to be a slip are far from everything. */
-static size_t option_distance(const char *a, const char *b)
-{
-    size_t line[NAME_MAX_LEN + 1];
-    size_t n = strlen(a), m = strlen(b);
-    if (n > NAME_MAX_LEN || m > NAME_MAX_LEN)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = line[j];
-            line[j] = least_of(line[j] + 1, line[j - 1] + 1, change);
-        }
-    }
-    return line[m];
-}
-
-static void nearer(const char *word, const char *name, const char **best, size_t *best_distance)
-{
-    size_t d = option_distance(word, name);
-    if (strncmp(word, name, strlen(word)) == 0)
-        d = 1; /* the start of a name */
-    if (d * 2 <= strlen(word) && d < *best_distance) {
-        *best_distance = d;
-        *best = name;
-    }
-}
-
 static const char *nearest_option(enum role role, const char *name)
 {
-    const char *best = NULL;
-    size_t best_distance = HINT_DISTANCE + 1;
+    struct options_hint hint = {0};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (!(rows[i].flags & OPTION_HIDDEN) && is_row_of(role, &rows[i]))
-            nearer(name, rows[i].name, &best, &best_distance);
-    nearer(name, "help", &best, &best_distance);
-    nearer(name, "version", &best, &best_distance);
-    return best;
+            options_nearer(&hint, name, rows[i].name);
+    options_nearer(&hint, name, "help");
+    options_nearer(&hint, name, "version");
+    return hint.name;
 }
 
 static const struct options_command *find_option_command(const char *word)
@@ -454,13 +433,12 @@ int options_role(int argc, char **argv, enum role *ret, int *ret_skip, struct er
         *ret_skip = 2;
         return 0;
     }
-    const char *best = NULL;
-    size_t best_distance = HINT_DISTANCE;
+    struct options_hint hint = {0};
     for (size_t i = 0; i < COUNT(commands); i++)
         if (!commands[i].hidden)
-            nearer(argv[1], commands[i].word, &best, &best_distance);
-    if (best)
-        return err_set(e, -EINVAL, "unknown command '%s' (did you mean '%s'?)", argv[1], best);
+            options_nearer(&hint, argv[1], commands[i].word);
+    if (hint.name)
+        return err_set(e, -EINVAL, "unknown command '%s' (did you mean '%s'?)", argv[1], hint.name);
     return err_set(e, -EINVAL, "unknown command '%s' (see ipybox --help)", argv[1]);
 }
 
@@ -766,7 +744,9 @@ int options_parse(enum role role, int argc, char **argv, struct options *ret, st
             return 0;
         }
     }
-    int r = set_defaults_and_environment(role, &parsed, e);
+    int r = options_own(role) & OPTION_OF_CLI ? 0 : options_check_variables(e);
+    if (r == 0)
+        r = set_defaults_and_environment(role, &parsed, e);
     for (int i = 0; r >= 0 && i < argc; i += r)
         r = parse_option(role, argc - i, argv + i, &parsed, e);
     if (parsed.serve && !parsed.http)

@@ -20,8 +20,9 @@
 #include "base/log.h"
 
 #define OPTIONS_USAGE_STATUS 2
-#define OPTIONS_WORDS_MAX 130        /* approve ID yes FIELD=VALUE… */
-#define OPTIONS_TEXT_MAX (64 * 1024) /* enough for every text that is made here */
+#define OPTIONS_WORDS_MAX 130           /* approve ID yes FIELD=VALUE… */
+#define OPTIONS_TEXT_MAX (64 * 1024)    /* enough for every text that is made here, but for: */
+#define OPTIONS_SCRIPT_MAX (256 * 1024) /* completions */
 
 enum options_want { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
 enum options_log_format { OPTIONS_LOG_TEXT, OPTIONS_LOG_JSON };
@@ -121,6 +122,7 @@ enum role {
     ROLE_APPROVE,
     ROLE_LOGS,
     ROLE_EXPORT,
+    ROLE_COMPLETIONS,
     ROLE_MAN,
     ROLE_HELP,
     ROLE_VERSION,
@@ -150,11 +152,25 @@ bool options_is_loopback(const char *host);
 /* What the options mean together (options_check.c). For options_parse(). */
 MUST_CHECK int options_check(const struct options *o, struct err *e);
 
+struct options_hint { /* zeroed */
+    const char *name; /* the nearest so far; NULL: none is near */
+    size_t distance;
+};
+/* Is `name` meant by `word`, and nearer than what the hint has? (options_near.c) */
+void options_nearer(struct options_hint *hint, const char *word, const char *name);
+
+/* -EINVAL: a variable IPYBOX_… is almost one of ours. Others, and those that Kubernetes sets for a
+ * service, are not looked at. For options_parse(). */
+MUST_CHECK int options_check_variables(struct err *e);
+
 /* The variables that hold secrets, each of which may come as NAME_FILE; NULL ends the list. */
 const char *options_secret(size_t i);
 
 /* Texts, complete; errors are sticky in the buffer (cap it with OPTIONS_TEXT_MAX). */
-void options_help(struct buf *out);     /* at most 80 columns */
+void options_help(struct buf *out);                    /* at most 80 columns */
+void options_help_of(enum role role, struct buf *out); /* of one command */
+/* What makes a shell complete words (options_complete.c). -EINVAL: bash, zsh or fish is needed. */
+MUST_CHECK int options_completions(const char *shell, struct buf *out, struct err *e);
 void options_man(struct buf *out);      /* roff, for man(1) */
 void options_markdown(struct buf *out); /* tables for the documents */
 const char *options_version(void);      /* "ipybox 0.10.0" */
@@ -211,6 +227,7 @@ struct options_command {
     enum role role;
     bool hidden;
     const char *help;
+    const char *words; /* that follow it; NULL: none */
 };
 
 struct options_variable { /* set in the environment only */

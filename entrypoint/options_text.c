@@ -188,6 +188,38 @@ void options_help(struct buf *out)
         (void)buf_addf(out, "  %-8s  %s\n", statuses[i].status, statuses[i].meaning);
 }
 
+static const struct options_command *options_command_of(enum role role)
+{
+    size_t n;
+    const struct options_command *commands = options_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        if (commands[i].role == role)
+            return &commands[i];
+    return NULL;
+}
+
+/* A server's options are the general help's. */
+void options_help_of(enum role role, struct buf *out)
+{
+    const struct options_command *command = options_command_of(role);
+    const unsigned own = options_own(role);
+    if (!command || role == ROLE_SERVER) {
+        options_help(out);
+        return;
+    }
+    (void)buf_addf(out, "Usage: ipybox %s%s%s%s\n\n", command->word,
+                   own || role < ROLE_APIGEN ? " [OPTION]..." : "", command->words ? " " : "",
+                   command->words ? command->words : "");
+    wrap(out, 0, command->help);
+    if (own) {
+        (void)buf_adds(out, "\nOptions:\n");
+        help_rows(out, own);
+        (void)buf_adds(out, "  --help, -h\n      Print this text.\n");
+    }
+    if (role < ROLE_APIGEN || own == OPTION_APIGEN)
+        (void)buf_adds(out, "\nThe server's options, which it takes, too: ipybox --help\n");
+}
+
 /* Text for roff: a dash must not become a hyphen, a line must not start as a request. */
 static void roff(struct buf *out, const char *text)
 {

@@ -63,6 +63,40 @@ wrong()
     wrong 'unknown option --log-levl .did you mean --log-level\?' -- --log-levl DEBUG
     wrong 'unknown option -x' -- -x
     wrong "unexpected word 'word'" -- --log-level DEBUG word
+    wrong 'unknown variable IPYBOX_LOGLEVEL .did you mean IPYBOX_LOG_LEVEL\?' -e IPYBOX_LOGLEVEL=DEBUG
+}
+
+@test "a Kubernetes service that is called ipybox is no mistyped variable" {
+    run_box -e IPYBOX_PORT=tcp://192.0.2.1:8080 -e IPYBOX_PORT_8080_TCP_ADDR=192.0.2.1 -e IPYBOX_SERVICE_HOST=192.0.2.1 \
+        -e IPYBOX_SERVICE_PORT=8080 -e IPYBOX_SERVICE_PORT_HTTP=8080
+    assert_equal "$status" 0
+}
+
+@test "each command has a help of its own" {
+    run_box -- exec --help
+    assert_equal "$status" 0
+    assert_match "$output" '^Usage: ipybox exec'
+    assert_match "$output" '--timeout'
+    refute_match "$output" "--log-level"
+    local page=$output
+    run_box -- help exec
+    assert_equal "$output" "$page"
+    run_box -- health -h
+    assert_match "$output" '^Usage: ipybox health'
+}
+
+@test "bash completes commands and their options" {
+    run_box -- completions bash
+    assert_equal "$status" 0
+    local COMP_WORDS COMP_CWORD COMPREPLY
+    eval "$output"
+    COMP_WORDS=(ipybox ex) COMP_CWORD=1
+    _ipybox
+    assert_equal "${COMPREPLY[*]}" "exec export"
+    COMP_WORDS=(ipybox exec --t) COMP_CWORD=2
+    _ipybox
+    assert_equal "${COMPREPLY[*]}" --timeout
+    wrong 'bash, zsh or fish' -- completions csh
 }
 
 @test "bad values are refused by the name of the option or the variable" {

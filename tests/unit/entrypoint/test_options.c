@@ -390,6 +390,115 @@ static void serve_has_a_port_and_tokens_differ(void)
     TEST_CHECK(PARSE(&o, &e, "--max-sessions=1001") == -EINVAL);
 }
 
+static void a_variable_that_is_almost_one_of_ours_is_refused(void)
+{
+    static const char *const cases[][2] = {
+        {"IPYBOX_LOGLEVEL", "IPYBOX_LOG_LEVEL"},
+        {"IPYBOX_TOKN", "IPYBOX_TOKEN"},
+        {"IPYBOX_TOKEN_FIL", "IPYBOX_TOKEN_FILE"},
+        {"IPYBOX_TOKN_FILE", "IPYBOX_TOKEN_FILE"},
+        {"IPYBOX_DEFAULT_UIDS", "IPYBOX_DEFAULT_UID"},
+        {"IPYBOX_KERNEL_GATEWAYPORT", "IPYBOX_KERNEL_GATEWAY_PORT"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[200];
+        struct options o;
+        struct err e = ERR_NONE;
+        (void)snprintf(message, sizeof message, "unknown variable %s (did you mean %s?)",
+                       cases[i][0], cases[i][1]);
+        (void)setenv(cases[i][0], "1", 1);
+        TEST_CHECK(PARSE(&o, &e, "--stop-grace=1") == -EINVAL);
+        TEST_CHECK_(strcmp(e.msg, message) == 0, "%s", e.msg);
+        TEST_CHECK(parse(ROLE_SESSIONS, (const char *const[]){NULL}, &o, &e) == 0);
+        (void)unsetenv(cases[i][0]);
+    }
+}
+
+/* Of Kubernetes, of Docker's links, of what this program passes on to itself, and of others. */
+static void other_variables_are_let_through(void)
+{
+    static const char *const names[] = {"IPYBOX_PORT",
+                                        "IPYBOX_PORT_8080_TCP",
+                                        "IPYBOX_PORT_8080_TCP_ADDR",
+                                        "IPYBOX_PORT_8080_TCP_PORT",
+                                        "IPYBOX_PORT_8080_TCP_PROTO",
+                                        "IPYBOX_SERVICE_HOST",
+                                        "IPYBOX_SERVICE_PORT",
+                                        "IPYBOX_SERVICE_PORT_HTTP",
+                                        "IPYBOX_MCP_PORT",
+                                        "IPYBOX_MCP_SERVICE_HOST",
+                                        "IPYBOX_TOKEN_FILE",
+                                        "IPYBOX_RUNTIME_DIR",
+                                        "IPYBOX_API_SOCKET",
+                                        "IPYBOX_GATEWAY_IDLE",
+                                        "IPYBOX_GATEWAY_INSTANCE",
+                                        "IPYBOX_GATEWAY_MAX_KERNELS",
+                                        "IPYBOX_IDENTITY",
+                                        "IPYBOX_LISTENERS",
+                                        "IPYBOX_NAME",
+                                        "IPYBOX_NATIVE",
+                                        "IPYBOX_RESTORE_CWD",
+                                        "IPYBOX_SECRET_FILES",
+                                        "IPYBOX_SERVER_CWD",
+                                        "IPYBOX_TOOL_SERVER",
+                                        "IPYBOX_TOOL_SOCKET",
+                                        "IPYBOX_TOOL_TOKEN",
+                                        "IPYBOX_TEST_IMAGE",
+                                        "IPYBOX_",
+                                        "IPYBOX_ANYTHING_ELSE",
+                                        "IPYBOX"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct options o;
+        struct err e = ERR_NONE;
+        (void)setenv(names[i], strstr(names[i], "PORT") ? "tcp://192.0.2.1:80" : "x", 1);
+        TEST_CHECK_(PARSE(&o, &e, "--stop-grace=1") == 0, "%s: %s", names[i], e.msg);
+        (void)unsetenv(names[i]);
+    }
+}
+
+static void every_command_has_a_help_of_one_screen(void)
+{
+    size_t n, rows_n;
+    const struct options_command *commands = options_commands(&n);
+    const struct options_row *rows = options_rows(&rows_n);
+    for (size_t i = 0; i < n; i++) {
+        drop_buf struct buf out = BUF_INIT(OPTIONS_TEXT_MAX);
+        int lines = 0;
+        TEST_CASE(commands[i].word);
+        if (commands[i].role == ROLE_SERVER)
+            continue;
+        options_help_of(commands[i].role, &out);
+        for (const char *at = buf_text(&out); (at = strchr(at, '\n')) != NULL; at++)
+            lines++;
+        TEST_CHECK_(lines >= 3 && lines <= 30, "%d lines", lines);
+        TEST_CHECK(strstr(buf_text(&out), commands[i].word) != NULL);
+        for (size_t r = 0; r < rows_n; r++)
+            if (rows[r].flags & options_own(commands[i].role))
+                TEST_CHECK_(strstr(buf_text(&out), rows[r].name) != NULL, "%s", rows[r].name);
+    }
+}
+
+static void every_shell_is_told_every_command_and_option(void)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    size_t n, rows_n;
+    struct err e = ERR_NONE;
+    const struct options_command *commands = options_commands(&n);
+    const struct options_row *rows = options_rows(&rows_n);
+    drop_buf struct buf none = BUF_INIT(OPTIONS_SCRIPT_MAX);
+    for (size_t s = 0; s < sizeof shells / sizeof *shells; s++) {
+        drop_buf struct buf out = BUF_INIT(OPTIONS_SCRIPT_MAX);
+        TEST_CASE(shells[s]);
+        TEST_CHECK(options_completions(shells[s], &out, &e) == 0);
+        for (size_t i = 0; i < n; i++)
+            TEST_CHECK_(commands[i].hidden || strstr(buf_text(&out), commands[i].word), "%s",
+                        commands[i].word);
+        for (size_t i = 0; i < rows_n; i++)
+            TEST_CHECK_(strstr(buf_text(&out), rows[i].name) != NULL, "%s", rows[i].name);
+    }
+    TEST_CHECK(options_completions("csh", &none, &e) == -EINVAL && none.len == 0);
+}
+
 static void every_text_names_every_option(void)
 {
     void (*const makers[])(struct buf *) = {options_help, options_man, options_markdown};
@@ -429,6 +538,11 @@ static void the_help_fits_eighty_columns(void)
 }
 
 TEST_LIST = {
+    {"a variable that is almost one of ours is refused",
+     a_variable_that_is_almost_one_of_ours_is_refused},
+    {"other variables are let through", other_variables_are_let_through},
+    {"every command has a help of one screen", every_command_has_a_help_of_one_screen},
+    {"every shell is told every command and option", every_shell_is_told_every_command_and_option},
     {"without_words_the_defaults_hold", without_words_the_defaults_hold},
     {"every_default_is_a_value_that_the_option_takes",
      every_default_is_a_value_that_the_option_takes},
