@@ -198,12 +198,29 @@ bool stream_may_open(const struct api_session *api_session, struct http_request 
     return false;
 }
 
+/* An EventSource comes back after the end, too, until it is told that nothing follows. */
+static bool has_heard_all(const struct api_session *api_session, struct execution *x,
+                          const struct http_request *r, uint64_t after)
+{
+    struct execution_reader probe;
+    if (!x || !http_header(r, "Last-Event-ID") || http_is_handshake(r))
+        return false;
+    reader_open(&probe, api_session->session, x, after, on_event_stream_more, NULL);
+    bool is_over = reader_next(&probe).kind == READER_OVER;
+    reader_close(&probe);
+    return is_over;
+}
+
 void stream_open(struct api_session *api_session, struct execution *x, struct http_request *r,
                  bool first)
 {
     uint64_t after = 0;
     if (!stream_may_open(api_session, r, &after))
         return;
+    if (has_heard_all(api_session, x, r, after)) {
+        http_answer(r, 204, NULL, 0, "", 0);
+        return;
+    }
     struct event_stream *s = NEW(struct event_stream);
     *s = (struct event_stream){.api_session = api_session, .first = first};
     if (!begin_event_stream(s, x, r)) {

@@ -100,6 +100,13 @@ static void a_client_that_comes_back_gets_what_it_has_missed(void)
     call(last, "");
     check_has_not("\"two\"");
     check_has("event: end\n");
+    call_with(line, "Last-Event-ID: 4\r\n", "");
+    check_has("event: end\n");
+    call_with(line, "Last-Event-ID: 5\r\n", ""); /* that was the end: an EventSource gives up */
+    check_head("HTTP/1.1 204 ");
+    drop_str char *after = xasprintf("GET %s/events?after=5", place);
+    call(after, "");
+    check_has("event: end\n");
     close_api();
 }
 
