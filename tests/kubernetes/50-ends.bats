@@ -22,7 +22,13 @@ restarted()
     sidecar wrong '.spec.initContainers[0].args += ["--stop-grace=x"]'
     wait_for 30 has_message wrong
     assert_match "$(message_of wrong)" 'stop-grace'
-    assert_match "$(k logs wrong -c ipybox --previous 2>/dev/null || k logs wrong -c ipybox)" 'stop-grace'
+    wait_for 30 logs_have wrong stop-grace
+}
+
+# logs_have POD TEXT - those of a container that ends and starts again: at times the kubelet has neither.
+logs_have()
+{
+    { k logs "$1" -c ipybox; k logs "$1" -c ipybox --previous; } 2>/dev/null | grep -q "$2"
 }
 
 message_of()
