@@ -63,7 +63,10 @@ function copiedTable(table) {
 function htmlPiece(html, text) {
   const parsed = new DOMParser().parseFromString(html, "text/html"); // runs and fetches nothing
   const tables = [...parsed.querySelectorAll("table")].filter((table) => !table.parentElement.closest("table"));
-  if (tables.length) return tables.flatMap(copiedTable);
+  if (tables.length) {
+    for (const hidden of parsed.querySelectorAll("script, style")) hidden.remove();
+    return tables.flatMap(copiedTable);
+  }
   if (parsed.querySelector("script")) return [...textPiece(text), note("It needs script, which is not run here. The notebook of the session has it.")];
   const frame = make("iframe");
   frame.sandbox = "";

@@ -2,10 +2,13 @@
 """Chromium by its DevTools pipe, by the standard library alone, in the browser's container.
 
 Requests are lines of JSON on standard input, answers go to standard output:
-{"do": "open", "url": …}, {"do": "run", "script": …} (its value),
+{"do": "open", "url": …}, {"do": "run", "script": …} (its value; with "frame": in the frame of
+another origin whose address contains that),
+{"do": "picture", "width": …, "height": …, "scheme": "light" or "dark"} (PNG in base64),
 {"do": "press", "key": …, "ctrl": …},
 {"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught),
 {"do": "choose" or "drop", "selector": …, "files": {name: size in bytes}},
+{"do": "serve", "script": …} (a program beside the browser),
 {"do": "downloads"} (name to SHA-256 of what has been saved, whole),
 {"do": "read", "name": …} (the text of one of them).
 """
@@ -18,6 +21,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,6 +58,7 @@ class Browser:
         self.session = ""
         self.rest = b""
         self.complaints: list[str] = []
+        self.frames: list[str] = []  # sessions of frames of other origins
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(DOWNLOADS))
         pages: list[str] = []
         while not pages:  # the first one may take a moment
@@ -63,6 +68,9 @@ class Browser:
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime"):
             self.call(f"{domain}.enable")
+        self.call(
+            "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True
+        )
 
     def read(self) -> dict[str, Any]:
         while b"\0" not in self.rest:
@@ -76,9 +84,10 @@ class Browser:
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         self.last += 1
+        session = params.pop("in_session", self.session)
         message = {"id": self.last, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
+        if session:
+            message["sessionId"] = session
         os.write(self.write_end, json.dumps(message).encode() + b"\0")
         while True:
             answer = self.read()
@@ -92,10 +101,27 @@ class Browser:
     def keep(self, event: dict[str, Any]) -> None:
         if event.get("method") == "Runtime.exceptionThrown":
             self.complaints.append(json.dumps(event["params"]))
+        elif event.get("method") == "Target.attachedToTarget":
+            self.frames.append(event["params"]["sessionId"])
+        elif event.get("method") == "Target.detachedFromTarget":
+            self.frames.remove(event["params"]["sessionId"])
 
-    def run(self, script: str) -> Any:
+    def find(self, frame: str) -> str:
+        """The session of the newest frame whose address contains that, or nothing."""
+        self.call("Runtime.evaluate", expression="0")  # what has come or gone is known then
+        for session in reversed(list(self.frames)):
+            found = self.call("Runtime.evaluate", in_session=session, expression="location.href")
+            if frame in str(found["result"].get("value")):
+                return session
+        return ""
+
+    def run(self, script: str, frame: str = "") -> Any:
+        session = self.find(frame) if frame else ""
+        if frame and not session:
+            return None
         result = self.call(
             "Runtime.evaluate",
+            in_session=session or self.session,
             expression=script,
             returnByValue=True,
             awaitPromise=True,
@@ -116,6 +142,19 @@ class Browser:
         down = {"type": "keyDown", "text": text} if text and not ctrl else {"type": "rawKeyDown"}
         self.call("Input.dispatchKeyEvent", **details, **down)
         self.call("Input.dispatchKeyEvent", type="keyUp", **details)
+
+    def picture(self, width: int, height: int, scheme: str) -> str:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+        data: str = self.call("Page.captureScreenshot")["data"]
+        return data
 
     def choose(self, selector: str, paths: list[str]) -> None:
         found = self.call("Runtime.evaluate", expression=f"document.querySelector('{selector}')")
@@ -148,32 +187,32 @@ def downloads() -> dict[str, str]:
     return found
 
 
-def handle(browser: Browser, ask: dict[str, Any]) -> Any:
-    if ask["do"] == "open":
-        while "errorText" in browser.call("Page.navigate", url=ask["url"]):
-            time.sleep(0.1)  # the server is not up yet
-    elif ask["do"] == "run":
-        return browser.run(ask["script"])
-    elif ask["do"] == "press":
-        browser.press(ask["key"], ask["ctrl"])
-    elif ask["do"] == "type":
-        browser.call("Input.insertText", text=ask["text"])
-    elif ask["do"] == "choose":
-        browser.choose(ask["selector"], make_files(ask["files"]))
-    elif ask["do"] == "drop":
-        browser.drop(ask["selector"], make_files(ask["files"]))
-    elif ask["do"] == "downloads":
-        return downloads()
-    elif ask["do"] == "read":
-        return (DOWNLOADS / ask["name"]).read_text()
-    return browser.complaints
+def visit(browser: Browser, url: str) -> None:
+    while "errorText" in browser.call("Page.navigate", url=url):
+        time.sleep(0.1)  # the server is not up yet
+
+
+ACTS: dict[str, Callable[[Browser, dict[str, Any]], Any]] = {
+    "open": lambda browser, ask: visit(browser, ask["url"]),
+    "run": lambda browser, ask: browser.run(ask["script"], ask.get("frame", "")),
+    "serve": lambda browser, ask: subprocess.Popen([sys.executable, ask["script"]]).pid,
+    "picture": lambda browser, ask: browser.picture(ask["width"], ask["height"], ask["scheme"]),
+    "press": lambda browser, ask: browser.press(ask["key"], ask["ctrl"]),
+    "type": lambda browser, ask: browser.call("Input.insertText", text=ask["text"]),
+    "choose": lambda browser, ask: browser.choose(ask["selector"], make_files(ask["files"])),
+    "drop": lambda browser, ask: browser.drop(ask["selector"], make_files(ask["files"])),
+    "downloads": lambda browser, ask: downloads(),
+    "read": lambda browser, ask: (DOWNLOADS / ask["name"]).read_text(),
+    "errors": lambda browser, ask: browser.complaints,
+}
 
 
 def main() -> None:
     browser = Browser()
     for line in sys.stdin:
         try:
-            answer = {"value": handle(browser, json.loads(line))}
+            ask = json.loads(line)
+            answer = {"value": ACTS[ask["do"]](browser, ask)}
         except RuntimeError as e:
             answer = {"error": str(e)}
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page in Chromium, which console/browser.py drives in a container beside the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SECONDS = 60
+
+
+class Page:
+    """What the browser shows; every question is asked until its answer is right."""
+
+    def __init__(self, server: str, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [
+                *("docker", "run", "-i", "--rm", "--init", "--network", f"container:{server}"),
+                *("-v", f"{HERE}/console/browser.py:/browser.py:ro"),
+                *(*options, os.environ["PEER_BROWSER"]),
+                *("python3", "-u", "/browser.py"),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, what: str, **more: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"do": what, **more}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        return answer["value"]
+
+    def run(self, script: str, frame: str = "") -> Any:
+        return self.do("run", script=script, frame=frame)
+
+    def wait(self, script: str, frame: str = "") -> Any:
+        end = time.monotonic() + SECONDS
+        while not (value := self.run(script, frame)):
+            assert time.monotonic() < end, f"{script}: {self.run('document.body.innerText')}"
+            time.sleep(0.1)
+        return value
+
+    def wait_text(self, selector: str, text: str) -> None:
+        self.wait(
+            f"document.querySelector({json.dumps(selector)})"
+            f"?.innerText.includes({json.dumps(text)})"
+        )
+
+    def cell(self, code: str) -> None:
+        """Typed by a user without a mouse."""
+        self.run("document.querySelector('#code').focus()")
+        self.do("type", text=code)
+        self.do("press", key="Enter", ctrl=True)
+        self.wait("document.querySelector('#code').value === ''")
+
+    def press(self, label: str) -> None:
+        """A button found by its accessible name, and pressed by key."""
+        find = (
+            "[...document.querySelectorAll('button')].find((b) => !b.closest('[hidden]') &&"
+            f" (b.getAttribute('aria-label') ?? b.textContent) === {json.dumps(label)})"
+        )
+        self.wait(f"Boolean({find})")
+        self.run(f"{find}.focus()")
+        self.do("press", key="Enter", ctrl=False)
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(30)
