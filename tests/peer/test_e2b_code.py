@@ -106,6 +106,11 @@ def test_bash(sandbox: Any) -> None:
     run = sandbox.run_code("echo $FOO $MORE; pwd", language="bash", envs={"MORE": "m"})
     assert "".join(run.logs.stdout) == "bar m\n/app/workspace\n"
     assert sandbox.run_code("exit 3", language="bash").error is not None
+    sandbox.run_code("x='a b'; y=(1 2); f() { echo f $1; }; cd /usr; exit 1", language="bash")
+    kept = sandbox.run_code('echo "$x ${y[1]} [$MORE]"; f g; pwd; unset x', language="bash")
+    assert "".join(kept.logs.stdout) == "a b 2 []\nf g\n/usr\n"
+    gone = sandbox.run_code('echo "[$x]"; cd /app/workspace', language="bash")
+    assert gone.logs.stdout == ["[]\n"]
     with raises(SandboxException, "python and bash"):
         sandbox.run_code("1", language="r")
 
@@ -117,7 +122,9 @@ def test_contexts(sandbox: Any) -> None:
     assert sandbox.run_code("only", context=context).text == "here"
     assert sandbox.run_code("only").error.name == "NameError"
     shell = sandbox.create_code_context(language="bash")
-    assert sandbox.run_code("echo hi", context=shell).logs.stdout == ["hi\n"]
+    assert sandbox.run_code("echo hi $x", context=shell).logs.stdout == ["hi\n"]
+    sandbox.run_code("x=1", context=shell)
+    assert sandbox.run_code("echo $x", context=shell).logs.stdout == ["1\n"]
 
 
 def test_contexts_are_listed_restarted_and_removed(sandbox: Any) -> None:

@@ -6,6 +6,7 @@ tests/peer/run starts it with each of the SDK's versions in docs/works-with.md.
 
 from __future__ import annotations
 
+import inspect
 import io
 import statistics
 import time
@@ -67,6 +68,20 @@ def test_some_files_are_written_at_once(sandbox: Any) -> None:
     written = sandbox.files.write_files(entries)
     assert [info.path for info in written] == [f"/home/user/{e['path']}" for e in entries]
     assert [sandbox.files.read(e["path"]) for e in entries] == [e["data"] for e in entries]
+
+
+def test_gzip_and_metadata(sandbox: Any) -> None:
+    files = sandbox.files
+    parameters = inspect.signature(files.write).parameters
+    if "gzip" in parameters:
+        files.write("zipped.txt", "x" * 1_000_000, gzip=True)
+        assert files.read("zipped.txt", gzip=True) == "x" * 1_000_000
+    if "metadata" in parameters:
+        written = files.write("noted.txt", "x", metadata={"author": "me & co"})
+        assert written.metadata == files.get_info("noted.txt").metadata == {"author": "me & co"}
+        files.write("noted.txt", "y")
+        assert not files.get_info("noted.txt").metadata
+    assert sandbox.get_metrics()[0].mem_total > 0
 
 
 def test_folders(sandbox: Any) -> None:
@@ -173,8 +188,22 @@ def test_who_disconnects_can_connect_again(sandbox: Any) -> None:
     handle = sandbox.commands.run("echo a; read line; echo $line", background=True, stdin=True)
     pid = handle.pid
     handle.disconnect()
+    again = sandbox.commands.connect(pid)
     sandbox.commands.send_stdin(pid, "late\n")
-    assert sandbox.commands.connect(pid).wait().stdout.endswith("late\n")
+    assert again.wait().stdout.endswith("late\n")
+
+
+def test_what_a_command_leaves(sandbox: Any) -> None:
+    run = sandbox.commands.run
+    run("python3 -m http.server 8123 >/tmp/log 2>&1 &")
+    fetch = "import urllib.request as u; print(u.urlopen('http://localhost:8123/').status)"
+    for _ in range(100):
+        answer = run(f'python3 -c "{fetch}" || true')
+        if answer.stdout == "200\n":
+            break
+    assert answer.stdout == "200\n"
+    assert run("(sleep 1; echo late) & echo now").stdout == "now\nlate\n"
+    assert run("setsid sh -c 'exit 0'").exit_code == 0
 
 
 def test_much_output(sandbox: Any) -> None:

@@ -113,7 +113,9 @@ def test_a_client_of_the_statefulset_finds_its_session_again() -> None:
     pod = pods()[1]
     own = {"X_Ipybox_Token": secrets()["execute-token"]}
     with ExitStack() as stack:
-        urls = {n: stack.enter_context(server(pod, n, secrets()))[0] for n in ("ipybox-0", "ipybox-1")}
+        urls = {
+            n: stack.enter_context(server(pod, n, secrets()))[0] for n in ("ipybox-0", "ipybox-1")
+        }
         _, _, session = ask(f"{urls['ipybox-1']}/v1/sessions", {"id": "ada"}, **own)
         instance = session["instance"]
         assert instance == "ipybox-1"

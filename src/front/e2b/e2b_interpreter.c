@@ -225,6 +225,15 @@ static int submit_env_back(const struct sessions_view *view, const struct reques
     return submit(view, code, sizeof code - 1, false, origin, &x, err);
 }
 
+/* Its shells go on where the one before ended. */
+static int submit_shell_state(const struct sessions_view *view,
+                              const struct request_context *origin, struct err *err)
+{
+    static char code[] = "__import__('ipybox_kernel.bash_state', fromlist=['begin']).begin()";
+    struct execution *x;
+    return submit(view, code, sizeof code - 1, false, origin, &x, err);
+}
+
 static int submit_asked(const struct e2b_place *place, const struct run_order *asked,
                         const struct http_request *r, struct execution **ret, struct err *err)
 {
@@ -232,7 +241,9 @@ static int submit_asked(const struct e2b_place *place, const struct run_order *a
     request_context_of(r, &origin);
     drop_str char *code =
         xasprintf("%s%s", place->language == E2B_BASH ? "%%bash\n" : "", asked->code);
-    int failed = asked->env ? submit_env(&place->view, asked->env, &origin, err) : 0;
+    int failed = place->language == E2B_BASH ? submit_shell_state(&place->view, &origin, err) : 0;
+    if (failed == 0 && asked->env)
+        failed = submit_env(&place->view, asked->env, &origin, err);
     if (failed == 0)
         failed = submit(&place->view, code, strlen(code), true, &origin, ret, err);
     if (failed == 0 && asked->env)
