@@ -79,7 +79,7 @@ timed_cell()
 # figure NAME MILLISECONDS - for the table at the end
 figure()
 {
-    printf '%-70s %6d ms\n' "$1" "$2" >> "$cluster/figures"
+    printf '%-85s %6d ms\n' "$1" "$2" >> "$cluster/figures"
 }
 
 # takes NAME COMMAND... - how long it takes is a figure
