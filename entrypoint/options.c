@@ -132,6 +132,10 @@ static const struct options_row rows[] = {
      AT(agent_sandbox_rest_port), "PORT", "0", 0, 0,
      "With --agent-sandbox: port of the REST half of sandboxd's contract, 8080 for its clients; 0 "
      "turns it off."},
+    {"agent-sandbox-grpc-port", "IPYBOX_AGENT_SANDBOX_GRPC_PORT", OPTION_PORT,
+     AT(agent_sandbox_grpc_port), "PORT", "0", 0, 0,
+     "With --agent-sandbox: port of sandboxd's commands by gRPC, 9090 for its clients; 0 turns it "
+     "off."},
     {"agent-sandbox-open", "IPYBOX_AGENT_SANDBOX_OPEN", OPTION_FLAG, AT(agent_sandbox_open), NULL,
      NULL, 0, 0,
      "With --agent-sandbox: ask for no token at its ports. Whoever reaches them runs code: the "

@@ -57,7 +57,7 @@ struct options {
     const char *instance; /* NULL: the host's name */
     int max_sessions;
     bool agent_sandbox, agent_sandbox_open;
-    int agent_sandbox_port, agent_sandbox_rest_port; /* 0: off */
+    int agent_sandbox_port, agent_sandbox_rest_port, agent_sandbox_grpc_port; /* 0: off */
     bool e2b, librechat;
     const char *librechat_jwt_keys; /* NULL: none */
     const char *librechat_jwt_issuer, *librechat_jwt_audience;

@@ -16,16 +16,20 @@ static int check_sandbox(const struct options *o, struct err *e)
 
 static int check_agent_sandbox(const struct options *o, struct err *e)
 {
-    const int port = o->agent_sandbox_port, rest = o->agent_sandbox_rest_port;
+    static const char *const names[] = {"port", "rest-port", "grpc-port"};
+    const int ports[] = {o->agent_sandbox_port, o->agent_sandbox_rest_port,
+                         o->agent_sandbox_grpc_port};
     if (!o->agent_sandbox)
         return 0;
-    if (port == 0 && rest == 0)
+    if (ports[0] == 0 && ports[1] == 0 && ports[2] == 0)
         return err_set(e, -EINVAL,
-                       "--agent-sandbox: --agent-sandbox-port and --agent-sandbox-rest-port are "
-                       "both off");
-    if (port == rest)
-        return err_set(e, -EINVAL,
-                       "--agent-sandbox-port and --agent-sandbox-rest-port: both are %d", port);
+                       "--agent-sandbox: --agent-sandbox-port, --agent-sandbox-rest-port and "
+                       "--agent-sandbox-grpc-port are all off");
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
+        for (size_t j = 0; j < i; j++)
+            if (ports[i] != 0 && ports[i] == ports[j])
+                return err_set(e, -EINVAL, "--agent-sandbox-%s and --agent-sandbox-%s: both are %d",
+                               names[j], names[i], ports[i]);
     return 0;
 }
 

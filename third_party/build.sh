@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BUILD_DIR=${BUILD_DIR:-$(dirname "$here")/build}
 tools=$BUILD_DIR/tools/bin
 jobs=${JOBS:-$(nproc)}
-small='cjson zlib mbedtls curl libwebsockets libmicrohttpd libsodium'   # in this order: curl needs mbedtls
+small='cjson zlib mbedtls curl libwebsockets libmicrohttpd libsodium nghttp2'   # in this order: curl needs mbedtls
 
 main()
 {
@@ -263,6 +263,11 @@ configured()
     CFLAGS=$flags_c "$work/$name/configure" "${host[@]}" --prefix="$part" --libdir="$part/lib" --disable-shared --enable-static "$@"
 }
 
+build_nghttp2()
+{
+    with_cmake nghttp2 -DENABLE_LIB_ONLY=ON -DENABLE_DOC=OFF -DBUILD_TESTING=OFF -DBUILD_STATIC_LIBS=ON
+}
+
 # with_cmake NAME OPTION... - configure, compile and install one CMake project that finds nothing outside our prefix.
 with_cmake()
 {
@@ -292,6 +297,7 @@ write_pc_files()
     pc libzmq zeromq "-lzmq $cxxlib -lpthread" '-DZMQ_STATIC'
     pc libmicrohttpd libmicrohttpd '-lmicrohttpd -lpthread'
     pc libsodium libsodium '-lsodium'
+    pc libnghttp2 nghttp2 '-lnghttp2' '-DNGHTTP2_STATICLIB'
 }
 
 # pc FILE NAME LIBS [CFLAGS]

@@ -520,6 +520,7 @@ static int open_agentsandbox(void *ctx, struct err *e)
                                                .host = host,
                                                .port = port,
                                                .rest_port = o->agent_sandbox_rest_port,
+                                               .grpc_port = o->agent_sandbox_grpc_port,
                                                .ahead = &s->ahead,
                                                .token = o->token,
                                                .execute_token = o->execute_token,

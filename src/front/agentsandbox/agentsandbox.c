@@ -164,18 +164,27 @@ static const struct http_realm *choose_asb_realm(void *ctx, const struct http_re
     return asb_is_sandboxd(a, r) ? &a->sandboxd : &a->runtime;
 }
 
+bool asb_is_open(const struct agentsandbox *a)
+{
+    return a->config.open || (!a->config.token && !a->config.execute_token);
+}
+
+const char *asb_role_of(const struct agentsandbox *a, const char *token)
+{
+    bool admin = token && secret_equal(a->config.token, token);
+    bool execute = token && secret_equal(a->config.execute_token, token);
+    return admin ? "admin" : execute ? "execute" : NULL;
+}
+
 static bool admit_asb(void *ctx, struct http_request *r, const struct http_route *route)
 {
     const struct agentsandbox *a = ctx;
-    const struct agentsandbox_config *c = &a->config;
     char token[HTTP_TOKEN_MAX + 1];
-    if (route->tag == ASB_FREE || c->open || (!c->token && !c->execute_token))
+    if (route->tag == ASB_FREE || asb_is_open(a))
         return true;
-    bool brought = http_token(r, token);
-    bool admin = brought && secret_equal(c->token, token);
-    bool execute = brought && secret_equal(c->execute_token, token);
-    if (admin || execute) {
-        http_guard_admit(a->guard, r, admin ? "admin" : "execute");
+    const char *role = asb_role_of(a, http_token(r, token) ? token : NULL);
+    if (role) {
+        http_guard_admit(a->guard, r, role);
         return true;
     }
     http_guard_refuse(a->guard, r, "bring IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN as X-Ipybox-Token");
@@ -196,6 +205,20 @@ asb_realm_of(struct agentsandbox *a, const struct http_route *routes, size_t n,
                                .ctx = a};
 }
 
+static int open_asb_calls(struct agentsandbox *a, struct err *e)
+{
+    const struct agentsandbox_config *c = &a->config;
+    const struct grpc_config calls = {.loop = c->loop,
+                                      .host = c->host,
+                                      .port = c->grpc_port,
+                                      .ahead = c->ahead,
+                                      .instance = c->instance,
+                                      .methods = asb_process_methods,
+                                      .admit = asb_admit_call,
+                                      .ctx = a};
+    return c->grpc_port == 0 ? 0 : grpc_open(&calls, &a->grpc, e);
+}
+
 static int open_asb_ports(struct agentsandbox *a, struct err *e)
 {
     const struct agentsandbox_config *c = &a->config;
@@ -205,11 +228,13 @@ static int open_asb_ports(struct agentsandbox *a, struct err *e)
                                      .ahead = c->ahead,
                                      .dot = true,
                                      .instance = c->instance,
-                                     .guarded = !c->open && (c->token || c->execute_token),
+                                     .guarded = !asb_is_open(a),
                                      .problem = put_runtime_problem,
                                      .realm = choose_asb_realm,
                                      .ctx = a};
-    int r = http_open(&http, &a->http, e);
+    int r = open_asb_calls(a, e);
+    if (r == 0 && c->port != 0)
+        r = http_open(&http, &a->http, e);
     if (r == 0 && c->rest_port != 0 && c->rest_port != c->port)
         r = http_listen_at(a->http, c->host, c->rest_port, e);
     return r < 0 ? err_wrap(e, "--agent-sandbox") : 0;
@@ -244,6 +269,7 @@ struct agentsandbox *agentsandbox_close(struct agentsandbox *a)
     if (!a)
         return NULL;
     a->http = http_close(a->http);
+    a->grpc = grpc_close(a->grpc);
     loop_timer_stop(a->config.loop, &a->drain);
     a->judge = judge_free(a->judge);
     a->guard = http_guard_free(a->guard);
@@ -255,12 +281,13 @@ struct agentsandbox *agentsandbox_close(struct agentsandbox *a)
 void agentsandbox_stop(struct agentsandbox *a)
 {
     a->stopping = true;
+    h2_stop(grpc_h2(a->grpc));
 }
 
 static void check_asb_drained(void *ctx)
 {
     struct agentsandbox *a = ctx;
-    if (http_busy(a->http) > 0)
+    if ((a->http && http_busy(a->http) > 0) || h2_busy(grpc_h2(a->grpc)) > 0)
         loop_timer_set(a->config.loop, &a->drain, DRAINS_EVERY_MS, check_asb_drained, a);
     else
         a->drained(a->drained_ctx);
@@ -268,7 +295,7 @@ static void check_asb_drained(void *ctx)
 
 void agentsandbox_drain(struct agentsandbox *a, loop_fn done, void *ctx)
 {
-    a->stopping = true;
+    agentsandbox_stop(a);
     a->drained = done;
     a->drained_ctx = ctx;
     loop_timer_set(a->config.loop, &a->drain, 0, check_asb_drained, a);

@@ -3,7 +3,8 @@
  * front/agentsandbox/agentsandbox.h - the runtime's side of kubernetes-sigs/agent-sandbox: the
  * default session as the sandbox that a pod is.
  * Serves:  the contract of its python-runtime at one port (/execute, /upload, /download, /list,
- *          /exists), the REST half of sandboxd's at another (/v1/files, /v1/health, /v1/metadata).
+ *          /exists), sandboxd's at others: REST (/v1/files, /v1/health, /v1/metadata), and gRPC
+ *          (process.v1.ProcessService).
  * Keys:    IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN, as the HTTP API takes them; health needs none.
  *          Without a token, or `open`, whoever reaches the ports may run code.
  * Files:   the workspace alone, and of it what code in cells may (judge.h), for every client.
@@ -29,6 +30,7 @@ struct agentsandbox_config { /* copied; what it points to is borrowed */
     const char *host;
     int port;                          /* of the python-runtime's contract */
     int rest_port;                     /* of sandboxd's; may be the same: then that one alone */
+    int grpc_port;                     /* of sandboxd's calls; 0: none */
     struct ahead *ahead;               /* sockets that listen already; NULL: none */
     const char *token, *execute_token; /* NULL: there is none */
     const char *instance;              /* which all answers name; NULL: they name none */

@@ -16,17 +16,14 @@ struct asb_run {
     struct agentsandbox *owner;
     struct http_request *r;
     struct command_reader reader;
-    struct buf out, err; /* what fits is kept, the beginning */
-    size_t lost;
+    struct asb_kept kept;
     double seconds; /* 0: no limit */
 };
 
 static void free_asb_run(struct asb_run *run)
 {
     command_unfollow(&run->reader);
-    run->owner->outputs -= run->out.len + run->err.len;
-    buf_done(&run->out);
-    buf_done(&run->err);
+    asb_kept_done(&run->kept);
     xfree(run);
 }
 
@@ -46,49 +43,26 @@ static void on_asb_started(void *ctx, pid_t pid)
 static bool on_asb_output(void *ctx, enum command_stream stream, const char *bytes, size_t n)
 {
     struct asb_run *run = ctx;
-    struct buf *into = stream == COMMAND_STDERR ? &run->err : &run->out;
-    size_t room = AGENTSANDBOX_OUTPUT_MAX - into->len;
-    size_t left = AGENTSANDBOX_OUTPUTS_MAX - run->owner->outputs;
-    size_t fits = n < room ? n : room;
-    fits = fits < left ? fits : left;
-    if (fits > 0 && buf_add(into, bytes, fits) < 0)
-        fits = 0;
-    run->owner->outputs += fits;
-    run->lost += n - fits;
+    asb_keep(&run->kept, stream, bytes, n);
     return true;
-}
-
-/* What the command did not say itself. */
-static void put_note(struct jsonw *w, const struct asb_run *run, const struct command_end *end)
-{
-    char note[ANSWER_MORE / 2] = "";
-    if (end->why)
-        (void)snprintf(note, sizeof note, "Failed to execute command: %s", end->why);
-    else if (end->timed_out)
-        (void)snprintf(note, sizeof note, "Command timed out after %g seconds", run->seconds);
-    else if (end->limit)
-        (void)snprintf(note, sizeof note, "%s", end->limit);
-    jsonw_text_part(w, note, strlen(note));
-    if (run->lost == 0)
-        return;
-    (void)snprintf(note, sizeof note, "\n[%zu bytes of output are left out: more than %zu]",
-                   run->lost, AGENTSANDBOX_OUTPUT_MAX);
-    jsonw_text_part(w, note, strlen(note));
 }
 
 static void on_asb_ended(void *ctx, const struct command_end *end)
 {
     struct asb_run *run = ctx;
-    drop_buf struct buf body = BUF_INIT(ANSWER_TIMES * (run->out.len + run->err.len) + ANSWER_MORE);
+    const struct buf *out = &run->kept.out, *err = &run->kept.err;
+    drop_buf struct buf body = BUF_INIT(ANSWER_TIMES * (out->len + err->len) + ANSWER_MORE);
+    drop_buf struct buf note = BUF_INIT(ASB_NOTE_MAX);
     struct jsonw w = JSONW(&body);
-    int code = end->why ? 1 : end->timed_out ? TIMED_OUT : end->signal ? -end->signal : end->code;
+    int code = end->why ? 1 : end->timed_out ? TIMED_OUT : asb_exit_code(end);
+    asb_put_note(&note, &run->kept, end, run->seconds);
     jsonw_object(&w);
     jsonw_name(&w, "stdout");
-    jsonw_text_n(&w, buf_text(&run->out), run->out.len);
+    jsonw_text_n(&w, buf_text(out), out->len);
     jsonw_name(&w, "stderr");
     jsonw_text_begin(&w);
-    jsonw_text_part(&w, buf_text(&run->err), run->err.len);
-    put_note(&w, run, end);
+    jsonw_text_part(&w, buf_text(err), err->len);
+    jsonw_text_part(&w, buf_text(&note), note.len);
     jsonw_text_end(&w);
     jsonw_set_int(&w, "exit_code", code);
     if (end->timed_out)
@@ -129,8 +103,8 @@ static int read_run_seconds(const struct json *value, double *ret, struct err *e
                    (long long)SESSIONS_MS_MAX / SECOND);
 }
 
-static int read_execute(const struct json *body, const char **ret_command, double *ret_seconds,
-                        struct err *e)
+int asb_execute_read(const struct json *body, const char **ret_command, double *ret_seconds,
+                     struct err *e)
 {
     if (!body || !json_is_object(body))
         return err_set(e, -EINVAL, "the body: a JSON object is needed");
@@ -153,8 +127,7 @@ static int start_asb_run(struct agentsandbox *a, struct http_request *r, const c
     struct asb_run *run = NEW(struct asb_run);
     *run = (struct asb_run){.owner = a,
                             .r = r,
-                            .out = BUF_INIT(AGENTSANDBOX_OUTPUT_MAX),
-                            .err = BUF_INIT(AGENTSANDBOX_OUTPUT_MAX),
+                            .kept = ASB_KEPT(a, AGENTSANDBOX_OUTPUT_MAX, AGENTSANDBOX_OUTPUT_MAX),
                             .seconds = seconds};
     const struct command_spec spec = {
         .program = "/bin/sh", .args = words, .timeout_ms = (int64_t)(seconds * SECOND)};
@@ -175,7 +148,7 @@ void asb_execute(void *ctx, struct http_request *r)
     double seconds;
     drop_json struct json *body =
         text->len > 0 ? json_parse(text->data, text->len, JSON_REQUEST, NULL) : NULL;
-    int code = read_execute(body, &command, &seconds, &e);
+    int code = asb_execute_read(body, &command, &seconds, &e);
     if (code == 0)
         code = start_asb_run(ctx, r, command, seconds, &e);
     if (code < 0)

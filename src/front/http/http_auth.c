@@ -149,17 +149,22 @@ void http_guard_tell(struct http_guard *guard, struct audit *audit, const char *
     guard->door = door;
 }
 
-static void notify_token_refusal(const struct http_guard *guard, const struct http_request *r,
+static void notify_token_refusal(const struct http_guard *guard, const char *address,
                                  enum audit_kind kind, const char *role, const char *outcome)
 {
     (void)audit_add(guard->audit, &(struct audit_event){.kind = kind,
                                                         .door = guard->door,
-                                                        .address = http_peer(r),
+                                                        .address = address,
                                                         .role = role,
                                                         .outcome = outcome});
 }
 
 void http_guard_admit(struct http_guard *guard, const struct http_request *r, const char *role)
+{
+    http_guard_admit_from(guard, http_peer(r), role);
+}
+
+void http_guard_admit_from(struct http_guard *guard, const char *address, const char *role)
 {
     int64_t now = loop_now(guard->loop);
     struct login *at = &guard->logins[0];
@@ -167,27 +172,36 @@ void http_guard_admit(struct http_guard *guard, const struct http_request *r, co
         return;
     for (size_t i = 0; i < LOGINS; i++) {
         struct login *login = &guard->logins[i];
-        if (login->role == role && strcmp(login->address, http_peer(r)) == 0) {
+        if (login->role == role && strcmp(login->address, address) == 0) {
             at = login;
             break;
         }
         if (login->used < at->used)
             at = login;
     }
-    bool known = at->role == role && strcmp(at->address, http_peer(r)) == 0;
+    bool known = at->role == role && strcmp(at->address, address) == 0;
     at->used = now;
     if (known && now - at->since < HTTP_LOGIN_MS)
         return;
-    (void)snprintf(at->address, sizeof at->address, "%s", http_peer(r));
+    (void)snprintf(at->address, sizeof at->address, "%s", address);
     at->role = role;
     at->since = now;
-    notify_token_refusal(guard, r, AUDIT_LOGIN, role, NULL);
+    notify_token_refusal(guard, address, AUDIT_LOGIN, role, NULL);
 }
 
 void http_guard_forbid(const struct http_guard *guard, const struct http_request *r,
                        const char *role)
 {
-    notify_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, role, "forbidden");
+    notify_token_refusal(guard, http_peer(r), AUDIT_LOGIN_REFUSED, role, "forbidden");
+}
+
+bool http_guard_holds_up(struct http_guard *guard, const char *address)
+{
+    unsigned count = count_failure(guard, address);
+    if (count <= HTTP_GUARD_FREE + 1)
+        notify_token_refusal(guard, address, AUDIT_LOGIN_REFUSED, NULL,
+                             count > HTTP_GUARD_FREE ? "held up" : "refused");
+    return count > HTTP_GUARD_FREE;
 }
 
 void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do)
@@ -195,11 +209,7 @@ void http_guard_refuse(struct http_guard *guard, struct http_request *r, const c
     static const struct http_header challenge = {"WWW-Authenticate",
                                                  "Bearer realm=\"ipybox\", charset=\"UTF-8\""};
     static const struct http_header later = {"Retry-After", "60"};
-    unsigned count = count_failure(guard, http_peer(r));
-    if (count <= HTTP_GUARD_FREE + 1)
-        notify_token_refusal(guard, r, AUDIT_LOGIN_REFUSED, NULL,
-                             count > HTTP_GUARD_FREE ? "held up" : "refused");
-    if (count <= HTTP_GUARD_FREE) {
+    if (!http_guard_holds_up(guard, http_peer(r))) {
         http_problem(r, 401, &challenge, 1, "%s", what_to_do);
         return;
     }

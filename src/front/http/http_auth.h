@@ -47,6 +47,11 @@ void http_guard_admit(struct http_guard *guard, const struct http_request *r, co
 void http_guard_forbid(const struct http_guard *guard, const struct http_request *r,
                        const char *role);
 
+/* The same at doors that speak no HTTP/1. The second: without a right token; true: the answer is to
+ * come HTTP_GUARD_DELAY_MS later. */
+void http_guard_admit_from(struct http_guard *guard, const char *address, const char *role);
+bool http_guard_holds_up(struct http_guard *guard, const char *address);
+
 /* Answers a request without a right token: 401 with WWW-Authenticate, or 429. */
 void http_guard_refuse(struct http_guard *guard, struct http_request *r, const char *what_to_do);
 

@@ -381,6 +381,14 @@ int command_kill(struct command *c, bool at_once)
     return 0;
 }
 
+int command_interrupt(struct command *c)
+{
+    if (!c->child)
+        return -ESRCH;
+    child_interrupt(c->child);
+    return 0;
+}
+
 /* --- a start ---------------------------------------------------------------------------------- */
 
 /* The words as one text, of which the log has the digest. */

@@ -117,6 +117,7 @@ struct command *commands_next(const struct commands *commands, const struct comm
 
 /* All: -ESRCH: it has ended. command_kill(): nothing is left, or it was killed already. */
 MUST_CHECK int command_kill(struct command *command, bool at_once); /* KILL, or TERM */
+MUST_CHECK int command_interrupt(struct command *command);          /* INT to its group */
 /* -EPIPE: it has no input any more, or never had any; -EAGAIN: too much waits. */
 MUST_CHECK int command_type(struct command *command, const char *bytes, size_t n);
 MUST_CHECK int command_close_input(struct command *command); /* -ENOTTY: a terminal has no end */

@@ -138,9 +138,11 @@ static void contradictions_are_refused(void)
     TEST_CHECK(PARSE(&o, &e, "--tool-server-token=a", "--approver-token=a") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "are the same") != NULL, "%s", e.msg);
     TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--agent-sandbox-port=0") == -EINVAL);
-    TEST_CHECK_(strstr(e.msg, "both off") != NULL, "%s", e.msg);
+    TEST_CHECK_(strstr(e.msg, "are all off") != NULL, "%s", e.msg);
     TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--agent-sandbox-rest-port=8888") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "both are 8888") != NULL, "%s", e.msg);
+    TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--agent-sandbox-port=0",
+                     "--agent-sandbox-grpc-port=9090") == 0);
     TEST_CHECK(PARSE(&o, &e, "--librechat") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "--librechat needs --http") != NULL, "%s", e.msg);
     TEST_CHECK(PARSE(&o, &e, "--librechat", "--http=1", "--execute-token=a") == -EINVAL);
