@@ -383,12 +383,21 @@ static int look_up_route(struct http_request *r, const char *method, struct buf 
     return http_find_route(config->routes, config->n_routes, method, &r->target, &r->match, allow);
 }
 
-static bool find_route(struct http_request *r, const char *method)
+/* The wire that has the path for itself has all errors, those of the head, too. */
+static void find_realm_alone(struct http_request *r)
+{
+    const struct http_config *config = &r->http->config;
+    const struct http_realm *realm = config->realm ? config->realm(config->ctx, r) : NULL;
+    if (realm && realm->alone)
+        r->realm = realm;
+}
+
+/* wrong: what is wrong with the target; without a code nothing. */
+static bool find_route(struct http_request *r, const char *method, const struct err *wrong)
 {
     drop_buf struct buf allow = BUF_INIT(1024);
-    struct err e = ERR_NONE;
-    if (http_target_parse(r->raw, r->http->config.dot, &r->target, &e) < 0) {
-        http_problem(r, 400, NULL, 0, "%s", e.msg);
+    if (wrong->code < 0) {
+        http_problem(r, 400, NULL, 0, "%s", wrong->msg);
         return false;
     }
     if (!http_query_is_text(r)) {
@@ -435,6 +444,9 @@ static bool is_admitted(struct http_request *r)
 
 bool http_judge(struct http_request *r, const char *method)
 {
-    return is_head_short(r) && is_from_here(r) && find_route(r, method) &&
+    struct err wrong = ERR_NONE;
+    if (http_target_parse(r->raw, r->http->config.dot, &r->target, &wrong) == 0)
+        find_realm_alone(r);
+    return is_head_short(r) && is_from_here(r) && find_route(r, method, &wrong) &&
            instance_is_meant(r, r->http->config.instance) && is_admitted(r) && is_body_right(r);
 }

@@ -283,3 +283,93 @@ PY
     box kill -s TERM "$id"
     end_box
 }
+
+# talk_raw - the same, with requests that no client would send.
+talk_raw()
+{
+    { cat <<'PY'; cat; } | talk
+import re, socket
+
+BASE = "/librechat/v1"
+FORM = "Content-Type: multipart/form-data; boundary=b"
+FILE = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+EDDSA, NONE = "eyJhbGciOiJFZERTQSJ9", "eyJhbGciOiJub25lIn0"
+
+def descriptors():
+    text = call("GET", "/metrics", token=None).text
+    return int(re.search(r"^(?:ipybox_)?process_open_fds (\d+)", text, re.MULTILINE)[1])
+
+def raw(text):
+    connection = socket.create_connection((HOST, PORT), 60)
+    try:
+        connection.sendall(text.encode())
+    except OSError:
+        pass  # it was answered before all of it was there
+    return connection
+
+def head(method, path, *more, token="admin"):
+    lines = [f"{method} {BASE}{path} HTTP/1.1", "Host: localhost", "Connection: close", f"Authorization: Bearer {token}", *more]
+    return "\r\n".join(lines) + "\r\n\r\n"
+
+def heard(text):
+    connection, answer = raw(text), b""
+    try:
+        while chunk := connection.recv(65536):
+            answer += chunk
+    except OSError:
+        pass
+    return answer.decode()
+PY
+}
+
+@test "LibreChat's wire: headers, tokens, half requests, 1,000 connections and uploads that break off cost nothing" {
+    local key=$BATS_TEST_TMPDIR/key.pem
+    cat > "$key" <<'PEM'
+-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+-----END PUBLIC KEY-----
+PEM
+    start_box "${tokens[@]}" -v "$key:/run/key.pem:ro" -- serve --librechat --librechat-jwt-keys /run/key.pem
+    talk_raw <<'PY'
+def still_serves():
+    equal(call("POST", f"{BASE}/exec", {"lang": "bash", "code": "echo 1"})["stdout"], "1\n")
+
+wait_for("the server", ready)
+still_serves()
+before = descriptors()
+
+has(heard(head("GET", "/files/x", *(f"X-{i}: {i}" for i in range(100000)))), "HTTP/1.1 431 ")
+long = heard(head("GET", "/files/x", "X-Long: " + "x" * 17000))
+has(long, "HTTP/1.1 431 ")
+has(long, '{"error":"invalid_request","message":"')
+
+for token, why in (
+    ("x" * 15000, "bring a token of LibreChat"), ("..", "no base64url"), ("\u00e9.b.c", "no base64url"),
+    (f"{NONE}.e30.", "its alg is not EdDSA or RS256"), (f"{EDDSA}.e30.{'A' * 86}", "its signature is wrong"),
+    (f"{EDDSA}.e30.{'A' * 9000}", "no JWT of at most 8192 bytes"),
+):
+    answer = heard(head("GET", "/files/x", token=token))
+    has(answer, "HTTP/1.1 401 ")
+    has(answer, '{"error":"unauthorized","message":"')
+    has(answer, why)
+
+length = "Content-Length: 1000000"
+half = [raw(head("POST", "/exec", "Content-Type: application/json", length) + '{"lang"') for _ in range(200)]
+half += [raw(f"POST {BASE}/up") for _ in range(100)]
+half += [raw(head("POST", "/upload", FORM, length) + FILE + "x" * 1000) for _ in range(100)]
+still_serves()
+for connection in half:
+    connection.close()
+wait_for("their end", lambda: descriptors() <= before + 2)
+
+idle = [raw("GET /librechat") for _ in range(1000)]
+still_serves()
+for connection in idle:
+    connection.close()
+wait_for("their end", lambda: descriptors() <= before + 2)
+left = call("POST", f"{BASE}/exec", {"lang": "bash", "code": "find /app/workspace/librechat -type f"})
+equal(left["stdout"], "")
+equal(len(call("GET", "/v1/sessions")["sessions"]), 1)
+PY
+    end_box
+}
