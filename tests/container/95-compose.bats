@@ -36,8 +36,8 @@ after_test()
 
 @test "the file is right, and its image is the one that was built" {
     compose "${project[@]}" config -q
-    assert_equal "$(compose "${project[@]}" config --services | sort | xargs)" "ipybox ipybox-hardened"
-    assert_equal "$(grep -c '^ *image: ipybox$' "$BATS_TEST_TMPDIR/compose.yaml")" 2
+    assert_equal "$(compose "${project[@]}" config --services | sort | xargs)" "ipybox ipybox-hardened serve serve-hardened"
+    assert_equal "$(grep -c '^ *image: ipybox$' "$BATS_TEST_TMPDIR/compose.yaml")" 4
 }
 
 @test "the service ipybox executes cells as the owner of the workspace" {
@@ -79,4 +79,22 @@ PY
         prints("1", 1)
 PY
     assert_equal "$(stat -c %u:%g "$BATS_TEST_TMPDIR/workspace/new")" 1000:1000
+}
+
+@test "the services serve and serve-hardened run cells over HTTP, and stop in order" {
+    local service port id answer
+    as_root chown 1000:1000 "$BATS_TEST_TMPDIR/workspace"
+    for service in serve serve-hardened; do
+        port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+        HTTP_PORT=$port IPYBOX_TOKEN=the-token compose "${project[@]}" up -d "$service"
+        id=$(compose "${project[@]}" ps -q "$service")
+        wait_for 60 is_well
+        answer=$(curl -sS --max-time 60 -H 'Authorization: Bearer the-token' -H 'Content-Type: application/json' \
+            -d '{"code": "6 * 7"}' "http://127.0.0.1:$port/v1/sessions/default/executions")
+        assert_equal "$(jq -r .text <<< "$answer")" 42
+        answer=$(curl -sS --max-time 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/v1/sessions")
+        assert_equal "$answer" 401
+        compose "${project[@]}" stop "$service"
+        assert_equal "$(timeout 60 docker inspect -f '{{.State.ExitCode}}' "$id")" 0
+    done
 }
