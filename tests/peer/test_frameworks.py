@@ -28,7 +28,7 @@ from box import IMAGE, INSIDE, Box, docker, running, tool_path
 from tool_box import free_port
 
 TOKEN = "a-token-of-the-tests"
-STARTS = 5  # of the image by a framework that does not wait for it
+STARTS = int(os.environ.get("PEER_STARTS", "5"))  # of the image, by who does not wait for it
 RUNS = 20  # of Open WebUI, each with a kernel of its own
 
 

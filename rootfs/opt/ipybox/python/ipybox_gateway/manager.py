@@ -18,6 +18,7 @@ import zmq
 import zmq.asyncio
 from jupyter_client.connect import port_names
 from jupyter_client.manager import KernelManager
+from jupyter_client.session import protocol_version
 from jupyter_server._tz import utcnow
 from kernel_gateway.services.kernels.manager import (
     KernelGatewayIOLoopKernelManager,
@@ -94,6 +95,12 @@ class KernelOfServer(KernelGatewayIOLoopKernelManager):  # type: ignore[misc]
         stream = super().connect_iopub(*args, **kwargs)
         stream.setsockopt(zmq.RCVHWM, IOPUB_QUEUE)
         return stream
+
+    def know_protocol(self) -> None:
+        """Have no connection ask for what all kernels here speak: it would open a channel of
+        its own for that, and the client would wait."""
+        self._kernel_info_future: asyncio.Future[dict[str, str]] = asyncio.Future()
+        self._kernel_info_future.set_result({"protocol_version": protocol_version})
 
     def write_connection_file(self, **kwargs: Any) -> None:
         """Write none: its key would be that of every process with our uid."""
@@ -264,7 +271,9 @@ class KernelsOfServer(SeedingMappingKernelManager):  # type: ignore[misc]
         self._starting().add(kernel_id)
         try:
             started = await super().start_kernel(*args, **kwargs)
-            self._kernels[started].execution_state = "idle"  # the server has waited for that
+            kernel = self._kernels[started]
+            kernel.execution_state = "idle"  # the server has waited for that
+            kernel.know_protocol()
             return started
         finally:
             self._starting().discard(kernel_id)
