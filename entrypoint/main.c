@@ -255,6 +255,10 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
+        if (server)
+            log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
+                     options_version(), options.workspace,
+                     options.serve ? "HTTP" : "MCP on standard input and output");
         bool adopts = plan.self && strcmp(plan.argv[1], "apigen") == 0 &&
                       adopt_is_meant(plan.argv[2] != NULL, plan.argv + 2);
         /* Registrations are files of the service uid. */

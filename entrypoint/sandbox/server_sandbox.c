@@ -42,7 +42,8 @@ static void log_level_found(const struct options *o, const struct sandbox_probe 
     else if (probe->filter_errno)
         log_warning("sandbox", "kernels are not isolated from the server: %s", detail);
     else
-        log_info("sandbox", "%s; kernels run without a sandbox", detail);
+        log_info("sandbox", "kernels run without a sandbox; with --sandbox they would have %s",
+                 detail);
 }
 
 static int probe_level(const struct options *o, struct server_sandbox *s, struct sandbox_probe *ret,

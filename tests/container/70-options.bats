@@ -68,8 +68,14 @@ wrong()
 
 @test "a Kubernetes service that is called ipybox is no mistyped variable" {
     run_box -e IPYBOX_PORT=tcp://192.0.2.1:8080 -e IPYBOX_PORT_8080_TCP_ADDR=192.0.2.1 -e IPYBOX_SERVICE_HOST=192.0.2.1 \
-        -e IPYBOX_SERVICE_PORT=8080 -e IPYBOX_SERVICE_PORT_HTTP=8080
+        -e IPYBOX_SERVICE_PORT=8080 -e IPYBOX_SERVICE_PORT_HTTP=8080 -- server
     assert_equal "$status" 0
+}
+
+@test "the first line of the log says what starts, and that of the sandbox what is missing" {
+    run_box -- server
+    assert_match "$(head -n 1 <<< "$errors")" 'INFO +init: ipybox [0-9.]+ starts: it runs Python for language models in /app/workspace, and serves MCP on'
+    assert_match "$errors" 'sandbox: kernels run without a sandbox; with --sandbox they would have level full'
 }
 
 @test "each command has a help of its own" {
