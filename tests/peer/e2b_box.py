@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,13 @@ def serving(workspace: Path, *options: str) -> Iterator[str]:
     with running(*words, IMAGE, "serve", "--e2b", *options) as container:
         wait_until_ready(f"http://{address}/readyz", container)
         yield f"http://{address}"
+
+
+def container_of(url: str) -> str:
+    """The id of the container that serves there."""
+    port = url.rsplit(":", 1)[1]
+    words = ["docker", "ps", "-q", "--filter", f"publish={port}"]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def variables(url: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ calls = [('POST', '/process.Process/' + n) for n in ('Start', 'Connect', 'List',
 calls += [('POST', '/filesystem.Filesystem/' + n) for n in ('Stat', 'ListDir', 'Remove', 'CreateWatcher', 'WatchDir')]
 calls += [('GET', '/files?path=' + p) for p in ('.env', '../../etc/passwd', 'out', '/etc/passwd', '~/.env')]
 calls += [('GET', '/files?path=out&signature=v1_&signature_expiration=99999999999'), ('POST', '/files?path=planted'),
+          ('POST', '/files/compose'),
           ('GET', '/envs'), ('POST', '/v2/sandboxes'), ('GET', '/sandboxes'), ('POST', '/sandboxes/default/connect'),
           ('DELETE', '/sandboxes/default'), ('POST', '/execute'), ('POST', '/contexts')]
 heads = [{}, {'X-Access-Token': own}, {'X-Access-Token': ''}, {'X-API-KEY': own}, {'X-API-KEY': ''},

@@ -2,13 +2,16 @@
 // E2B's SDKs for JavaScript: what they see of a server, as JSON on standard output.
 import { Sandbox } from '@e2b/code-interpreter'
 
-async function pausing(sandbox) {
+async function pausing() {
+  const sandbox = await Sandbox.create()
   await sandbox.runCode('kept = 41')
   const first = await sandbox.pause()
   const second = await sandbox.pause()
   const { state } = await sandbox.getInfo()
   await Sandbox.connect(sandbox.sandboxId)
-  return { first, second, state, on: (await sandbox.runCode('kept')).text }
+  const on = (await sandbox.runCode('kept')).text
+  await sandbox.kill()
+  return { first, second, state, on }
 }
 
 async function failure(promise) {
@@ -24,7 +27,7 @@ async function seenOfControl(sandbox) {
   return {
     info: { id: info.sandboxId, metadata: info.metadata, state: info.state },
     listed: page.map((one) => one.sandboxId), other: other.length, connected: connected.sandboxId,
-    running: await sandbox.isRunning(), pause: await pausing(sandbox),
+    running: await sandbox.isRunning(), pause: await pausing(),
     unknown: await failure(Sandbox.connect('nosuchsandbox')), key: await failure(Sandbox.create({ apiKey: 'e2b_ffff' })),
   }
 }
