@@ -3,9 +3,11 @@
 # ./docker-build.sh chooses the base image and hands in an extra CA; docs/building.md tells what each stage is for.
 # No "# syntax=" line: it would be pulled from a registry, and Docker 20.10 with DOCKER_BUILDKIT=1 knows all of this.
 ARG BASE_IMAGE=debian:trixie-slim
+# What compiles, where BASE_IMAGE is of another architecture.
+ARG TOOLS_IMAGE=${BASE_IMAGE}
 
 # --- tools: what compiling needs; nothing of it reaches the image ---
-FROM ${BASE_IMAGE} AS tools
+FROM --platform=$BUILDPLATFORM ${TOOLS_IMAGE} AS tools
 RUN apt-get update \
  && apt-get install -y --no-install-recommends binutils bzip2 ca-certificates curl file make patch pkgconf python3-venv xz-utils \
  && rm -rf /var/lib/apt/lists/*
@@ -53,22 +55,30 @@ RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
     meson setup build/unit --cross-file "toolchain/zig-musl-$(uname -m).ini" && meson compile -C build/unit
 CMD ["sh", "-c", "exec meson test -C build/unit --no-rebuild --num-processes $((2 * $(nproc))) --print-errorlogs"]
 
+# --- debs: Debian's packages as third_party/debian.lock names them, for a release; else just the way to install some ---
+FROM scratch AS debs
+# amd64 or arm64, where `third_party/debian fetch` has brought them; empty takes what the mirror has today.
+ARG DEBS
+COPY --chmod=0755 third_party/install-debs /install
+COPY third_party/deb[s]/${DEBS:-none}/* /
+# Another value executes once more what installs from here, and what follows.
+ARG AGAIN
+COPY third_party/install-debs /again-${AGAIN}
+
 # --- python: Debian's Python and the locked packages, on a root filesystem without documentation ---
 FROM ${BASE_IMAGE} AS python
-RUN printf 'path-exclude=/usr/share/%s/*\n' doc info locale man > /etc/dpkg/dpkg.cfg.d/no-docs \
+RUN --mount=type=bind,from=debs,target=/debs \
+    printf 'path-exclude=/usr/share/%s/*\n' doc info locale man > /etc/dpkg/dpkg.cfg.d/no-docs \
  && printf 'path-include=/usr/share/doc/*/copyright\n' >> /etc/dpkg/dpkg.cfg.d/no-docs \
- && apt-get update \
- && apt-get upgrade -y \
- && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv tzdata \
- && apt-get clean \
+ && /debs/install --upgrade ca-certificates python3 python3-venv tzdata \
  && find /usr/share/doc -mindepth 1 ! -type d ! -name copyright -delete \
  && find /usr/share/doc -mindepth 1 -type d -empty -delete \
- && rm -rf /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
-           /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
+ && rm -rf /usr/share/info/* /usr/share/locale/* /usr/share/man/*
 COPY third_party/with-ca third_party/again /tmp/
 COPY third_party/python/requirements.txt /tmp/
 # EXTERNALLY-MANAGED would refuse the user's own `pip install`. The .pyc are unchecked-hash: valid for every uid, on a
-# read-only root and whatever happens to the times of the files. No program here needs to be set-uid (su, mount, ...).
+# read-only root and whatever happens to the times of the files. What a process has compiled before shows in them: each gets
+# the same files in every build. No program here needs to be set-uid (su, mount, ...).
 RUN --mount=type=secret,id=ca \
     rm -f /usr/lib/python3*/EXTERNALLY-MANAGED \
  && python3 -m venv /tmp/venv \
@@ -76,7 +86,8 @@ RUN --mount=type=secret,id=ca \
         --no-deps --only-binary :all: --require-hashes --root-user-action ignore -r /tmp/requirements.txt \
  && cd /usr/local/lib/python3*/dist-packages \
  && find . -type d \( -name tests -o -name testing_refleaks -o -path ./tornado/test \) -prune -exec rm -rf {} + \
- && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash . \
+ && find . -name '*.py' -print0 | sort -z | xargs -0 -n 200 -P "$(nproc)" \
+        python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash \
  && find / -xdev -perm /6000 -type f -exec chmod a-s {} + \
  && ln -s python3 /usr/bin/python \
  && echo 'ipybox-server:x:731:65534:ipybox, the server:/nonexistent:/usr/sbin/nologin' >> /etc/passwd \
@@ -133,6 +144,9 @@ LABEL org.opencontainers.image.title="ipybox" \
       org.opencontainers.image.description="Python code execution for MCP clients: IPython kernels behind one small static server" \
       org.opencontainers.image.version="0.10.0" \
       org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/gradion-ai/ipybox" \
+      org.opencontainers.image.url="https://github.com/gradion-ai/ipybox" \
+      org.opencontainers.image.documentation="https://github.com/gradion-ai/ipybox/tree/main/docs" \
       io.modelcontextprotocol.server.name="io.github.gradion-ai/ipybox"
 WORKDIR /app/workspace
 # Starts as root and becomes the owner of the workspace (or any --user): no USER line on purpose.
@@ -155,11 +169,8 @@ COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/b
 # --- extras: what uvx, npx and git+https MCP servers need, and the OpenMP library that wheels expect of the system ---
 FROM base AS extras
 COPY third_party/with-ca third_party/again third_party/npm.txt third_party/python/uv.txt /tmp/
-RUN --mount=type=secret,id=ca \
-    apt-get update \
- && apt-get install -y --no-install-recommends git libgomp1 nodejs \
- && apt-get clean \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
+RUN --mount=type=secret,id=ca --mount=type=bind,from=debs,target=/debs \
+    /debs/install git libgomp1 nodejs \
  && cd /tmp \
  && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
         --require-hashes --root-user-action ignore -r uv.txt \
@@ -179,19 +190,16 @@ RUN --mount=type=secret,id=ca \
 FROM base AS science
 COPY third_party/with-ca third_party/again third_party/python/uv.txt third_party/python/science.txt /tmp/
 # Only what is new is compiled: what is there already would be in the image twice.
-RUN --mount=type=secret,id=ca \
-    apt-get update \
- && apt-get install -y --no-install-recommends fonts-dejavu-core fonts-liberation libgomp1 \
- && apt-get clean \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
+RUN --mount=type=secret,id=ca --mount=type=bind,from=debs,target=/debs \
+    /debs/install fonts-dejavu-core fonts-liberation libgomp1 \
  && cd /tmp && touch before \
  && ./with-ca ./again python3 -m pip install -q --no-cache-dir --no-compile --no-deps --only-binary :all: \
         --require-hashes --root-user-action ignore -r uv.txt -r science.txt \
  && cd /usr/local/lib/python3*/dist-packages \
  && find . -type d -name tests -cnewer /tmp/before -prune -exec rm -rf {} + \
  && rm -rf pyarrow/include \
- && find . -name '*.py' -cnewer /tmp/before > /tmp/new \
- && python3 -m compileall -q -j 0 -o 0 --invalidation-mode unchecked-hash -i /tmp/new \
+ && find . -name '*.py' -cnewer /tmp/before -print0 | sort -z | xargs -0 -n 200 -P "$(nproc)" \
+        python3 -m compileall -q -o 0 --invalidation-mode unchecked-hash \
  && ln -s /opt/ipybox/bin/uv /usr/local/sbin/uv \
  && rm -rf /tmp/*
 COPY --from=overlay /overlay/ /

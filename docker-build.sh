@@ -5,6 +5,7 @@
 # ./docker-build.sh test            build and run every test
 # ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker);
 #                                   and dist/llms.txt, dist/llms-full.txt: the documentation for language models
+# ./docker-build.sh release [FOLDER] make a release's images and papers, the same bytes each time (docs/verify.md)
 # ./docker-build.sh root RELEASE    make the image ipybox-base:RELEASE, a minimal Debian (for tests)
 # ./docker-build.sh help            this text
 #
@@ -36,6 +37,7 @@ main()
         help|--help|-h) sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}" ;;
         run) shift; [ $# -eq 0 ] || die "run takes no arguments"; need_docker; build; first_cell ;;
         wheel) shift; [ $# -eq 0 ] || die "wheel takes no arguments"; need_docker; wheels ;;
+        release) shift; need_docker; need_base; need_release; exec "$top/release/build" "$@" ;;
         root) shift; [ $# -eq 1 ] || die "root takes the name of a Debian release"; need_docker; make_base "$1" ;;
         test) shift; need_docker; need_base; exec "$top/tests/run" "$@" ;;
         *) need_docker; build "$@" ;;
@@ -48,6 +50,7 @@ build()
 {
     local arg tag=(-t ipybox) args=()
     need_base
+    label_args
     # The caller's own name or --output replaces ours.
     for arg; do case $arg in -t|-t=*|--tag|--tag=*|-o|--output|--output=*) tag=() ;; esac; done
     # As before, the image's default identity is the builder's; for root the image's own 1000 stays.
@@ -58,6 +61,19 @@ build()
     if [ ${#tag[@]} -gt 0 ]; then
         say "image ipybox: $(($("$docker" image inspect ipybox --format '{{.Size}}') / 1000000)) MB"
     fi
+}
+
+# What a label says of this checkout and the base image goes to args: it would make every layer anew in the Dockerfile.
+label_args()
+{
+    local label=org.opencontainers.image revision digest
+    if revision=$(git -C "$top" describe --match= --always --abbrev=40 --dirty 2>/dev/null); then
+        args+=(--label "$label.revision=$revision" --label "$label.created=$(TZ=UTC0 git -C "$top" log -1 --format=%cd --date=format-local:%FT%TZ)")
+    fi
+    args+=(--label "$label.base.name=$BASE_IMAGE")
+    # One that was made here has a digest in no registry.
+    digest=$("$docker" image inspect --format '{{range .RepoDigests}}{{.}} {{end}}' "$BASE_IMAGE" 2>/dev/null | sed -n 's/^[^ ]*@\([^ ]*\) .*/\1/p' || true)
+    if [ -n "$digest" ]; then args+=(--label "$label.base.digest=$digest"); fi
 }
 
 # IPYBOX_WHEEL_MACHINES: other machines than both, separated by spaces. IPYBOX_WHEEL_AGAIN: another value than the last
@@ -180,6 +196,14 @@ need_command()
     if command -v "$command" >/dev/null; then return; fi
     need_root "$command is missing" "Install it (package $1) and run this again."
     install "$@"
+}
+
+# What makes a release's base images; qemu starts programs of the other machine in them.
+need_release()
+{
+    need_command mmdebstrap mmdebstrap debian-archive-keyring
+    need_command arch-test arch-test
+    need_command qemu-aarch64-static qemu-user-static
 }
 
 need_root()

@@ -25,7 +25,7 @@ in_image()
     for one in "${both[@]}"; do
         show() { docker image inspect --format "$1" "$one"; }
         local word
-        for word in title description version licenses; do
+        for word in title description version licenses source url documentation revision created base.name; do
             assert_match "$(show "{{index .Config.Labels \"org.opencontainers.image.$word\"}}")" '.'
         done
         assert_equal "$(show '{{index .Config.Labels "org.opencontainers.image.licenses"}}')" Apache-2.0
