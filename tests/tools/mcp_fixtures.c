@@ -44,6 +44,8 @@ struct tool {
     struct input rounds[ROUNDS][STEPS]; /* modern */
     bool with_state;
     const char *needs; /* a capability of the client, modern */
+    double lasts_s;    /* as a task: it ends so long after it has become one … */
+    bool by_argument;  /* … or as long as "seconds" says, 0: at once */
 };
 
 enum { HANDSHAKE = 1, MODERN = 2, BOTH = 3 };
@@ -129,6 +131,10 @@ static const struct tool tools[] = {
     {"test_input_required_result_capabilities", MODERN, .content = TEXT("what you can"),
      .rounds = {{ASK_NAME,
                  {"greeting", "sampling/createMessage", SAMPLE("Generate a greeting", "50")}}}},
+    {"greet", MODERN, STRING("name"), "\"name\"", .content = TEXT("Hello, %!"), .argument = "name"},
+    {"slow_compute", MODERN, "\"seconds\":{\"type\":\"number\"}," STRING("label"), "\"seconds\"",
+     .content = TEXT("computed"), .lasts_s = 1, .by_argument = true},
+    {"failing_job", MODERN, .content = TEXT("it failed"), .is_error = true, .lasts_s = 1},
 };
 
 enum { TOOL_COUNT = sizeof tools / sizeof *tools };
@@ -377,6 +383,33 @@ static void put_tools(struct jsonw *w, enum mcp_era era)
     }
 }
 
+static double lasting_s(const struct mcp_request *r, const struct tool *tool)
+{
+    const struct json *seconds = json_get(json_get(r->m->params, "arguments"), "seconds");
+    return tool->by_argument && json_is_number(seconds) ? json_number(seconds) : tool->lasts_s;
+}
+
+static void begin_lasting(struct mcp_call *call, const struct mcp_request *r,
+                          const struct tool *tool)
+{
+    const double seconds = lasting_s(r, tool);
+    struct work *w = new_work(call, tool);
+    task_call_begins(call, r->m->params);
+    loop_timer_set(call->mcp->config->loop, &w->timer,
+                   seconds > 0 ? TASK_AFTER_MS + (int64_t)(seconds * 1000) : 0, on_step, w);
+}
+
+/* The content, with the argument's text for '%'. */
+static void answer_argument(struct mcp_call *call, const struct mcp_request *r,
+                            const struct tool *tool)
+{
+    const char *value = json_get_text(json_get(r->m->params, "arguments"), tool->argument);
+    const size_t before = strcspn(tool->content, "%");
+    drop_str char *content = xasprintf("%.*s%s%s", (int)before, tool->content, value ? value : "",
+                                       tool->content + before + 1);
+    finish_call(call, content, false);
+}
+
 static bool may_log(const struct mcp_request *r)
 {
     return r->era != MCP_MODERN ||
@@ -397,6 +430,10 @@ static void run_tool(const struct mcp_request *r, const struct tool *tool)
     bool logs = tool->steps[0] && strncmp(tool->steps[0], "notifications/message", 21) == 0;
     if (tool->ask)
         ask_client(call, tool, r->m->params);
+    else if (tool->lasts_s > 0)
+        begin_lasting(call, r, tool);
+    else if (tool->argument)
+        answer_argument(call, r, tool);
     else if (tool->steps[0] && (!logs || may_log(r)))
         on_step(new_work(call, tool));
     else
