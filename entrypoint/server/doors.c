@@ -513,7 +513,7 @@ static int open_agentsandbox(void *ctx, struct err *e)
         return r;
     if (o->agent_sandbox_open)
         log_warning("agent-sandbox", "--agent-sandbox-open: whoever reaches %s:%d may run code",
-                    host, port);
+                    host, port ? port : o->agent_sandbox_grpc_port);
     const struct agentsandbox_config config = {.loop = s->loop,
                                                .sessions = s->sessions,
                                                .workspace = s->workspace,
@@ -528,8 +528,11 @@ static int open_agentsandbox(void *ctx, struct err *e)
                                                .open = o->agent_sandbox_open,
                                                .audit = s->audit};
     r = agentsandbox_open(&config, &s->agentsandbox, e);
-    if (r == 0)
+    if (r == 0 && port != 0)
         log_info("agent-sandbox", "agent-sandbox's contracts are at http://%s:%d", host, port);
+    if (r == 0 && o->agent_sandbox_grpc_port != 0)
+        log_info("agent-sandbox", "its commands by gRPC are at %s:%d", host,
+                 o->agent_sandbox_grpc_port);
     return r;
 }
 
