@@ -152,7 +152,7 @@ blob()
     mkdir -p "$place/empty"
     cp "$top/third_party/install-debs" "$place/empty/install"
     : > "$place/empty/Packages"
-    run docker run --rm -v "$place/empty:/debs:ro" "$(docker images --format '{{.Repository}}:{{.Tag}}' 'ipybox-base:lock-*' | head -n 1)" /debs/install apt
+    run docker run --rm -v "$place/empty:/debs:ro" "$(docker images --format '{{.Repository}}:{{.Tag}}' "ipybox-base:lock-*-$machine" | head -n 1)" /debs/install apt
     echo "$output"
     [ "$status" -ne 0 ]
     grep '^libc6 ' <<< "$output"
