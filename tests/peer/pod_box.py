@@ -41,7 +41,7 @@ def check_restricted(pod: dict[str, Any]) -> None:
 def options_of(
     pod: dict[str, Any], container: dict[str, Any], secrets: dict[str, str]
 ) -> list[str]:
-    """Options of `docker run` that give the container what its pod does; values of secrets by key."""
+    """Options of `docker run` that give the container what its pod does; secrets by key."""
     user = pod["securityContext"]["runAsUser"]
     options = [*HARD, "--user", f"{user}:{pod['securityContext']['runAsGroup']}"]
     options += ["--memory", container["resources"]["limits"]["memory"].lower().removesuffix("i")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/helm: in form by the tools of its trade, and a server and its test as they come out of it."""
+"""deploy/helm: in form by the tools of its trade; the server and the test that come out of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def documents(*words: str) -> dict[str, dict[str, Any]]:
 
 
 def test_helm_finds_nothing_to_say() -> None:
-    assert "0 chart(s) failed" in tool("helm", "lint", "--strict", "--kube-version", NEWEST, str(CHART))
+    assert "0 chart(s) failed" in tool(
+        "helm", "lint", "--strict", "--kube-version", NEWEST, str(CHART)
+    )
 
 
 def test_its_own_unit_tests_pass() -> None:
@@ -49,7 +51,9 @@ def test_its_own_unit_tests_pass() -> None:
 @pytest.mark.parametrize("words", [[], ALL_ON])
 def test_its_form_is_right(words: list[str], version: str) -> None:
     kinds = conform(rendered(*words, version=version), version)
-    assert kinds == (PRESENT if words else [k for k in PRESENT if k not in {"ConfigMap", "ServiceMonitor"}])
+    assert kinds == (
+        PRESENT if words else [k for k in PRESENT if k not in {"ConfigMap", "ServiceMonitor"}]
+    )
 
 
 def test_a_wrong_form_is_found() -> None:
@@ -69,16 +73,20 @@ def test_kube_score_finds_nothing() -> None:
     words = ["--skip-tests", "--set", "replicas=2", "--set", "image.pullPolicy=Always", *ALL_ON]
     told = tool("kube-score", "score", "-o", "ci", "-", input=rendered(*words))
     assert "[OK] r-ipybox/default apps/v1/StatefulSet" in told
-    assert [line for line in told.splitlines() if line.startswith(("[CRITICAL]", "[WARNING]"))] == []
+    assert [
+        line for line in told.splitlines() if line.startswith(("[CRITICAL]", "[WARNING]"))
+    ] == []
 
 
 def test_what_helm_test_runs_passes_on_what_helm_installs() -> None:
-    """The pods of both, as containers: the address that the kubelet would fill in is the server's."""
+    """The pods of both, as containers; here the address is not the kubelet's to fill in."""
     of = documents()
     pod, test = of["StatefulSet"]["spec"]["template"]["spec"], of["Pod"]["spec"]
     check_restricted(pod)
     check_restricted(test)
-    kubernetes_validate.validate({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": pod}, "1.37", strict=True)
+    kubernetes_validate.validate(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": pod}, "1.37", strict=True
+    )
     (client,) = test["containers"]
     address, token = client["env"]
     assert address == {"name": "ADDRESS", "value": "$(R_IPYBOX_SERVICE_HOST):8080"}
@@ -120,7 +128,7 @@ def test_toolhive_takes_its_sample(version: str) -> None:
 
 
 def test_kagents_sample_is_what_its_operator_takes() -> None:
-    """Its definition is in no registry: these are the members that it has, and the chart's names."""
+    """Its definition is in no registry: its members by name, and the chart's names in it."""
     sample = yaml.safe_load((DEPLOY / "kagent" / "remote-mcp-server.yaml").read_text())
     assert (sample["apiVersion"], sample["kind"]) == ("kagent.dev/v1alpha2", "RemoteMCPServer")
     spec = sample["spec"]

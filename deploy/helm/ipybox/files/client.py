@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `helm test` runs in a pod: health, a cell over the HTTP API, one over MCP, and no cell without a token."""
+"""What `helm test` runs in a pod: health, a cell, the tools of MCP, and no cell without a token."""
+
+from __future__ import annotations
 
 import json
 import os
 import urllib.error
 import urllib.request
+from typing import Any
 
 URL = f"http://{os.environ['ADDRESS']}"
 TOKEN = {"X-Ipybox-Token": os.environ["TOKEN"]}
 
 
-def ask(path, body=None, **headers):
+def ask(path: str, body: object = None, **headers: str) -> Any:
     headers = {"Content-Type": "application/json", "Accept": "application/json"} | headers
     data = None if body is None else json.dumps(body).encode()
     return urllib.request.urlopen(urllib.request.Request(URL + path, data, headers), timeout=60)
 
 
-def cell(**headers):
+def cell(**headers: str) -> Any:
     with ask("/v1/sessions/default/executions", {"code": "6 * 7"}, **headers) as answer:
         return json.load(answer)["text"]
 
 
-def mcp_tools():
+def mcp_tools() -> set[str]:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "helm-test", "version": "1"},
