@@ -39,6 +39,21 @@ RUN --mount=type=cache,id=ipybox-zig,target=/src/build/zig-cache \
  && meson compile -C build/release \
  && file build/release/entrypoint/ipybox | tee /dev/stderr | grep -q 'static-pie linked, stripped'
 
+# --- console: the page for a browser, bundled of npm's packages (package-lock.json has their hashes) ---
+FROM tools AS console
+COPY third_party/npm.txt third_party/
+RUN --mount=type=secret,id=ca \
+    apt-get update \
+ && apt-get install -y --no-install-recommends nodejs \
+ && rm -rf /var/lib/apt/lists/* \
+ && third_party/with-ca third_party/again corepack prepare "$(grep -v '^#' third_party/npm.txt)" --activate \
+ && corepack enable npm
+WORKDIR /src/src/front/console/app
+COPY src/front/console/app/package.json src/front/console/app/package-lock.json ./
+RUN --mount=type=secret,id=ca /src/third_party/with-ca npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+COPY src/front/console/app/ ./
+RUN npx tsc -p . && node build.mjs /console && chmod -R a+rX /console
+
 FROM scratch AS binary
 COPY --from=build /src/build/release/entrypoint/ipybox /ipybox
 
@@ -108,6 +123,7 @@ COPY LICENSE /src/sdk/
 COPY rootfs/opt/ipybox/ /src/rootfs/opt/ipybox/
 COPY --from=build --chmod=0755 /src/build/release/entrypoint/ipybox /binary/
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /binary/
+COPY --from=console /console/ /binary/console/
 COPY sdk/ /src/sdk/
 ARG MUSL_ARCH
 # Another value makes them once more.
@@ -163,6 +179,7 @@ COPY --from=overlay /overlay/ /
 # Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
 # environment of the container, and with --user the uid of cells.
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
@@ -204,12 +221,14 @@ RUN --mount=type=secret,id=ca --mount=type=bind,from=debs,target=/debs \
  && rm -rf /tmp/*
 COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- default ---
 FROM extras AS default
 COPY --from=overlay /overlay/ /
 COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 

@@ -10,6 +10,7 @@
 
 #define OPENS "/usr/lib/ipybox/opens.so"
 #define HOME "/opt/ipybox/home"
+#define CONSOLE "/usr/lib/ipybox/console"
 #define NPM_SHELL "/opt/ipybox/bin/npm-shell"
 
 enum { NAME_LENGTH_MAX = 32 };
@@ -17,7 +18,7 @@ enum { NAME_LENGTH_MAX = 32 };
 static struct {
     bool known, native;
     char opens[PATH_MAX + NAME_LENGTH_MAX], home[PATH_MAX + NAME_LENGTH_MAX],
-        npm_shell[PATH_MAX + NAME_LENGTH_MAX];
+        console[PATH_MAX + NAME_LENGTH_MAX], npm_shell[PATH_MAX + NAME_LENGTH_MAX];
 } found;
 
 static void look_beside_program(void)
@@ -31,6 +32,7 @@ static void look_beside_program(void)
     *strrchr(folder, '/') = '\0';
     (void)snprintf(found.opens, sizeof found.opens, "%s/opens.so", folder);
     (void)snprintf(found.home, sizeof found.home, "%s/home", folder);
+    (void)snprintf(found.console, sizeof found.console, "%s/console", folder);
     (void)snprintf(found.npm_shell, sizeof found.npm_shell, "%s/npm-shell", folder);
     found.native = may_access(found.opens, R_OK);
 }
@@ -50,6 +52,11 @@ const char *installation_opens(void)
 const char *installation_home(void)
 {
     return installation_is_native() ? found.home : HOME;
+}
+
+const char *installation_console(void)
+{
+    return installation_is_native() ? found.console : CONSOLE;
 }
 
 const char *installation_npm_shell(void)

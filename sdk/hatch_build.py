@@ -1,6 +1,6 @@
 """What a wheel has besides sdk/ipybox.
 
-IPYBOX_WHEEL_BINARY names a folder with the program and opens.so, IPYBOX_WHEEL_MACHINE the machine
+IPYBOX_WHEEL_BINARY names a folder with the program, opens.so and the console, IPYBOX_WHEEL_MACHINE the machine
 they are for: the wheel is then one of that platform. Without them it is one for any, whose commands
 and SDK use Docker.
 """
@@ -31,7 +31,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             include[str(top / "rootfs/opt/ipybox/bin/npm-shell")] = "ipybox/_bin/npm-shell"
             include[f"{self.root}/home.txt"] = "ipybox/_bin/home/README.txt"
             include |= {
-                f"{binary}/{name}": f"ipybox/_bin/{name}" for name in ("ipybox", "opens.so")
+                f"{binary}/{name}": f"ipybox/_bin/{name}" for name in ("ipybox", "opens.so", "console")
             }
             machine = os.environ["IPYBOX_WHEEL_MACHINE"]
             platforms = ".".join(each.format(machine) for each in PLATFORMS)

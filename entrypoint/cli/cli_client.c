@@ -144,7 +144,7 @@ static int send_http_request(int fd, const struct cli_request *q, struct err *e)
 {
     size_t length = q->body ? q->body->len : 0;
     drop_buf struct buf text = BUF_INIT(HEAD_MAX + length);
-    (void)buf_addf(&text, "%s %s HTTP/1.0\r\n", q->method, q->path);
+    (void)buf_addf(&text, "%s %s HTTP/1.0\r\nUser-Agent: ipybox-cli\r\n", q->method, q->path);
     if (q->events)
         (void)buf_adds(&text, "Accept: text/event-stream\r\n");
     if (q->body)

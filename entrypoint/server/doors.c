@@ -405,6 +405,7 @@ static struct api_config api_config(struct server *s, int port)
         .ahead = &s->ahead,
         .workspace = s->workspace,
         .version = IPYBOX_VERSION,
+        .console = installation_console(),
         .instance = s->instance,
         .admin_token = o->token,
         .execute_token = o->execute_token,

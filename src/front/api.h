@@ -31,6 +31,7 @@ struct api_config { /* copied; what it points to is borrowed */
     struct ahead *ahead;   /* sockets that listen already; NULL: none */
     const char *workspace; /* absolute */
     const char *version;
+    const char *console;  /* folder of the page at / (console/api_console.c); NULL: none */
     const char *instance; /* this server's name among others (http/instance.h) */
     const char *admin_token, *execute_token, *approver_token; /* NULL: none */
     struct sessions *sessions;

@@ -55,17 +55,10 @@ class Page:
             f"?.innerText.includes({json.dumps(text)})"
         )
 
-    def cell(self, code: str) -> None:
-        """Typed by a user without a mouse."""
-        self.run("document.querySelector('#code').focus()")
-        self.do("type", text=code)
-        self.do("press", key="Enter", ctrl=True)
-        self.wait("document.querySelector('#code').value === ''")
-
     def press(self, label: str) -> None:
         """A button found by its accessible name, and pressed by key."""
         find = (
-            "[...document.querySelectorAll('button')].find((b) => !b.closest('[hidden]') &&"
+            "[...document.querySelectorAll('button')].find((b) => b.checkVisibility() &&"
             f" (b.getAttribute('aria-label') ?? b.textContent) === {json.dumps(label)})"
         )
         self.wait(f"Boolean({find})")

@@ -168,6 +168,7 @@ static void initialize_mcp(const struct mcp_request *r)
     r->mcp->initialized = true;
     r->mcp->handshake_version = version;
     r->mcp->shows_apps = apps_are_shown(json_get(r->m->params, "capabilities"));
+    request_put_client(r->mcp->client, json_get_text(json_get(r->m->params, "clientInfo"), "name"));
     ask_handshake(r->mcp, json_get(r->m->params, "capabilities"));
     struct buf out;
     struct jsonw w;

@@ -24,6 +24,7 @@
 
 #define MCP_MODERN_VERSION "2026-07-28"
 #define MCP_VERSION_KEY "io.modelcontextprotocol/protocolVersion" /* in _meta of modern requests */
+#define MCP_CLIENT_KEY "io.modelcontextprotocol/clientInfo"       /* likewise */
 
 struct mcp_config { /* borrowed */
     struct loop *loop;

@@ -100,8 +100,15 @@ static char *progress_token(const struct json *params)
 static void find_client_call(struct mcp_call *call, const struct json *params)
 {
     const struct json *meta = json_get(params, "_meta");
+    const char *name = json_get_text(json_get(meta, MCP_CLIENT_KEY), "name");
     if (call->mcp->caller)
         call->origin = call->mcp->caller->origin;
+    if (!name && *call->mcp->client)
+        name = call->mcp->client;
+    if (name)
+        request_put_client(call->origin.client, name);
+    else if (!call->mcp->caller)
+        request_put_client(call->origin.client, "mcp");
     (void)trace_parse(json_get_text(meta, "traceparent"), json_get_text(meta, "tracestate"),
                       &call->origin.trace);
 }

@@ -79,9 +79,10 @@ struct mcp { /* shared by the files of the dispatcher */
     struct toolplane_listener servers;
     bool initialized;
     const char *handshake_version;
-    bool shows_apps;                 /* the client of the handshake */
-    void *stream;                    /* of the message that is being dispatched */
-    const struct mcp_caller *caller; /* likewise; NULL: none is */
+    bool shows_apps;                     /* the client of the handshake */
+    char client[REQUEST_CLIENT_MAX + 1]; /* as the handshake named it; "": it did not */
+    void *stream;                        /* of the message that is being dispatched */
+    const struct mcp_caller *caller;     /* likewise; NULL: none is */
 };
 
 struct mcp_request {

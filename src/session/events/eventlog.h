@@ -27,7 +27,7 @@
 #define EVENTLOG_LIFE ((uint64_t)1 << 26) /* 2^26 lives of it are exact as a double, too */
 
 enum logged_kind {
-    LOGGED_BEGIN,    /* a cell begins to run; {} */
+    LOGGED_BEGIN,    /* a cell begins to run: {"code", "truncated"?, "client"?} */
     LOGGED_STDOUT,   /* data is the text itself; of all other kinds a JSON object */
     LOGGED_STDERR,   /* likewise */
     LOGGED_DISPLAY,  /* the content of display_data: the whole MIME bundle */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json/jsonw.h"
+#include "base/text/utf8.h"
 
 enum {
     REASON_MAX = 16384,
@@ -55,10 +56,26 @@ void record_kernel(struct eventlog *log, const char *state, const char *reason)
     eventlog_add(log, &(struct logged){.kind = LOGGED_KERNEL, .data = text.data, .n = text.len});
 }
 
-void record_begin(struct eventlog *log, uint64_t cell)
+void record_begin(struct eventlog *log, uint64_t cell, const struct request_context *origin,
+                  struct slice code)
 {
-    if (log)
-        (void)eventlog_add_json(log, LOGGED_BEGIN, cell, false, NULL);
+    if (!log)
+        return;
+    drop_buf struct buf text = BUF_INIT(7 * RECORD_CODE_MAX); /* \uXXXX for each byte */
+    struct jsonw w = JSONW(&text);
+    jsonw_object(&w);
+    jsonw_name(&w, "code");
+    if (code.len <= RECORD_CODE_MAX) {
+        jsonw_text_n(&w, code.data, code.len);
+    } else {
+        jsonw_text_n(&w, code.data, utf8_valid_prefix(code.data, RECORD_CODE_MAX));
+        jsonw_set_bool(&w, "truncated", true);
+    }
+    if (*origin->client)
+        jsonw_set_text(&w, "client", origin->client);
+    jsonw_end(&w);
+    eventlog_add(log, &(struct logged){
+                          .kind = LOGGED_BEGIN, .cell = cell, .data = text.data, .n = text.len});
 }
 
 const char *const cell_status_names[] = {

@@ -19,7 +19,10 @@ struct history *record_open_history(const struct session_config *config);
 void record_result(struct cell_result *result);
 
 void record_kernel(struct eventlog *log, const char *state, const char *reason);
-void record_begin(struct eventlog *log, uint64_t cell);
+/* Its code up to RECORD_CODE_MAX bytes, and who sent it. */
+#define RECORD_CODE_MAX ((size_t)64 << 10)
+void record_begin(struct eventlog *log, uint64_t cell, const struct request_context *origin,
+                  struct slice code);
 void record_end(struct eventlog *log, const struct cell_result *result);
 void record_history_end(struct history *history, const struct cell_result *result);
 

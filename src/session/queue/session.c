@@ -312,7 +312,7 @@ static void start_cell(struct session *s)
     }
     cell->number = ++s->cells;
     cell->begun_ms = loop_now(s->loop);
-    record_begin(s->events, cell->number);
+    record_begin(s->events, cell->number, &cell->origin, code);
     history_begin(s->history, HISTORY_SESSION, code);
     if (cell->events->begun)
         cell->events->begun(cell->ctx, cell->number);

@@ -34,10 +34,11 @@ FLAGS = [
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--no-first-run",
+    "--window-size=1280,900",
     "--user-data-dir=/tmp/browser",
     "--remote-debugging-pipe",
 ]
-KEYS = {"Tab": 9, "Enter": 13, " ": 32}
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38}
 
 
 class Browser:

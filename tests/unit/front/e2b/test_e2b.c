@@ -396,25 +396,6 @@ static void events_of_a_cell_are_lines(void)
     close_e2b();
 }
 
-static void a_shell_goes_on_where_the_one_before_ended(void)
-{
-    open_e2b();
-    make_sandbox("");
-    int fd = send_to_sandbox("POST /execute", with_token(),
-                             "{\"code\":\"echo $x\",\"language\":\"bash\"}");
-    turn();
-    fake_kernel_ready(); /* that of the context */
-    turn();
-    TEST_CHECK(strstr(fake.code, "ipybox_kernel.bash_state") != NULL);
-    fake_kernel_done("{\"status\":\"ok\"}");
-    turn();
-    TEST_CHECK(strcmp(fake.code, "%%bash\necho $x") == 0);
-    fake_kernel_done("{\"status\":\"ok\"}");
-    finish(fd);
-    check_has("{\"type\":\"end_of_execution\"}\n");
-    close_e2b();
-}
-
 static void a_kernel_that_dies_is_an_unexpected_end(void)
 {
     open_e2b();
@@ -500,7 +481,6 @@ TEST_LIST = {
     {"a_sandbox_and_its_port_are_found_by_the_host", a_sandbox_and_its_port_are_found_by_the_host},
     {"what_is_wrong_with_code_is_said", what_is_wrong_with_code_is_said},
     {"events_of_a_cell_are_lines", events_of_a_cell_are_lines},
-    {"a_shell_goes_on_where_the_one_before_ended", a_shell_goes_on_where_the_one_before_ended},
     {"a_kernel_that_dies_is_an_unexpected_end", a_kernel_that_dies_is_an_unexpected_end},
     {"a_client_that_leaves_interrupts_its_code_alone",
      a_client_that_leaves_interrupts_its_code_alone},

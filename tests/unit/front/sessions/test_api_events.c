@@ -143,6 +143,36 @@ static void a_stream_has_the_events_of_its_own_cell_alone(void)
     close_api();
 }
 
+static void who_watches_sees_the_code_and_who_sent_it(void)
+{
+    open_ready();
+    int first = send_with("POST " EXECUTIONS, "Ipybox-Client: console\r\n", "{\"code\":\"x = 1\"}");
+    fake_kernel_done(OK_REPLY);
+    finish(first);
+    int second = send_with("POST " EXECUTIONS, "User-Agent: curl/8.14.1 (x86)\r\n",
+                           "{\"code\":\"\\u00e9\"}");
+    fake_kernel_done(OK_REPLY);
+    finish(second);
+    int all = send_with("GET /v1/sessions/default/events", "", "");
+    (void)hear(all);
+    check_has(",\"code\":\"x = 1\",\"client\":\"console\"}");
+    check_has(",\"code\":\"\xc3\xa9\",\"client\":\"curl/8.14.1\"}");
+    (void)fd_close(all);
+    close_api();
+}
+
+static void of_long_code_the_beginning_is_shown(void)
+{
+    open_ready();
+    drop_str char *code = xasprintf("%070000d", 0);
+    drop_str char *body = xasprintf("{\"code\":\"%s\"}", code);
+    int fd = send_with("POST " EXECUTIONS, SSE, body);
+    fake_kernel_done(OK_REPLY);
+    finish(fd);
+    check_has("0000\",\"truncated\":true}");
+    close_api();
+}
+
 static void a_stream_that_is_left_cancels_its_cell(void)
 {
     open_ready();
@@ -395,6 +425,8 @@ TEST_LIST = {
     {"a_cell_that_never_ran_has_an_end", a_cell_that_never_ran_has_an_end},
     {"a_stream_has_the_events_of_its_own_cell_alone",
      a_stream_has_the_events_of_its_own_cell_alone},
+    {"who_watches_sees_the_code_and_who_sent_it", who_watches_sees_the_code_and_who_sent_it},
+    {"of_long_code_the_beginning_is_shown", of_long_code_the_beginning_is_shown},
     {"a_stream_that_is_left_cancels_its_cell", a_stream_that_is_left_cancels_its_cell},
     {"a_session_is_followed_until_it_ends", a_session_is_followed_until_it_ends},
     {"streams_end_with_a_last_event_when_the_server_stops",
