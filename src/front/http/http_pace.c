@@ -7,7 +7,7 @@
 
 #include "front/http/http_request.h"
 
-enum { LOOK_MS = 1000 }; /* after its last request an idle connection is looked at */
+enum { LOOK_MS = 1000 }; /* so often a body is looked at, and an idle connection once */
 
 static void cut_off(struct http *http, int fd)
 {
@@ -21,14 +21,19 @@ static void on_head_late(void *ctx)
     cut_off(c->http, c->fd);
 }
 
-/* An end that came with the last bytes of a request is no news to the library, which has seen that
- * edge before it read the bytes. */
+/* An end that came with the last bytes is no news to the library, which has seen that edge before
+ * it read the bytes. */
+static bool is_over(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void on_idle_look(void *ctx)
 {
     struct conn *c = ctx;
-    char byte;
     int64_t left = c->idle_since + c->http->limits.idle_ms - loop_now(c->http->loop);
-    if (left <= 0 || recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+    if (left <= 0 || is_over(c->fd))
         cut_off(c->http, c->fd);
     else
         loop_timer_set(c->http->loop, &c->deadline, left, on_head_late, c);
@@ -47,28 +52,43 @@ void http_expect_next(struct conn *c)
                    c);
 }
 
-static void on_body_late(void *ctx)
+static void on_body_look(void *ctx);
+
+static void look_at_body(struct http_request *r)
+{
+    const int64_t left = r->body_due - loop_now(r->http->loop);
+    loop_timer_set(r->http->loop, &r->timer, left < LOOK_MS ? left : LOOK_MS, on_body_look, r);
+}
+
+static void expect_step(struct http_request *r)
+{
+    r->body_mark = r->body_got;
+    r->body_due = loop_now(r->http->loop) + r->http->limits.stall_ms;
+    look_at_body(r);
+}
+
+static void on_body_look(void *ctx)
 {
     struct http_request *r = ctx;
-    if (r->body_got - r->body_mark < HTTP_STEP) {
+    const bool late = loop_now(r->http->loop) >= r->body_due;
+    if (is_over(r->conn->fd) || (late && r->body_got - r->body_mark < HTTP_STEP))
         cut_off(r->http, r->conn->fd);
-        return;
-    }
-    r->body_mark = r->body_got;
-    loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
+    else if (late)
+        expect_step(r);
+    else
+        look_at_body(r);
 }
 
 /* Who is refused by the head may be anybody: a place is not kept for hours of a body that is thrown
  * away, and so it stands among those that make room. */
 void http_expect_body(struct http_request *r)
 {
-    r->body_mark = r->body_got;
     if (r->held || r->dead)
         return;
     if (r->response && r->owner == HTTP_NOBODYS)
         http_expect_first(r->conn);
     else
-        loop_timer_set(r->http->loop, &r->timer, r->http->limits.stall_ms, on_body_late, r);
+        expect_step(r);
 }
 
 static void on_answer_late(void *ctx)

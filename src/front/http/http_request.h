@@ -72,6 +72,7 @@ struct http_request {
     void *ctx;
     struct buf body;
     uint64_t body_got, body_mark, answer_mark, discarded;
+    int64_t body_due;              /* when a step more is to be there */
     size_t memory;                 /* its part of http->memory */
     struct MHD_Response *response; /* ready, not queued yet */
     bool shared;                   /* it is an http_prepared's */

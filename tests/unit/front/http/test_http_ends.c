@@ -136,6 +136,27 @@ static void an_end_that_came_with_the_request_is_seen_soon(void)
     close_it();
 }
 
+#define HALF "PUT /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf"
+
+static void an_end_that_came_with_half_a_body_is_seen_soon(void)
+{
+    open_it();
+    int half = dial(), slow = dial();
+    say(slow, HALF);
+    TEST_ASSERT(send(half, HALF, strlen(HALF), MSG_NOSIGNAL) > 0);
+    TEST_ASSERT(shutdown(half, SHUT_WR) == 0);
+    turn();
+    pass(1000);
+    TEST_CHECK(hear(half) && got.len == 0);
+    pass(limits.stall_ms - 1001);
+    TEST_CHECK(!hear(slow));
+    pass(1);
+    TEST_CHECK(hear(slow));
+    (void)fd_close(half);
+    (void)fd_close(slow);
+    close_it();
+}
+
 #define REFUSED "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
 
 /* Its body makes progress, but nobody wants it. */
@@ -187,6 +208,7 @@ static void who_is_refused_makes_room(void)
 TEST_LIST = {
     TEST(an_answer_that_is_broken_off_leaves_no_descriptor),
     TEST(an_end_that_came_with_the_request_is_seen_soon),
+    TEST(an_end_that_came_with_half_a_body_is_seen_soon),
     TEST(who_is_refused_has_a_short_time_for_the_body),
     TEST(who_is_refused_makes_room),
     {NULL, NULL},
