@@ -16,8 +16,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench_mcp import children, pss_kib
 from limits import Row, mib, ms, one_row, say, starts, table
@@ -31,6 +32,7 @@ ENDING = 120  # seconds for everything to go, at most
 RATE, MEMORY_KIB, CELL, EXEC = 60.0, 10 << 20, 0.03, 0.18
 TICKS = os.sysconf("SC_CLK_TCK")
 RUNTIME = Path("/run/ipybox")
+T = TypeVar("T")
 
 
 class Place(Server):
@@ -49,7 +51,7 @@ class Place(Server):
         return sum(read_or_zero(pss_kib, pid) for pid in self.tree())
 
     def processor(self) -> float:
-        return sum(read_or_zero(seconds_of, pid) for pid in self.tree())
+        return float(sum(read_or_zero(seconds_of, pid) for pid in self.tree()))
 
     def traces(self) -> tuple[int, int, int]:
         """Processes, descriptors of the server, names in its runtime directory."""
@@ -57,7 +59,7 @@ class Place(Server):
         return len(self.tree()), self.descriptors(), names
 
 
-def read_or_zero(read: Any, pid: int) -> Any:
+def read_or_zero(read: Callable[[int], T], pid: int) -> T | int:
     try:
         return read(pid)
     except OSError:  # it has just ended

@@ -67,7 +67,7 @@ def status(answer: str) -> int:
 
 def is_wires_own(answer: str) -> bool:
     """{"code", "message"}, in a body of its own."""
-    body = json.loads(answer.split("\r\n\r\n", 1)[1])
+    body: dict[str, Any] = json.loads(answer.split("\r\n\r\n", 1)[1])
     return {"code", "message"} <= body.keys()
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import zmq
 import zmq.asyncio
+from jupyter_client._version import protocol_version
 from jupyter_client.connect import port_names
 from jupyter_client.manager import KernelManager
-from jupyter_client.session import protocol_version
 from jupyter_server._tz import utcnow
 from kernel_gateway.services.kernels.manager import (
     KernelGatewayIOLoopKernelManager,
