@@ -47,25 +47,35 @@ class Console(Page):
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def network() -> Iterator[str]:
+    """A container whose network outlives a restart of the server."""
+    network = docker("run", "-d", "--rm", "--entrypoint", "sleep", IMAGE, "infinity").strip()
+    try:
+        yield network
+    finally:
+        docker("rm", "-f", network)
+
+
+@pytest.fixture(scope="module")
+def server(network: str) -> Iterator[str]:
     server = docker(
-        *("run", "-d", "--rm", "-e", f"IPYBOX_TOKEN={TOKEN}"),
+        *("run", "-d", "-e", f"IPYBOX_TOKEN={TOKEN}", "--network", f"container:{network}"),
         *("-v", f"{TOOL_SERVER}:/tools/tool_server.py:ro", IMAGE, "serve"),
         "--approve-shell-cmds",
     ).strip()
     try:
         yield server
     finally:
-        docker("rm", "-f", server)
+        docker("rm", "-f", "-v", server)
 
 
 @pytest.fixture(scope="module")
-def page(server: str) -> Iterator[Console]:
-    page = Console(server)
+def page(network: str, server: str) -> Iterator[Console]:
+    page = Console(network)
     try:
         page.do("open", url=URL)
         page.wait("Boolean(document.querySelector('#sign-in'))")
-        assert page.run("document.activeElement.id") == "token"
+        page.wait("document.activeElement.id === 'token'")
         page.do("type", text=TOKEN)
         page.do("press", key="Enter", ctrl=False)
         page.wait_text("#sessions", "default")
@@ -252,7 +262,10 @@ def test_the_page_follows_its_end_unless_one_reads_above(page: Console) -> None:
     page.cell("print('below a ' + 'picture')")
     page.wait_text("#cells", "below a picture")
     page.wait(at_end)
-    page.run("document.querySelector('#cells').scrollTop = 0")
+    page.run(
+        "(() => { const c = document.querySelector('#cells');"
+        " c.dispatchEvent(new WheelEvent('wheel', {deltaY: -1000})); c.scrollTop = 0; })()"
+    )
     page.cell("print('while one ' + 'reads')")
     page.wait("Boolean(document.querySelector('.to-end button'))")
     assert not page.run(at_end)
@@ -412,7 +425,7 @@ def test_files_are_previewed_renamed_and_deleted(page: Console) -> None:
         "open('t.csv', 'w').write('name,n\\n\"a, b\",2\\n'); "
         "os.mkdir('full'); open('full/x', 'w').close()"
     )
-    page.wait(f"{listed('t.csv')} === '14 B'")
+    page.wait(f"{listed('t.csv')} === '16 B'")
     page.press("t.csv")
     page.wait("document.querySelectorAll('.preview td').length === 2")
     assert page.run("document.querySelector('.preview td').textContent") == "a, b"
@@ -422,7 +435,7 @@ def test_files_are_previewed_renamed_and_deleted(page: Console) -> None:
     )
     page.do("type", text="u.csv")
     page.do("press", key="Enter", ctrl=False)
-    page.wait(f"{listed('u.csv')} === '14 B'")
+    page.wait(f"{listed('u.csv')} === '16 B'")
     page.press("Delete full")
     page.press("Delete")
     page.wait(f"{listed('full')} === undefined")
@@ -496,6 +509,8 @@ def test_a_thousand_cells_and_much_output_do_not_hold_the_page(page: Console) ->
 
 
 def test_the_keyboard_is_enough_and_everything_has_a_name(page: Console) -> None:
+    make_session(page, "keys")
+    page.cell("1 + 1")
     page.panel("Files")
     names = page.run(
         "[...document.querySelectorAll('button, input, select, textarea, iframe, [role=log]')]"
@@ -517,6 +532,8 @@ def test_the_keyboard_is_enough_and_everything_has_a_name(page: Console) -> None
             page.do("press", key="Escape", ctrl=False)
     wanted = {"Files", "Sessions", "Upload files", "Cells", "Run", "Sign out", "the editor"}
     assert wanted <= reached, reached
+    page.panel("Sessions")
+    end_session(page, "keys")
 
 
 def test_the_page_comes_back_after_a_restart_of_the_server(page: Console, server: str) -> None:
@@ -535,6 +552,7 @@ def test_a_forgotten_token_is_asked_for_again(page: Console) -> None:
     page.wait("Boolean(document.querySelector('#sign-in'))")
     assert page.run("document.querySelector('main') === null")
     assert page.run("sessionStorage.length + localStorage.length + document.cookie.length") == 0
+    page.wait("document.activeElement.id === 'token'")
     page.do("type", text="wrong")
     page.do("press", key="Enter", ctrl=False)
     page.wait_text("#sign-in", "does not know this token")

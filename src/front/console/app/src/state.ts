@@ -154,15 +154,18 @@ export function openSession(id: string): void {
     filesChanged.value++;
   };
   notebook.value = made;
+  let closed = false; // the session has ended, or the server stops and may come back
   void follow(`${sessionPath(id)}/events`, signal, {
     event: (type, data) => {
       made.event(type, data);
-      if (type === "closed") sessionStream.abort();
+      closed = type === "closed";
     },
     connected: (is) => {
       if (!is) made.lose("the connection to the server broke");
     },
-    refused: (why) => made.mark(why.message, true),
+    refused: (why) => {
+      if (!closed) made.mark(why.message, true);
+    },
   });
 }
 

@@ -16,6 +16,7 @@ import { Button } from "./ui";
 const WINDOW = 60; // cells that are in the page at the end
 const STEP = 40;
 const AT_END = 60; // pixels
+const TOUCHED_MS = 1500;
 
 let editor: EditorHandle | null = null;
 
@@ -107,6 +108,10 @@ function Cells({ of }: { of: Notebook }): JSX.Element {
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const lastTop = useRef(0);
+  const touched = useRef(-TOUCHED_MS); // when the user last did something to the list
+  const touch = (): void => {
+    touched.current = performance.now();
+  };
   const [from, setFrom] = useState<number | null>(null); // the first item in the page; null: the last WINDOW
   const [behind, setBehind] = useState(false);
   const total = of.items.length;
@@ -138,10 +143,12 @@ function Cells({ of }: { of: Notebook }): JSX.Element {
   }, [of, total]);
 
   const onScroll = (): void => {
-    const box = scroller.current as HTMLDivElement;
+    const box = scroller.current;
+    if (!box) return;
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END;
-    // New output moves the end away before the page has followed it: only who scrolls up wants to read there.
-    const up = box.scrollTop < lastTop.current;
+    // New output moves the end away before the page has followed it, and cells that leave the window move it up: only who
+    // scrolls up with hand or key wants to read there.
+    const up = box.scrollTop < lastTop.current && performance.now() - touched.current < TOUCHED_MS;
     lastTop.current = box.scrollTop;
     if (atEnd) {
       following.current = true;
@@ -162,7 +169,13 @@ function Cells({ of }: { of: Notebook }): JSX.Element {
   };
   return (
     <div class="cells-part">
-      <div class="cells" id="cells" ref={scroller} onScroll={onScroll} role="log" aria-label="Cells" tabIndex={0}>
+      <div class="cells" id="cells" ref={scroller} onScroll={onScroll}
+        onWheel={touch}
+        onKeyDown={touch}
+        onPointerDown={touch}
+        onPointerMove={(event) => event.buttons && touch()}
+        onTouchMove={touch}
+        role="log" aria-label="Cells" tabIndex={0}>
         <div ref={content}>
           {first > 0 && <p class="mark">{first} earlier cells are above.</p>}
           {of.dropped > 0 && first === 0 && <p class="mark">{of.dropped} earlier cells are no longer in this page.</p>}
@@ -204,7 +217,11 @@ function Composer(): JSX.Element {
     draft.current = text;
     sessionStorage.setItem(draftKey(), text);
   };
-  const codes = (): string[] => notebook.value.items.flatMap((item) => (item.kind === "cell" && item.code ? [item.code] : []));
+  const sent = useRef(""); // the last one from here, which may not have begun yet
+  const codes = (): string[] => {
+    const begun = notebook.value.items.flatMap((item) => (item.kind === "cell" && item.code ? [item.code] : []));
+    return sent.current && begun.at(-1) !== sent.current ? [...begun, sent.current] : begun;
+  };
   const recall = (direction: -1 | 1): string | null => {
     const all = codes();
     const at = (place.current ?? all.length) + direction;
@@ -216,6 +233,7 @@ function Composer(): JSX.Element {
     if (!text.trim()) return;
     editor?.set("");
     place.current = null;
+    sent.current = text;
     if (!(await run(text)) && draft.current === "") editor?.set(text); // nothing typed is lost
   };
   const busy = notebook.value.running.value !== null;
