@@ -23,7 +23,7 @@ static void on_head_late(void *ctx)
 
 /* An end that came with the last bytes is no news to the library, which has seen that edge before
  * it read the bytes. */
-static bool is_over(int fd)
+static bool input_is_over(int fd)
 {
     char byte;
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -33,7 +33,7 @@ static void on_idle_look(void *ctx)
 {
     struct conn *c = ctx;
     int64_t left = c->idle_since + c->http->limits.idle_ms - loop_now(c->http->loop);
-    if (left <= 0 || is_over(c->fd))
+    if (left <= 0 || input_is_over(c->fd))
         cut_off(c->http, c->fd);
     else
         loop_timer_set(c->http->loop, &c->deadline, left, on_head_late, c);
@@ -71,7 +71,7 @@ static void on_body_look(void *ctx)
 {
     struct http_request *r = ctx;
     const bool late = loop_now(r->http->loop) >= r->body_due;
-    if (is_over(r->conn->fd) || (late && r->body_got - r->body_mark < HTTP_STEP))
+    if (input_is_over(r->conn->fd) || (late && r->body_got - r->body_mark < HTTP_STEP))
         cut_off(r->http, r->conn->fd);
     else if (late)
         expect_step(r);
