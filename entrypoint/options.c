@@ -102,6 +102,9 @@ static const struct options_row rows[] = {
     {"instance", "IPYBOX_INSTANCE", OPTION_TEXT, AT(instance), "NAME", NULL, 0, 0,
      "Name of this server among others, which every answer over HTTP has: letters, digits, '.', "
      "'-' and '_'. Default: the host's name, which in Kubernetes is the pod's."},
+    {"public-url", "IPYBOX_PUBLIC_URL", OPTION_TEXT, AT(public_url), "URL", NULL, 0, 0,
+     "Address of the HTTP API behind a proxy, such as https://example.org/ipybox/: its host and "
+     "origin are allowed beside the server's own."},
     {"max-sessions", "IPYBOX_MAX_SESSIONS", OPTION_NUMBER, AT(max_sessions), "N", "100", 0, 0,
      "Maximum number of sessions, with the default session."},
     {"e2b", "IPYBOX_E2B", OPTION_FLAG, AT(e2b), NULL, NULL, 0, 0,

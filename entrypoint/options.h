@@ -54,7 +54,8 @@ struct options {
     const char *http;                 /* [HOST:]PORT (options_address()); NULL: off */
     const char *token;                /* NULL: none, as the next */
     const char *execute_token;
-    const char *instance; /* NULL: the host's name */
+    const char *instance;   /* NULL: the host's name */
+    const char *public_url; /* NULL: none */
     int max_sessions;
     bool agent_sandbox, agent_sandbox_open;
     int agent_sandbox_port, agent_sandbox_rest_port, agent_sandbox_grpc_port; /* 0: off */

@@ -407,6 +407,9 @@ static struct api_config api_config(struct server *s, int port)
         .version = IPYBOX_VERSION,
         .console = installation_console(),
         .instance = s->instance,
+        /* Where every name is right, a list would refuse the others. */
+        .hosts = options_is_loopback(s->http_host) ? s->public_url.hosts : NULL,
+        .origins = s->public_url.origins,
         .admin_token = o->token,
         .execute_token = o->execute_token,
         .approver_token = o->approver_token,

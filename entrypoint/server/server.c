@@ -413,6 +413,8 @@ static int open_server_parts(struct server *s, struct err *e)
                                                      .late = on_server_deadline};
     int r = server_name(s->options->instance, s->instance, e);
     if (r == 0)
+        r = public_url_parse(s->options->public_url, &s->public_url, e);
+    if (r == 0)
         r = open_workspace(s, e);
     if (r == 0)
         r = open_runtime_dir(s, e);

@@ -18,6 +18,7 @@
 #include "front/gateway/supervise.h"
 #include "front/http/ahead.h"
 #include "front/http/instance.h"
+#include "front/http/public_url.h"
 #include "front/mcp/stdio.h"
 #include "jupyter/gateway.h"
 #include "session/kernels/kernels.h"
@@ -57,6 +58,7 @@ struct server {
     int api_socket; /* inherited; -1: none, or taken over */
     char http_host[OPTIONS_HOST_MAX + 1];
     char instance[INSTANCE_MAX + 1]; /* this server's name among others */
+    struct public_url public_url;    /* of the HTTP API */
     struct ahead ahead;              /* what PID 1 listens at, until the doors have taken it */
     struct supervise *supervise;
     struct kernels *kernels; /* that the kernel gateway was asked for */

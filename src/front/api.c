@@ -317,6 +317,8 @@ static int open_port(struct api *api, struct err *e)
                                      .ahead = api->config->ahead,
                                      .routes = api->core->routes,
                                      .n_routes = api->core->n_routes,
+                                     .hosts = api->config->hosts,
+                                     .origins = api->config->origins,
                                      .guarded =
                                          api->config->admin_token || api->config->execute_token,
                                      .instance = api->config->instance,

@@ -33,6 +33,8 @@ struct api_config { /* copied; what it points to is borrowed */
     const char *version;
     const char *console;  /* folder of the page at / (console/api_console.c); NULL: none */
     const char *instance; /* this server's name among others (http/instance.h) */
+    /* As in struct http_config, beside the server's own (http/public_url.h). */
+    const char *const *hosts, *const *origins;
     const char *admin_token, *execute_token, *approver_token; /* NULL: none */
     struct sessions *sessions;
     struct toolplane *toolplane;

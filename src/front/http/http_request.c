@@ -354,6 +354,15 @@ static bool is_head_short(struct http_request *r)
     return !r->response;
 }
 
+/* A browser's own word, which no page can write: it also holds behind a proxy that gives the server
+ * another Host. Without tokens it would not do: a page whose name points here is same-origin, too. */
+static bool is_same_origin(struct http_request *r)
+{
+    const char *site = http_header(r, "Sec-Fetch-Site");
+    return r->http->config.guarded && site && strcmp(site, "same-origin") == 0 &&
+           http_header_count(r, "Sec-Fetch-Site") == 1;
+}
+
 static bool is_from_here(struct http_request *r)
 {
     const struct http_config *config = &r->http->config;
@@ -361,10 +370,12 @@ static bool is_from_here(struct http_request *r)
     bool right = r->conn->local || http_host_right(host, config->host, config->hosts);
     if (http_header_count(r, "Host") > 1 || !right)
         http_problem(r, 421, NULL, 0, "this server does not answer to this Host");
-    else if (!http_origin_right(origin, config->origins) &&
+    else if (!http_origin_right(origin, config->origins) && !is_same_origin(r) &&
              !http_origin_is_own(origin, host, config->guarded ? "localhost" : config->host,
                                  config->hosts))
-        http_problem(r, 403, NULL, 0, "requests from this Origin are not allowed");
+        http_problem(r, 403, NULL, 0,
+                     "requests from this Origin are not allowed: behind a proxy that changes Host, "
+                     "start the server with --public-url");
     return !r->response;
 }
 

@@ -51,7 +51,8 @@ const put = (name, text) => {
 put("index.html", readFileSync(join(here, "src/index.html"), "utf8"));
 put("console/icon.svg", readFileSync(join(here, "src/icon.svg"), "utf8"));
 put("console/main.css", await style("src/main.css"));
-put("console/main.js", await script("src/main.tsx", "esm"));
+// No module: browsers send an Origin with the request for one, which a proxy that changes Host makes a foreign one.
+put("console/main.js", await script("src/main.tsx", "iife"));
 for (const name of ["math", "vega", "plotly"]) put(`console/${name}.js`, await script(`src/frame/${name}.ts`, "iife"));
 // A script inside HTML ends at the first "</script".
 const frame = (await script("src/frame/frame.ts", "iife")).replaceAll("</script", "<\\/script");

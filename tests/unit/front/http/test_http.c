@@ -110,6 +110,7 @@ static const struct http_route routes[] = {
 
 static const char *const origins[] = {"https://good.example", NULL};
 static struct http_limits limits;
+static bool guarded;
 
 static void open_it(void)
 {
@@ -125,6 +126,7 @@ static void open_it(void)
                                  .routes = routes,
                                  .n_routes = sizeof routes / sizeof *routes,
                                  .origins = origins,
+                                 .guarded = guarded,
                                  .admit = admit};
     struct err e = ERR_NONE;
     TEST_CHECK(http_open(&config, &http, &e) == 0);
@@ -675,6 +677,24 @@ static void hosts_and_origins_that_are_not_known_are_refused(void)
     close_it();
 }
 
+#define FOREIGN "GET /echo HTTP/1.1\r\nHost: localhost\r\nOrigin: https://proxy.example\r\n"
+
+static void a_browsers_word_for_same_origin_counts_where_there_is_a_token(void)
+{
+    for (int i = 0; i < 2; i++) {
+        guarded = i > 0;
+        open_it();
+        ask(FOREIGN "Sec-Fetch-Site: same-origin\r\n\r\n");
+        check_head(guarded ? "HTTP/1.1 200 " : "HTTP/1.1 403 ");
+        ask(FOREIGN "Sec-Fetch-Site: same-site\r\n\r\n");
+        check_head("HTTP/1.1 403 ");
+        ask(FOREIGN "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: same-origin\r\n\r\n");
+        check_head("HTTP/1.1 403 ");
+        close_it();
+    }
+    guarded = false;
+}
+
 static void tokens_come_as_bearer_or_as_a_password(void)
 {
     open_it();
@@ -756,6 +776,7 @@ TEST_LIST = {
     TEST(one_address_has_so_many_connections),
     TEST(who_only_sits_there_keeps_nobody_out),
     TEST(hosts_and_origins_that_are_not_known_are_refused),
+    TEST(a_browsers_word_for_same_origin_counts_where_there_is_a_token),
     TEST(tokens_come_as_bearer_or_as_a_password),
     TEST(what_cannot_be_listened_on_is_an_error),
     {NULL, NULL},
