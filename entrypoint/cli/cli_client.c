@@ -144,14 +144,14 @@ static int send_http_request(int fd, const struct cli_request *q, struct err *e)
 {
     size_t length = q->body ? q->body->len : 0;
     drop_buf struct buf text = BUF_INIT(HEAD_MAX + length);
-    (void)buf_addf(&text, "%s %s HTTP/1.0\r\nUser-Agent: ipybox-cli\r\n", q->method, q->path);
+    (void)buf_addf(&text, "%s %s HTTP/1.0\r\n", q->method, q->path);
     if (q->events)
         (void)buf_adds(&text, "Accept: text/event-stream\r\n");
     if (q->body)
         (void)buf_adds(&text, "Content-Type: application/json\r\n");
     if (q->body || strcmp(q->method, "POST") == 0)
         (void)buf_addf(&text, "Content-Length: %zu\r\n", length);
-    (void)buf_adds(&text, "\r\n");
+    (void)buf_adds(&text, "User-Agent: ipybox-cli\r\n\r\n");
     (void)buf_add(&text, buf_text(q->body ? q->body : &(struct buf){0}), length);
     if (text.failed)
         return err_set(e, text.failed, "the request is too long");

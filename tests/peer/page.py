@@ -12,6 +12,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SECONDS = 60
+EDITOR = "document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
+FRAME = "console/frame.html"
 
 
 class Page:
@@ -69,3 +71,35 @@ class Page:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
+
+
+class Console(Page):
+    """The console as a user has it."""
+
+    def sign_in(self, url: str, token: str) -> None:
+        self.do("open", url=url)
+        self.wait("document.activeElement?.id === 'token'")
+        self.do("type", text=token)
+        self.do("press", key="Enter", ctrl=False)
+        self.wait_text("#sessions", "default")
+
+    def cell(self, code: str) -> None:
+        """Typed by a user without a mouse."""
+        self.wait(f"Boolean({EDITOR})")
+        self.run(f"{EDITOR}.focus()")
+        self.do("type", text=code)
+        self.do("press", key="Enter", ctrl=True)
+        self.wait(f"Boolean({EDITOR}.querySelector('.cm-placeholder'))")  # it is empty again
+
+    def panel(self, title: str) -> None:
+        tab = f"[...document.querySelectorAll('.tab')].find((b) => b.textContent === {title!r})"
+        self.run(f"{tab}.getAttribute('aria-expanded') === 'true' || {tab}.click()")
+        self.wait(f"{tab}.getAttribute('aria-expanded') === 'true'")
+
+    def framed(self, script: str) -> Any:
+        """The value of a script in the newest frame of an output; asked until it is not null."""
+        end = time.monotonic() + SECONDS
+        while (value := self.run(script, FRAME)) is None:
+            assert time.monotonic() < end, script
+            time.sleep(0.1)
+        return value

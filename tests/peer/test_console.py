@@ -12,38 +12,11 @@ from typing import Any
 
 import pytest
 from box import IMAGE, PNG, docker
-from page import HERE, SECONDS, Page
+from page import EDITOR, HERE, SECONDS, Console
 
 TOOL_SERVER = HERE.parent / "container" / "lib" / "tool_server.py"
 URL = "http://localhost:8080/"
 TOKEN = "the-token"
-FRAME = "console/frame.html"
-EDITOR = "document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
-
-
-class Console(Page):
-    """The page as a user has it."""
-
-    def cell(self, code: str) -> None:
-        """Typed by a user without a mouse."""
-        self.wait(f"Boolean({EDITOR})")
-        self.run(f"{EDITOR}.focus()")
-        self.do("type", text=code)
-        self.do("press", key="Enter", ctrl=True)
-        self.wait(f"Boolean({EDITOR}.querySelector('.cm-placeholder'))")  # it is empty again
-
-    def panel(self, title: str) -> None:
-        tab = f"[...document.querySelectorAll('.tab')].find((b) => b.textContent === {title!r})"
-        self.run(f"{tab}.getAttribute('aria-expanded') === 'true' || {tab}.click()")
-        self.wait(f"{tab}.getAttribute('aria-expanded') === 'true'")
-
-    def framed(self, script: str) -> Any:
-        """The value of a script in the newest frame of an output; asked until it is not null."""
-        end = time.monotonic() + SECONDS
-        while (value := self.run(script, FRAME)) is None:
-            assert time.monotonic() < end, script
-            time.sleep(0.1)
-        return value
 
 
 @pytest.fixture(scope="module")

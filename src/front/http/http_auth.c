@@ -39,9 +39,11 @@ static bool copy_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
     return true;
 }
 
-/* base64url is no token of HTTP otherwise. */
+/* base64url, as a token with other characters is no token of HTTP; padding may be there. */
 static bool decode_token(const char *text, size_t n, char ret[HTTP_TOKEN_MAX + 1])
 {
+    while (n > 0 && text[n - 1] == '=')
+        n--;
     drop_buf struct buf plain = BUF_INIT((size_t)2 * HTTP_TOKEN_MAX);
     return base64url_decode(&plain, text, n) == 0 && copy_token(plain.data, plain.len, ret);
 }

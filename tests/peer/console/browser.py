@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -47,9 +48,10 @@ class Browser:
     def __init__(self) -> None:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
+        more = shlex.split(os.environ.get("BROWSER_FLAGS", ""))
         start = f'exec chromium "$@" 3<&{to_browser} 4>&{from_browser}'
         self.process = subprocess.Popen(
-            ["bash", "-c", start, "bash", *FLAGS, "about:blank"],
+            ["bash", "-c", start, "bash", *FLAGS, *more, "about:blank"],
             pass_fds=(to_browser, from_browser),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

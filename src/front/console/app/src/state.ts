@@ -119,13 +119,18 @@ export function signOut(): void {
 
 // ---- sessions ----
 
+let newest = 0; // refresh: what an older one brings late is out of date
+
 export async function refresh(): Promise<void> {
+  const turn = ++newest;
   window.clearTimeout(poll);
   try {
     const list = await get<{ sessions: Session[] }>("v1/sessions");
+    const now = await get<Health>("livez");
+    if (turn !== newest) return;
     online.value = true;
     sessions.value = list.sessions;
-    health.value = await get<Health>("livez");
+    health.value = now;
     const asked = decodeURIComponent(location.hash.slice(1)).split("/")[0] ?? "";
     const known = (id: string): boolean => list.sessions.some((one) => one.id === id);
     if (!known(sessionId.value)) {
@@ -133,6 +138,7 @@ export async function refresh(): Promise<void> {
       if (first && first !== sessionId.value) openSession(first);
     }
   } catch (e) {
+    if (turn !== newest) return;
     if (e instanceof Refused && e.status === 401) return needToken("The token is no longer known to the server.");
     online.value = !(e instanceof Unreachable);
   }

@@ -42,7 +42,8 @@ interface EditorProps {
   onRun: (text: string) => void;
   // The code before or after the one that is shown, or null: for Up on the first line and Down on the last.
   recall: (direction: -1 | 1) => string | null;
-  handle: (editor: EditorHandle | null) => void;
+  opened: (editor: EditorHandle) => void;
+  closed: (editor: EditorHandle) => void;
 }
 
 export function Editor(props: EditorProps): JSX.Element {
@@ -98,9 +99,10 @@ export function Editor(props: EditorProps): JSX.Element {
         ],
       }),
     });
-    props.handle({ set: (text) => replace(view, text), focus: () => view.focus() });
+    const handle = { set: (text: string) => replace(view, text), focus: () => view.focus() };
+    props.opened(handle);
     return () => {
-      current.current.handle(null);
+      current.current.closed(handle);
       view.destroy();
     };
   }, []);

@@ -245,8 +245,11 @@ function Composer(): JSX.Element {
         onChange={keep}
         onRun={(text) => void start(text)}
         recall={recall}
-        handle={(made) => {
+        opened={(made) => {
           editor = made;
+        }}
+        closed={(old) => {
+          if (editor === old) editor = null; // the next one may be open already
         }}
       />
       <div class="column">
