@@ -354,8 +354,9 @@ static bool is_head_short(struct http_request *r)
     return !r->response;
 }
 
-/* A browser's own word, which no page can write: it also holds behind a proxy that gives the server
- * another Host. Without tokens it would not do: a page whose name points here is same-origin, too. */
+/* A browser's own word, which no page can write: it also holds behind a proxy that gives the
+ * server another Host. Without tokens it would not do: a page whose name points here is
+ * same-origin, too. */
 static bool is_same_origin(struct http_request *r)
 {
     const char *site = http_header(r, "Sec-Fetch-Site");
