@@ -255,15 +255,15 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
-        if (server)
-            log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
-                     options_version(), options.workspace,
-                     options.serve ? "HTTP" : "MCP on standard input and output");
         bool adopts = plan.self && strcmp(plan.argv[1], "apigen") == 0 &&
                       adopt_is_meant(plan.argv[2] != NULL, plan.argv + 2);
         /* Registrations are files of the service uid. */
         r = identity_prepare(options.workspace, server || adopts, &identity, &e);
         plan.identity = &identity;
+        if (r == 0 && server)
+            log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
+                     options_version(), options.workspace,
+                     options.serve ? "HTTP" : "MCP on standard input and output");
         if (r == 0 && server)
             open_api_socket(&identity, &plan);
         plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
@@ -272,7 +272,9 @@ static int init(int argc, char **argv)
         r = stay_for_exec(&plan, &e);
     else if (r == 0 && !plan.self)
         show_installed_programs();
-    int status = r < 0 ? fail_init(&plan, &e) : init_main(&plan);
+    /* Without a word it is the whole program that is asked about, not the server that is meant. */
+    bool asked = r == 0 && server && !named && options.want == OPTIONS_HELP;
+    int status = r < 0 ? fail_init(&plan, &e) : asked ? show_page(options_help) : init_main(&plan);
     xfree(plan.argv);
     return status;
 }
