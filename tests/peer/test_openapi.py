@@ -58,7 +58,7 @@ def wait_until_ready(url: str) -> None:
 
 @pytest.fixture(scope="module")
 def document(url: str) -> dict[str, Any]:
-    document: dict[str, Any] = httpx.get(f"{url}/openapi.json").json()
+    document: dict[str, Any] = httpx.get(f"{url}/openapi.json", timeout=60).json()
     return document
 
 
