@@ -255,15 +255,15 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
+        if (server && access(options.workspace, F_OK) == 0) /* else that alone is said */
+            log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
+                     options_version(), options.workspace,
+                     options.serve ? "HTTP" : "MCP on standard input and output");
         bool adopts = plan.self && strcmp(plan.argv[1], "apigen") == 0 &&
                       adopt_is_meant(plan.argv[2] != NULL, plan.argv + 2);
         /* Registrations are files of the service uid. */
         r = identity_prepare(options.workspace, server || adopts, &identity, &e);
         plan.identity = &identity;
-        if (r == 0 && server)
-            log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
-                     options_version(), options.workspace,
-                     options.serve ? "HTTP" : "MCP on standard input and output");
         if (r == 0 && server)
             open_api_socket(&identity, &plan);
         plan.stop_grace_ms = (int64_t)options.stop_grace * 1000;
