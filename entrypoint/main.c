@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -229,6 +230,12 @@ static int fail_init(const struct init_plan *plan, const struct err *e)
     return fail_command(e);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* The words behind `init` are checked here, before anything runs: a typing error should not look
  * like a container that starts and stops. */
 static int init(int argc, char **argv)
@@ -255,7 +262,7 @@ static int init(int argc, char **argv)
         /* a closed workspace is no reason to refuse --help or health */
         log_set_level(options.log_level);
         log_set_json(options.log_format == OPTIONS_LOG_JSON);
-        if (server && access(options.workspace, F_OK) == 0) /* else that alone is said */
+        if (server && is_folder(options.workspace)) /* else that alone is said */
             log_info("init", "%s starts: it runs Python for language models in %s, and serves %s",
                      options_version(), options.workspace,
                      options.serve ? "HTTP" : "MCP on standard input and output");
