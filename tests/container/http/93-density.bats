@@ -12,6 +12,7 @@ talk()
     start_box -e IPYBOX_TOKEN=admin --ulimit nofile=1024:8192 --cap-add SYS_PTRACE -- serve --max-sessions 251
     talk <<'PY'
 import pathlib
+import time
 
 def traces():
     server = next(p for p in pathlib.Path("/proc").glob("[0-9]*") if (p / "stat").read_text().split()[3] == "1"
@@ -21,6 +22,14 @@ def traces():
 
 wait_for("the server", ready)
 equal(run("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))")["stdout"], "(1024, 8192)\n")
+
+# The next spare kernel comes a moment after a session has taken one.
+def quiet():
+    seen = traces()
+    time.sleep(1)
+    return traces() == seen
+
+wait_for("a server that does nothing", quiet)
 before = traces()
 for n in range(250):
     equal(call("POST", "/v1/sessions", {"id": f"s{n}"}).status, 201)
