@@ -38,18 +38,23 @@ static int fail_command(const struct err *e)
     return OPTIONS_USAGE_STATUS;
 }
 
+static int show_text(const struct buf *text)
+{
+    return !text->failed && write(1, buf_text(text), text->len) == (ssize_t)text->len ? 0 : 1;
+}
+
 static int show_page(void (*make)(struct buf *out))
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     make(&text);
-    return !text.failed && write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
+    return show_text(&text);
 }
 
 static int show_help_of(enum role role)
 {
     drop_buf struct buf text = BUF_INIT(OPTIONS_TEXT_MAX);
     options_help_of(role, &text);
-    return write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
+    return show_text(&text);
 }
 
 static int show_completions(int argc, char **argv)
@@ -58,7 +63,7 @@ static int show_completions(int argc, char **argv)
     struct err e = ERR_NONE;
     if (options_completions(argc == 1 ? argv[0] : "", &text, &e) < 0)
         return fail_command(&e);
-    return write(1, buf_text(&text), text.len) == (ssize_t)text.len ? 0 : 1;
+    return show_text(&text);
 }
 
 static void put_version(struct buf *out)

@@ -91,8 +91,8 @@ MUST_CHECK int kernel_confine(struct kernel *kernel, const char *settings,
                               void (*done)(void *ctx, const struct err *why), void *ctx,
                               struct err *e);
 
-/* SIGCONT to all of its processes: for one that was stopped and missed its heartbeats. */
 void kernel_freeze(struct kernel *kernel); /* its whole tree stands still, until it is resumed */
+/* SIGCONT to all of its processes; also for one that was stopped and missed its heartbeats. */
 void kernel_resume(struct kernel *kernel);
 
 struct kernel_leave {

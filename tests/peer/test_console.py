@@ -46,12 +46,7 @@ def server(network: str) -> Iterator[str]:
 def page(network: str, server: str) -> Iterator[Console]:
     page = Console(network)
     try:
-        page.do("open", url=URL)
-        page.wait("Boolean(document.querySelector('#sign-in'))")
-        page.wait("document.activeElement.id === 'token'")
-        page.do("type", text=TOKEN)
-        page.do("press", key="Enter", ctrl=False)
-        page.wait_text("#sessions", "default")
+        page.sign_in(URL, TOKEN)
         yield page
     finally:
         page.close()

@@ -5,6 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { ask, follow, get, getToken, post, Refused, sessionPath, setToken, Unreachable } from "./api";
 import { type Cell, Notebook } from "./cells";
+import { messageOf } from "./text";
 import type { Approval, Health, Session } from "./types";
 
 const POLL_MS = 2000;
@@ -40,7 +41,7 @@ export async function attempt(what: () => Promise<unknown>): Promise<boolean> {
     await what();
     return true;
   } catch (e) {
-    if (!(e instanceof DOMException && e.name === "AbortError")) say(e instanceof Error ? e.message : String(e), true);
+    if (!(e instanceof DOMException && e.name === "AbortError")) say(messageOf(e), true);
     return false;
   }
 }
@@ -81,7 +82,7 @@ export async function start(): Promise<void> {
   } catch (e) {
     if (e instanceof Refused && (e.status === 429 || e.status === 401)) return needToken(e.message);
     online.value = !(e instanceof Unreachable);
-    say(e instanceof Error ? e.message : String(e), true);
+    say(messageOf(e), true);
     poll = window.setTimeout(() => void start(), POLL_MS);
     return;
   }
@@ -267,7 +268,7 @@ export async function decide(approval: Approval, body: Record<string, unknown>):
   } catch (e) {
     if (e instanceof Refused && (e.status === 404 || e.status === 409 || e.status === 410))
       say(`It was decided elsewhere, or its time is over: ${e.message}`, true);
-    else say(e instanceof Error ? e.message : String(e), true);
+    else say(messageOf(e), true);
     return false;
   }
 }

@@ -14,6 +14,8 @@ export const visible = (text: unknown): string =>
       .join(""),
   );
 
+export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e));
+
 // Jupyter's texts are strings or lists of lines.
 export const joined = (value: unknown): string => (Array.isArray(value) ? value.join("") : String(value ?? ""));
 

@@ -5,6 +5,7 @@
 // that comes from here: a height is clamped, a link is shown before it is opened.
 
 import { marked } from "marked";
+import { messageOf } from "../text";
 
 interface Order {
   mime: string;
@@ -35,7 +36,7 @@ function runScripts(element: HTMLElement): void {
 
 async function show({ mime, data, dark, library }: Order): Promise<void> {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  // biome-ignore lint: this frame is where foreign code runs
+  // This frame is where foreign code runs.
   if (library) (0, eval)(library);
   if (mime.startsWith("application/vnd.vega")) {
     const mode = mime.includes("lite") ? "vega-lite" : "vega";
@@ -64,7 +65,7 @@ function tellHeight(): void {
 addEventListener("message", (event: MessageEvent<Order>) => {
   if (event.source !== parent) return;
   show(event.data).then(tellHeight, (e: unknown) => {
-    place.textContent = `This could not be shown: ${e instanceof Error ? e.message : String(e)}`;
+    place.textContent = `This could not be shown: ${messageOf(e)}`;
     tell({ failed: true });
     tellHeight();
   });

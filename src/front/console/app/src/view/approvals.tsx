@@ -2,28 +2,21 @@
 //
 // Tool calls and questions that wait for a human. They stand above everything else, because an agent stands still for them.
 
-import { effect, useSignal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 import { approvals, decide, mayApprove, say, settled } from "../state";
 import { duration, visible } from "../text";
 import type { Approval } from "../types";
 import { SchemaForm } from "./form";
-import { Button } from "./ui";
+import { Button, useNow } from "./ui";
 
 const REMEMBER_MS = 10 * 60 * 1000;
 
 const nameOf = (approval: Approval): string => visible(approval.form ? approval.server : `${approval.server}.${approval.tool}`);
 
 function Left({ endsAt }: { endsAt: number }): JSX.Element {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => {
-      now.value = Date.now();
-    }, 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return <span class="faint">{duration(Math.max(0, Math.round((endsAt - now.value) / 1000) * 1000))} left</span>;
+  const seconds = Math.max(0, Math.round((endsAt - useNow(1000)) / 1000));
+  return <span class="faint">{duration(seconds * 1000)} left</span>;
 }
 
 function Value({ value }: { value: unknown }): JSX.Element {
@@ -113,16 +106,11 @@ function Card({ approval }: { approval: Approval }): JSX.Element {
   );
 }
 
-const mayNotify = useNotifications();
+const notificationAsked = (): boolean => !("Notification" in window) || Notification.permission !== "default";
 
-function useNotifications(): { asked: () => boolean; ask: () => Promise<void> } {
-  return {
-    asked: () => !("Notification" in window) || Notification.permission !== "default",
-    ask: async () => {
-      await Notification.requestPermission();
-      say(Notification.permission === "granted" ? "The browser will tell you." : "The browser does not allow it.");
-    },
-  };
+async function askForNotification(): Promise<void> {
+  await Notification.requestPermission();
+  say(Notification.permission === "granted" ? "The browser will tell you." : "The browser does not allow it.");
 }
 
 // The tab says how many wait, and a page that nobody looks at notifies.
@@ -155,8 +143,8 @@ export function Approvals(): JSX.Element | null {
           <Card key={approval.id} approval={approval} />
         ))}
       </ul>
-      {waiting.length > 0 && !mayNotify.asked() && (
-        <Button icon="bell" text label="Notify me of the next ones" onClick={() => void mayNotify.ask()} />
+      {waiting.length > 0 && !notificationAsked() && (
+        <Button icon="bell" text label="Notify me of the next ones" onClick={() => void askForNotification()} />
       )}
     </section>
   );

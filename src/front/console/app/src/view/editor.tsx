@@ -32,7 +32,6 @@ const styles = EditorView.theme({
 
 export interface EditorHandle {
   set(text: string): void;
-  focus(): void;
 }
 
 interface EditorProps {
@@ -99,7 +98,7 @@ export function Editor(props: EditorProps): JSX.Element {
         ],
       }),
     });
-    const handle = { set: (text: string) => replace(view, text), focus: () => view.focus() };
+    const handle = { set: (text: string) => replace(view, text) };
     props.opened(handle);
     return () => {
       current.current.closed(handle);

@@ -3,7 +3,6 @@
 // The cells of a session, newest at the end. A window of them is in the page: scrolling up brings earlier ones. The page
 // follows new output only while its end is in sight.
 
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Cell, Item, Notebook } from "../cells";
@@ -11,7 +10,7 @@ import { interrupt, mayRun, notebook, run, say, session, sessionId, waiting, wit
 import { clock, duration, visible } from "../text";
 import { Code, Editor, type EditorHandle } from "./editor";
 import { Outputs } from "./outputs";
-import { Button } from "./ui";
+import { Button, useNow } from "./ui";
 
 const WINDOW = 60; // cells that are in the page at the end
 const STEP = 40;
@@ -30,16 +29,7 @@ const STATES: Record<string, string> = {
   refused: "refused",
 };
 
-function Elapsed({ since }: { since: number }): JSX.Element {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => {
-      now.value = Date.now();
-    }, 500);
-    return () => clearInterval(timer);
-  }, []);
-  return <>{duration(Math.max(0, now.value - since))}</>;
-}
+const Elapsed = ({ since }: { since: number }): JSX.Element => <>{duration(Math.max(0, useNow(500) - since))}</>;
 
 async function copyLink(cell: Cell): Promise<void> {
   const link = new URL(`#${encodeURIComponent(sessionId.value)}/${cell.number}`, location.href);

@@ -21,11 +21,11 @@ import {
   sessionId,
   sessions,
 } from "../state";
-import { duration, visible } from "../text";
+import { duration, messageOf, visible } from "../text";
 import type { McpServer, Package, Sandbox, Session, Tool } from "../types";
 import { save } from "./files";
 import { SchemaForm } from "./form";
-import { Button, confirm, Field } from "./ui";
+import { Button, confirm, Field, Search } from "./ui";
 
 // ---- sessions ----
 
@@ -173,13 +173,7 @@ export function PackagesPanel(): JSX.Element {
         </button>
       </form>
       {installing.value && <p role="status">{visible(installing.value)}</p>}
-      <input
-        type="search"
-        placeholder="find in the list"
-        aria-label="Find a package"
-        value={sought.value}
-        onInput={(event) => (sought.value = event.currentTarget.value)}
-      />
+      <Search label="Find a package" value={sought} />
       <ul class="list">
         {found?.map(({ name, version }) => (
           <li key={name}>
@@ -283,13 +277,7 @@ function ServerRow({ one }: { one: McpServer }): JSX.Element {
           <p class="faint">
             <code>{visible(one.shown)}</code> {one.note && visible(one.note)}
           </p>
-          <input
-            type="search"
-            placeholder="find a tool"
-            aria-label="Find a tool"
-            value={toolSought.value}
-            onInput={(event) => (toolSought.value = event.currentTarget.value)}
-          />
+          <Search label="Find a tool" value={toolSought} />
           <ul class="list">
             {tools.value.filter(fits).map((tool) => (
               <ToolRow key={tool.name} server={one.name} tool={tool} />
@@ -343,7 +331,7 @@ async function showSandbox(id: string): Promise<void> {
     sandboxWhy.value = "";
   } catch (e) {
     sandbox.value = null;
-    sandboxWhy.value = e instanceof Error ? e.message : String(e);
+    sandboxWhy.value = messageOf(e);
   }
 }
 

@@ -2,18 +2,16 @@
 //
 // Pieces that several views share.
 
-import { signal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 const ICONS: Record<string, string> = {
   run: "M4 2.5v11l9-5.5z",
   stop: "M3.5 3.5h9v9h-9z",
   again: "M8 3a5 5 0 1 0 4.6 3M13 2v4H9",
-  copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   edit: "M3 13l.6-2.8L11 2.8l2.2 2.2-7.4 7.4z",
   link: "M6.5 9.5l3-3M7 4.5l1.5-1.5a2.8 2.8 0 0 1 4 4L11 8.5M9 11.5L7.5 13a2.8 2.8 0 0 1-4-4L5 7.5",
-  more: "M3 8h.01M8 8h.01M13 8h.01",
   close: "M4 4l8 8M12 4l-8 8",
   plus: "M8 3v10M3 8h10",
   folder: "M2 4.500h4l1.5 1.500H14v7H2z",
@@ -67,6 +65,28 @@ export function Field({ label, children }: { label: string; children: ComponentC
       {children}
     </label>
   );
+}
+
+export const Search = ({ label, value }: { label: string; value: Signal<string> }): JSX.Element => (
+  <input
+    type="search"
+    placeholder={label}
+    aria-label={label}
+    value={value}
+    onInput={(event) => (value.value = event.currentTarget.value)}
+  />
+);
+
+// The time, read every so often; in milliseconds, both.
+export function useNow(every: number): number {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = Date.now();
+    }, every);
+    return () => clearInterval(timer);
+  }, []);
+  return now.value;
 }
 
 // ---- a question before something is lost ----
