@@ -216,7 +216,7 @@ install()
     say "installing $*"
     # A distributor's own repository that is down is no reason to stop.
     apt-get -o Acquire::Retries=5 update -q >/dev/null || say "apt-get update has failed; going on with the lists that are here"
-    DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 install -q -y --no-install-recommends "$@" >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@" >/dev/null
 }
 
 # ---- the first cell ----
