@@ -53,6 +53,29 @@ static bool is_spelling(const char *path)
     return n > 1 && path[n - 1] == '/';
 }
 
+static bool is_tag(const char *name)
+{
+    const struct json *tag = json_first(json_get(document, "tags"));
+    for (; tag; tag = json_next(tag))
+        if (name && strcmp(json_get_text(tag, "name"), name) == 0)
+            return json_get_text(tag, "description") != NULL;
+    return false;
+}
+
+/* What generators and readers need of it, beside its answers. */
+static void check_words(const struct json *operation, const struct http_route *route)
+{
+    static const char *const members[] = {"operationId", "summary", "description"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const char *text = json_get_text(operation, members[i]);
+        TEST_CHECK_(text && *text, "%s %s has no %s in openapi.json", route->method, route->path,
+                    members[i]);
+    }
+    const struct json *tags = json_get(operation, "tags");
+    TEST_CHECK_(json_count(tags) == 1 && is_tag(json_text(json_first(tags))),
+                "%s %s has no tag of the list in openapi.json", route->method, route->path);
+}
+
 static void every_route_is_described_and_nothing_else(void)
 {
     size_t n = 0;
@@ -75,8 +98,7 @@ static void every_route_is_described_and_nothing_else(void)
             size_t asked = json_count(json_get(operation, "security"));
             TEST_CHECK_((route->tag == API_EVERYONE) == (asked == 0), "%s %s", route->method,
                         route->path);
-            TEST_CHECK_(json_get_text(operation, "operationId") != NULL, "%s %s", route->method,
-                        route->path);
+            check_words(operation, route);
         }
     }
     TEST_CHECK_(count_operations() == n, "%zu operations, %zu routes", count_operations(), n);
