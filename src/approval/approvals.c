@@ -276,7 +276,8 @@ static void end_approval(struct approval *a)
     if (a->ended)
         return;
     a->ended = true;
-    a->unsettled = a->asked;
+    if (a->asked)
+        a->unsettled = a->asked;
     a->asked = NULL;
     loop_timer_stop(all->config.loop, &a->timer);
     if (a->texts)
@@ -401,7 +402,7 @@ static void notify_settled(struct approval *a)
     struct approver *p = a->unsettled;
     a->unsettled = NULL;
     if (p && p->config.settled)
-        p->config.settled(p->config.ctx, a->id, outcome_of(a));
+        p->config.settled(p->config.ctx, a->id, a->ended ? outcome_of(a) : "moved");
 }
 
 static void notify_approval_end(struct approval *a)
@@ -432,7 +433,9 @@ static void on_due(void *ctx)
         notify_settled(a);
         notify_approval_end(a);
     } else if (!a->asked) {
-        ask_somebody(a);
+        notify_settled(a); /* it has moved on */
+        if (!a->ended)
+            ask_somebody(a);
         if (a->asked)
             notify_listeners(a);
     }
@@ -572,6 +575,16 @@ bool approvals_can_elicit(const struct approvals *all, const char *session)
 
 /* --- those who decide ------------------------------------------------------------------------ */
 
+static void seat_approver(struct approver *p)
+{
+    struct approver **at = &p->approvals->approvers;
+    p->seq = p->approvals->seq++;
+    while (*at && (*at)->config.rank <= p->config.rank)
+        at = &(*at)->next;
+    p->next = *at;
+    *at = p;
+}
+
 struct approver *approver_join(struct approvals *all, const struct approver_config *config)
 {
     struct approver *p = NEW(struct approver);
@@ -579,13 +592,31 @@ struct approver *approver_join(struct approvals *all, const struct approver_conf
     p->config = *config;
     p->session = xstrdup(config->session);
     p->config.session = p->session;
-    p->seq = all->seq++;
-    struct approver **at = &all->approvers;
-    while (*at && (*at)->config.rank <= config->rank)
-        at = &(*at)->next;
-    p->next = *at;
-    *at = p;
+    seat_approver(p);
     return p;
+}
+
+static bool precedes(const struct approver *p, const struct approver *other)
+{
+    return p->config.rank < other->config.rank ||
+           (p->config.rank == other->config.rank && p->seq < other->seq);
+}
+
+void approver_move(struct approver *p, int rank)
+{
+    if (p->config.rank == rank)
+        return;
+    chain_remove(&p->approvals->approvers, p);
+    p->config.rank = rank;
+    seat_approver(p);
+    for (struct approval *a = p->approvals->first; a; a = a->next) {
+        struct approver *best = a->ended || !a->asked ? NULL : find_approver(a);
+        if (!best || !precedes(best, a->asked) || (best != p && a->asked != p))
+            continue;
+        a->unsettled = a->asked;
+        a->asked = NULL;
+        make_due(a);
+    }
 }
 
 struct approver *approver_leave(struct approver *p)
@@ -606,11 +637,13 @@ struct approver *approver_leave(struct approver *p)
     return NULL;
 }
 
+/* One that is on its way to p is p's already. */
 static int find_asked_approval(const struct approver *p, const char *id, bool is_question,
                                struct approval **ret, struct err *e)
 {
     for (struct approval *a = p->approvals->first; a; a = a->next) {
-        if (!a->ended && a->asked == p && (a->form != NULL) == is_question &&
+        const struct approver *holder = a->asked || a->ended ? a->asked : find_approver(a);
+        if (!a->ended && holder == p && (a->form != NULL) == is_question &&
             strcmp(a->id, id) == 0) {
             *ret = a;
             return 0;
@@ -629,11 +662,20 @@ static void use_new_grant(struct approvals *all)
     }
 }
 
+bool approver_holds(const struct approver *p, const char *id)
+{
+    struct approval *a = NULL;
+    return p && (find_asked_approval(p, id, false, &a, NULL) == 0 ||
+                 find_asked_approval(p, id, true, &a, NULL) == 0);
+}
+
 int approver_decide(struct approver *p, const char *id, const struct approval_decision *decision,
                     struct err *e)
 {
-    static const char *const ranks[] = {
-        [APPROVER_CHANNEL] = "channel", [APPROVER_API] = "api", [APPROVER_CLIENT] = "client"};
+    static const char *const ranks[] = {[APPROVER_CHANNEL] = "channel",
+                                        [APPROVER_API] = "api",
+                                        [APPROVER_CLIENT] = "client",
+                                        [APPROVER_API_AWAY] = "api"};
     struct approval *a = NULL;
     int r = find_asked_approval(p, id, false, &a, e);
     if (r < 0)

@@ -135,7 +135,7 @@ struct approver_config { /* copied */
     void (*ask)(void *ctx, const struct approval_view *view);    /* NULL: takes questions alone */
     void (*elicit)(void *ctx, const struct approval_view *view); /* NULL: takes no questions */
     /* Decided elsewhere, expired or withdrawn: no answer is needed any more. The outcome is one of
-     * struct approvals_listener. */
+     * struct approvals_listener, or "moved": another approver is asked instead. */
     void (*settled)(void *ctx, const char *id, const char *outcome);
     void *ctx;
 };
@@ -144,12 +144,17 @@ enum {
     APPROVER_API,
     APPROVER_CLIENT,
     APPROVER_API_QUESTIONS, /* of questions: a client that has forms is nearer to its human */
+    APPROVER_API_AWAY,      /* the API while nobody looks at it */
 };
 
 struct approver;
 struct approver *approver_join(struct approvals *approvals, const struct approver_config *config);
 /* Its open questions go to the next one, or fail: "Approval channel disconnected". */
 struct approver *approver_leave(struct approver *approver); /* NULL in, NULL out */
+/* Another rank: what waits goes to it from those behind it, and from it to those before it. */
+void approver_move(struct approver *approver, int rank);
+/* Whether it is the one who may decide this one. approver == NULL: no. */
+bool approver_holds(const struct approver *approver, const char *id);
 
 struct approval_decision { /* a grant covers also those of its session that wait already */
     bool accept;

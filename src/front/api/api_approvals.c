@@ -44,9 +44,9 @@ static struct asked **find_asked_question(struct api_approvals *all, const char 
     return at;
 }
 
-bool approvals_are_mine(struct api_approvals *all, const char *id)
+bool approvals_are_mine(const struct api_approvals *all, const char *id)
 {
-    return *find_asked_question(all, id) != NULL;
+    return approver_holds(all->approver, id) || approver_holds(all->questions, id);
 }
 
 void approvals_put(struct jsonw *w, struct api_approvals *all, const struct approval_view *view)
@@ -106,16 +106,18 @@ static void on_api_question(void *ctx, const struct approval_view *view)
         (void)!approver_pass(all->questions, view->id, NULL);
 }
 
-static void join_approvals(struct api_approvals *all)
+static void join_approvals(struct api_approvals *all, int rank)
 {
     const struct approver_config calls = {
-        .rank = APPROVER_API, .ask = on_api_ask, .settled = on_api_settled, .ctx = all};
+        .rank = rank, .ask = on_api_ask, .settled = on_api_settled, .ctx = all};
     const struct approver_config questions = {.rank = APPROVER_API_QUESTIONS,
                                               .elicit = on_api_question,
                                               .settled = on_api_settled,
                                               .ctx = all};
-    if (all->approver)
+    if (all->approver) {
+        approver_move(all->approver, rank);
         return;
+    }
     all->approver = approver_join(all->api->config->approvals, &calls);
     all->questions = approver_join(all->api->config->approvals, &questions);
 }
@@ -131,24 +133,27 @@ static void leave_approvals(struct api_approvals *all)
     }
 }
 
-static void on_away(void *ctx)
-{
-    struct api_approvals *all = ctx;
-    if (!all->approval_streams)
-        leave_approvals(all);
-}
-
 /* When no token gives the role it may be that nobody ever looks: then a call fails at once. */
 static bool is_seat_kept(const struct api_config *c)
 {
     return c->alone && (c->admin_token || c->approver_token);
 }
 
+static void on_away(void *ctx)
+{
+    struct api_approvals *all = ctx;
+    if (all->approval_streams)
+        return;
+    if (is_seat_kept(all->api->config))
+        join_approvals(all, APPROVER_API_AWAY);
+    else
+        leave_approvals(all);
+}
+
 void approvals_look(struct api_approvals *all)
 {
-    join_approvals(all);
-    if (!is_seat_kept(all->api->config))
-        loop_timer_set(all->api->loop, &all->away, AWAY_MS, on_away, all);
+    join_approvals(all, APPROVER_API);
+    loop_timer_set(all->api->loop, &all->away, AWAY_MS, on_away, all);
 }
 
 /* --- handlers --------------------------------------------------------------------------------- */
@@ -251,7 +256,7 @@ static int open_approvals_group(struct api *api, struct err *e)
     struct api_approvals *all = NEW(struct api_approvals);
     all->api = api;
     if (is_seat_kept(api->config))
-        join_approvals(all);
+        join_approvals(all, APPROVER_API_AWAY);
     api->approvals = all;
     return 0;
 }

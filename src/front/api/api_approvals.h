@@ -2,9 +2,9 @@
  *
  * front/api/api_approvals.h - tool calls and servers' questions that wait for a human, over HTTP
  * (private to front/).
- * Seat:    the API is an approver while somebody with the role looks: always when it is the only
- *          door and has a token for the role, else while a stream is open and for 60 s after a
- *          listing. Clients with forms are asked questions before it.
+ * Seat:    the API is an approver while somebody with the role looks: while a stream is open and
+ *          for 60 s after a listing. When it is the only door and has a token for the role it stays
+ *          one, behind the MCP clients that can be asked. These are asked questions before it.
  * Streams: hold the ids of what they have told, nothing else: at most APPROVALS_PENDING_MAX, and
  *          those whose end the client has not taken yet. */
 #ifndef FRONT_API_API_APPROVALS_H
@@ -39,7 +39,7 @@ struct api_approvals {
 
 /* One that waits, as an object. */
 void approvals_put(struct jsonw *w, struct api_approvals *all, const struct approval_view *view);
-bool approvals_are_mine(struct api_approvals *all, const char *id);
+bool approvals_are_mine(const struct api_approvals *all, const char *id);
 void approvals_look(struct api_approvals *all); /* somebody with the role is there */
 
 /* --- api_approvals_stream.c ------------------------------------------------------------------- */

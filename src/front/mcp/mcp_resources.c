@@ -187,7 +187,8 @@ static const char *asked_name(int rank)
     static const char *const names[] = {[APPROVER_CHANNEL] = "channel",
                                         [APPROVER_API] = "api",
                                         [APPROVER_CLIENT] = "client",
-                                        [APPROVER_API_QUESTIONS] = "api"};
+                                        [APPROVER_API_QUESTIONS] = "api",
+                                        [APPROVER_API_AWAY] = "api"};
     return rank < 0 ? "nobody" : names[rank];
 }
 

@@ -197,7 +197,52 @@ static void questions_have_approvers_of_their_own(void)
     close_all();
 }
 
+/* What waits goes to who moves before its holder, and from who moves behind another. */
+static void who_moves_takes_and_gives_what_waits(void)
+{
+    open_all();
+    join(APPROVER_API_AWAY, true, false);
+    struct approver *seat = approver;
+    (void)call(); /* the seat's, as nobody else is there */
+    join(APPROVER_CLIENT, true, false);
+    (void)call(); /* the client's */
+    TEST_CHECK(asked == 2 && !approver_holds(seat, id) && approver_holds(approver, id));
+    approver_move(seat, APPROVER_API);
+    TEST_CHECK(approver_holds(seat, id) && !approver_holds(approver, id)); /* at once */
+    TEST_CHECK(asked == 2);
+    turn();
+    TEST_CHECK(asked == 3); /* the first one has not moved */
+    approver_move(seat, APPROVER_API_AWAY);
+    turn();
+    TEST_CHECK(asked == 5 && !approver_holds(seat, id) && approver_holds(approver, id));
+    decide(true);
+    TEST_CHECK(ends == 1);
+    (void)approver_leave(seat);
+    close_all();
+}
+
+static void who_passes_is_not_asked_again_when_another_moves(void)
+{
+    open_all();
+    join(APPROVER_API_AWAY, true, false);
+    struct approver *seat = approver;
+    join(APPROVER_CLIENT, true, false);
+    (void)call();
+    TEST_CHECK(approver_pass(approver, id, NULL) == 0);
+    turn();
+    TEST_CHECK(asked == 2 && approver_holds(seat, id));
+    approver_move(seat, APPROVER_API);
+    approver_move(seat, APPROVER_API_AWAY);
+    turn();
+    TEST_CHECK(asked == 2 && approver_holds(seat, id) && ends == 0);
+    (void)approver_leave(seat);
+    close_all();
+}
+
 TEST_LIST = {
+    {"who_moves_takes_and_gives_what_waits", who_moves_takes_and_gives_what_waits},
+    {"who_passes_is_not_asked_again_when_another_moves",
+     who_passes_is_not_asked_again_when_another_moves},
     {"listeners_hear_of_every_question_and_its_outcome",
      listeners_hear_of_every_question_and_its_outcome},
     {"listeners_come_and_go", listeners_come_and_go},

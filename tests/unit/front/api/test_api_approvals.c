@@ -355,11 +355,72 @@ static void a_form_that_is_not_flat_is_declined(void)
 }
 
 static int client_asked;
+static char client_told[40];
 
 static void on_client(void *ctx, const struct approval_view *view)
 {
     (void)ctx, (void)view;
     client_asked++;
+}
+
+static void on_client_settled(void *ctx, const char *id, const char *outcome)
+{
+    (void)ctx, (void)id;
+    (void)snprintf(client_told, sizeof client_told, "%s", outcome);
+}
+
+static struct approver *join_client(void)
+{
+    const struct approver_config config = {.rank = APPROVER_CLIENT,
+                                           .session = "default",
+                                           .ask = on_client,
+                                           .settled = on_client_settled};
+    client_asked = 0;
+    client_told[0] = '\0';
+    return approver_join(approvals, &config);
+}
+
+/* Serving alone: the client of the session first, and without it who comes to look. */
+static void a_client_is_asked_while_nobody_looks(void)
+{
+    open_with_tokens(true);
+    struct approver *client = join_client();
+    (void)ask_for("push");
+    TEST_CHECK(client_asked == 1 && decided == 0);
+    client = approver_leave(client);
+    turn();
+    TEST_CHECK(decided == 0);
+    call_with("GET /v1/approvals", APPROVER, "");
+    check_has("\"mine\":true");
+    drop_str char *line = post_line();
+    call_with(line, APPROVER, "{\"decision\":\"accept\"}");
+    check_head("HTTP/1.1 204 ");
+    TEST_CHECK(decided == 1);
+    close_api();
+}
+
+static void who_comes_to_look_takes_over_from_the_client(void)
+{
+    open_with_tokens(true);
+    struct approver *client = join_client();
+    (void)ask_for("push");
+    int fd = follow();
+    turn();
+    (void)hear(fd);
+    TEST_CHECK(strcmp(client_told, "moved") == 0);
+    call_with("GET /v1/approvals", APPROVER, "");
+    check_has("\"mine\":true");
+    drop_str char *line = post_line();
+    (void)ask_for("pull");
+    TEST_CHECK(client_asked == 1); /* while somebody looks */
+    leave(fd);
+    pass(60000);
+    TEST_CHECK(client_asked == 3); /* nobody looks any more: both are the client's */
+    call_with(line, APPROVER, "{\"decision\":\"accept\"}");
+    check_head("HTTP/1.1 204 "); /* who decides is there again */
+    TEST_CHECK(decided == 1);
+    (void)approver_leave(client);
+    close_api();
 }
 
 /* A client with forms is nearer to its human; who leaves hands it on. */
@@ -404,6 +465,8 @@ TEST_LIST = {
     {"a_form_may_be_declined_or_cancelled", a_form_may_be_declined_or_cancelled},
     {"a_call_is_decided_and_not_answered", a_call_is_decided_and_not_answered},
     {"a_form_that_is_not_flat_is_declined", a_form_that_is_not_flat_is_declined},
+    {"a_client_is_asked_while_nobody_looks", a_client_is_asked_while_nobody_looks},
+    {"who_comes_to_look_takes_over_from_the_client", who_comes_to_look_takes_over_from_the_client},
     {"a_client_with_forms_is_asked_first", a_client_with_forms_is_asked_first},
     {NULL, NULL},
 };
