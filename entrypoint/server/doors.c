@@ -679,14 +679,45 @@ static const struct door stdio_door = {.name = "standard input and output",
                                        .drain = drain_stdio,
                                        .close = close_stdio};
 
+/* --- ports without a token, from outside the container --------------------------------------- */
+
+/* No way in: who has published such a port is told why nobody is served there. */
+static int open_closed_ports(void *ctx, struct err *e)
+{
+    (void)e;
+    struct server *s = ctx;
+    const struct options *o = s->options;
+    if (installation_is_native())
+        return DOOR_UNUSED;
+    if (o->http && !o->token && !o->execute_token)
+        s->closed_api = closed_port_open(
+            s->loop, api_port(s->api),
+            "ipybox has no token, so only its own container may use this port. Give it one: "
+            "docker run -e IPYBOX_TOKEN=SECRET (or IPYBOX_EXECUTE_TOKEN); clients send "
+            "\"Authorization: Bearer SECRET\"");
+    if (s->relay && !o->kernel_gateway_token)
+        s->closed_gateway = closed_port_open(
+            s->loop, o->kernel_gateway_port,
+            "the kernel gateway has no token, so only its own container may use this port. Give it "
+            "one: docker run -e IPYBOX_KERNEL_GATEWAY_TOKEN=SECRET; clients send "
+            "\"Authorization: token SECRET\"");
+    return 0;
+}
+
+static void close_closed_ports(void *ctx)
+{
+    struct server *s = ctx;
+    s->closed_api = closed_port_close(s->closed_api);
+    s->closed_gateway = closed_port_close(s->closed_gateway);
+}
+
+static const struct door closed_ports_step = {
+    .name = "the ports that only refuse", .open = open_closed_ports, .close = close_closed_ports};
+
 /* --- the list ------------------------------------------------------------------------------- */
 
 const struct door *const server_doors[] = {
-    &tool_socket_door,  &tool_server_door,
-    &mcp_servers_step,  &gateway_door,
-    &stdio_door,        &sessions_step,
-    &mcp_http_door,     &e2b_door,
-    &agentsandbox_door, &librechat_door,
-    &api_door,          &e2b_ports_step,
-    &cli_socket_door,   NULL,
+    &tool_socket_door, &tool_server_door, &mcp_servers_step,  &gateway_door,      &stdio_door,
+    &sessions_step,    &mcp_http_door,    &e2b_door,          &agentsandbox_door, &librechat_door,
+    &api_door,         &e2b_ports_step,   &closed_ports_step, &cli_socket_door,   NULL,
 };

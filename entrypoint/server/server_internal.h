@@ -17,6 +17,7 @@
 #include "front/gateway/relay.h"
 #include "front/gateway/supervise.h"
 #include "front/http/ahead.h"
+#include "front/http/closed_port.h"
 #include "front/http/instance.h"
 #include "front/http/public_url.h"
 #include "front/mcp/stdio.h"
@@ -63,6 +64,7 @@ struct server {
     struct supervise *supervise;
     struct kernels *kernels; /* that the kernel gateway was asked for */
     struct relay *relay;
+    struct closed_port *closed_gateway, *closed_api; /* NULL: none is needed */
     struct gateway_config gateway_config;
     struct gateway *gateway;             /* while it runs */
     struct gate gateway_lines, refusals; /* that code in kernels brings into the log */

@@ -38,14 +38,16 @@ ask()
 }
 
 @test "without standard input and without a token only the container itself is served, which is said" {
-    start_box -p 127.0.0.1::8888
+    start_box -p 127.0.0.1::8888 -p 127.0.0.1::8080
     wait_for 30 is_well
     box exec "$id" python3 -c 'import urllib.request as u; print(u.urlopen("http://localhost:8888/api").status)'
     assert_equal "$output" 200
     box exec "$id" python3 -c 'import urllib.request as u; print(u.urlopen("http://localhost:8080/openapi.json").status)'
     assert_equal "$output" 200
     ask 8888 /api
-    assert_match "$answer" '^(curl: [0-9]+| 000)'
+    assert_match "$answer" 'IPYBOX_KERNEL_GATEWAY_TOKEN=.*403'
+    ask 8080 /livez
+    assert_match "$answer" 'IPYBOX_TOKEN=.*403'
     wait_for 10 log_has 'no IPYBOX_KERNEL_GATEWAY_TOKEN: only this machine, or container, can connect'
     wait_for 10 log_has 'no IPYBOX_TOKEN: only this machine, or container, can connect'
     box stop "$id"
