@@ -130,7 +130,9 @@ static const struct options_row rows[] = {
      "Serve the contracts of kubernetes-sigs/agent-sandbox: the default session is the sandbox. "
      "The token is IPYBOX_TOKEN or IPYBOX_EXECUTE_TOKEN."},
     {"agent-sandbox-port", "IPYBOX_AGENT_SANDBOX_PORT", OPTION_PORT, AT(agent_sandbox_port), "PORT",
-     "8888", 0, 0, "With --agent-sandbox: port of the python-runtime's contract; 0 turns it off."},
+     "8888", 0, 0,
+     "With --agent-sandbox: port of the python-runtime's contract; 0 turns it off. It may be the "
+     "Kernel Gateway's."},
     {"agent-sandbox-rest-port", "IPYBOX_AGENT_SANDBOX_REST_PORT", OPTION_PORT,
      AT(agent_sandbox_rest_port), "PORT", "0", 0, 0,
      "With --agent-sandbox: port of the REST half of sandboxd's contract, 8080 for its clients; 0 "

@@ -25,6 +25,10 @@ static int check_agent_sandbox(const struct options *o, struct err *e)
         return err_set(e, -EINVAL,
                        "--agent-sandbox: --agent-sandbox-port, --agent-sandbox-rest-port and "
                        "--agent-sandbox-grpc-port are all off");
+    for (size_t i = 1; i < sizeof ports / sizeof *ports; i++) /* the first may be both's */
+        if (ports[i] != 0 && ports[i] == o->kernel_gateway_port)
+            return err_set(e, -EINVAL, "--agent-sandbox-%s and --kernel-gateway-port: both are %d",
+                           names[i], ports[i]);
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
         for (size_t j = 0; j < i; j++)
             if (ports[i] != 0 && ports[i] == ports[j])

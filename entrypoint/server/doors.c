@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "entrypoint/identity/apisocket.h"
 #include "entrypoint/installation.h"
 #include "entrypoint/server/jsonfile.h"
@@ -160,6 +161,49 @@ static struct gateway_config gateway_config(struct server *s)
     };
 }
 
+/* The gateway and agent-sandbox have one port between them. */
+static bool shares_port(const struct options *o)
+{
+    return o->agent_sandbox && o->kernel_gateway_port != 0 &&
+           o->agent_sandbox_port == o->kernel_gateway_port;
+}
+
+static void on_not_gateways(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    struct server *s = ctx;
+    if (s->agentsandbox)
+        agentsandbox_take(s->agentsandbox, fd, from, n);
+    else
+        (void)fd_close(fd);
+}
+
+/* What the gateway, which has the variable from the environment, puts before its paths. */
+static const char *gateway_base(void)
+{
+    const char *base = getenv("KG_BASE_URL");
+    return base ? base : "";
+}
+
+static struct relay_config gateway_relay(struct server *s)
+{
+    const struct options *o = s->options;
+    return (struct relay_config){
+        .loop = s->loop,
+        .host = o->kernel_gateway_host,
+        .port = o->kernel_gateway_port,
+        .ahead = &s->ahead,
+        .connect = connect_gateway,
+        .wanted = on_gateway_wanted,
+        .busy = is_gateway_busy,
+        .idle = on_gateway_idle,
+        .idle_ms = gateway_idle_ms(),
+        .instance = s->instance,
+        .other = shares_port(o) ? on_not_gateways : NULL,
+        .base = gateway_base(),
+        .ctx = s,
+    };
+}
+
 static void close_gateway(void *ctx)
 {
     struct server *s = ctx;
@@ -191,19 +235,7 @@ static int open_gateway(void *ctx, struct err *e)
                                                        .ctx = s});
     supervise_set_kernels(s->supervise, s->kernels);
     s->gateway_config = gateway_config(s);
-    struct relay_config relay = {
-        .loop = s->loop,
-        .host = o->kernel_gateway_host,
-        .port = o->kernel_gateway_port,
-        .ahead = &s->ahead,
-        .connect = connect_gateway,
-        .wanted = on_gateway_wanted,
-        .busy = is_gateway_busy,
-        .idle = on_gateway_idle,
-        .idle_ms = gateway_idle_ms(),
-        .instance = s->instance,
-        .ctx = s,
-    };
+    const struct relay_config relay = gateway_relay(s);
     r = relay_open(&relay, &s->relay, e);
     if (r < 0)
         close_gateway(s);
@@ -480,14 +512,17 @@ static const struct door api_door = {.name = "the HTTP API",
 
 /* --- the contracts of agent-sandbox ----------------------------------------------------------- */
 
-/* Without a token only for this machine, unless it is said that the network is trusted. */
+/* Without a token only for this machine, unless it is said that the network is trusted. A port that
+ * is the gateway's, too, has the gateway's address. */
 static int choose_agentsandbox_host(struct server *s, struct err *e)
 {
     const struct options *o = s->options;
     char *host = s->agentsandbox_host;
     int port;
     bool asks = !o->agent_sandbox_open && (o->token || o->execute_token);
-    if (!o->http || !options_address(o->http, host, &port) || !*host)
+    if (shares_port(o))
+        (void)snprintf(host, sizeof s->agentsandbox_host, "%s", o->kernel_gateway_host);
+    else if (!o->http || !options_address(o->http, host, &port) || !*host)
         (void)snprintf(host, sizeof s->agentsandbox_host, "%s",
                        asks || o->agent_sandbox_open ? "0.0.0.0" : "localhost");
     if (!asks && !o->agent_sandbox_open && !options_is_loopback(host))
@@ -523,6 +558,7 @@ static int open_agentsandbox(void *ctx, struct err *e)
                                                .workspace = s->workspace,
                                                .host = host,
                                                .port = port,
+                                               .given = shares_port(o),
                                                .rest_port = o->agent_sandbox_rest_port,
                                                .grpc_port = o->agent_sandbox_grpc_port,
                                                .ahead = &s->ahead,

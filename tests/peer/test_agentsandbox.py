@@ -2,7 +2,8 @@
 """kubernetes-sigs/agent-sandbox: its client for Python, unchanged, against one container.
 
 What its controller would tell, where the pod is, is told by a stub. The runtime's contract is asked
-with a token, sandboxd's with --agent-sandbox-open: its client has no place for a header.
+with a token, at the port of the kernel gateway; sandboxd's with --agent-sandbox-open: its client
+has no place for a header.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ Guarded = tuple[str, str, str]  # the URL with a token, the container, the URL o
 def guarded(shared_box: Box) -> Iterator[Guarded]:
     address, api = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     words = ["-p", f"{address}:8888", "-p", f"{api}:8080", "-v", f"{shared_box.workspace}:{INSIDE}"]
-    options = ["-e", f"IPYBOX_EXECUTE_TOKEN={TOKEN}", IMAGE, "serve", "--agent-sandbox"]
+    options = ["-e", f"IPYBOX_EXECUTE_TOKEN={TOKEN}", IMAGE, "serve-all", "--agent-sandbox"]
     with running(*words, *options) as container:
         wait_until_ready(f"http://{address}/", container)
         yield f"http://{address}", container, f"http://{api}"

@@ -134,8 +134,8 @@ def test_jupyter_mcp_server(gateway: str) -> None:
     async def run() -> None:
         with Path(os.devnull).open("w") as nowhere:
             async with Client(stdio_client(command, errlog=nowhere)) as client:
-                # One write: this client puts a line break between two messages of a stream, and print
-                # writes twice, which become two messages where the machine is busy in between.
+                # One write: this client puts a line break between two messages of a stream, and
+                # print writes twice, which become two messages where the machine is busy.
                 code = "_ = __import__('sys').stdout.write(f'{6 * 7}\\n')"
                 seen = await client.call_tool("execute_code", {"code": code})
                 assert seen.content[0].text == "42\n"

@@ -225,6 +225,7 @@ static int open_asb_ports(struct agentsandbox *a, struct err *e)
     const struct http_config http = {.loop = c->loop,
                                      .host = c->host,
                                      .port = c->port,
+                                     .given = c->given,
                                      .ahead = c->ahead,
                                      .dot = true,
                                      .instance = c->instance,
@@ -276,6 +277,11 @@ struct agentsandbox *agentsandbox_close(struct agentsandbox *a)
     beneath_close(&a->top);
     xfree(a);
     return NULL;
+}
+
+void agentsandbox_take(struct agentsandbox *a, int fd, const struct sockaddr *from, socklen_t n)
+{
+    http_take(a->http, fd, from, n);
 }
 
 void agentsandbox_stop(struct agentsandbox *a)

@@ -14,6 +14,8 @@
 #ifndef FRONT_AGENTSANDBOX_AGENTSANDBOX_H
 #define FRONT_AGENTSANDBOX_AGENTSANDBOX_H
 
+#include <sys/socket.h>
+
 #include "audit/audit.h"
 #include "front/http/ahead.h"
 #include "loop/loop.h"
@@ -29,6 +31,7 @@ struct agentsandbox_config { /* copied; what it points to is borrowed */
     const char *workspace; /* absolute */
     const char *host;
     int port;                          /* of the python-runtime's contract */
+    bool given;                        /* another door listens there: agentsandbox_take() */
     int rest_port;                     /* of sandboxd's; may be the same: then that one alone */
     int grpc_port;                     /* of sandboxd's calls; 0: none */
     struct ahead *ahead;               /* sockets that listen already; NULL: none */
@@ -42,6 +45,8 @@ struct agentsandbox;
 MUST_CHECK int agentsandbox_open(const struct agentsandbox_config *config,
                                  struct agentsandbox **ret, struct err *e);
 struct agentsandbox *agentsandbox_close(struct agentsandbox *a); /* NULL in, NULL out */
+/* With `given`: a connection to the port of the python-runtime's contract; fd is taken over. */
+void agentsandbox_take(struct agentsandbox *a, int fd, const struct sockaddr *from, socklen_t n);
 /* Commands are refused from now on, and health says so. */
 void agentsandbox_stop(struct agentsandbox *a);
 /* done: every answer is written. */

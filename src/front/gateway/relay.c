@@ -50,6 +50,7 @@ struct relay {
     struct relay_config config;
     struct loop *loop;
     struct listener *listener;
+    struct sorter *sorter; /* NULL: all connections are the gateway's */
     struct relay_connection *first;
     size_t count;
     struct loop_timer connect, idle;
@@ -92,7 +93,7 @@ static void end_connection(struct relay_connection *c)
     close_side(&c->gateway);
     xfree(c);
     if (relay->count-- == RELAY_MAX)
-        listener_set(relay->listener, true);
+        listener_set(relay->listener, true); /* which it is while it sorts */
     note_count(relay);
 }
 
@@ -295,16 +296,14 @@ void relay_gateway_ended(struct relay *relay)
 
 /* --- accepting ------------------------------------------------------------------------------ */
 
-static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+static void begin_connection(struct relay *relay, int fd)
 {
-    (void)from, (void)n;
-    struct relay *relay = ctx;
     struct relay_connection *c = NEW(struct relay_connection);
     *c = (struct relay_connection){.relay = relay, .waiting = true};
     c->client = (struct side){.fd = fd, .out = BUF_INIT(2 * RELAY_BUFFER)};
     c->gateway = (struct side){.fd = -1, .out = BUF_INIT(2 * RELAY_BUFFER)};
     list_push(&relay->first, c);
-    if (++relay->count == RELAY_MAX)
+    if (++relay->count == RELAY_MAX && !relay->sorter)
         listener_set(relay->listener, false);
     note_count(relay);
     if (loop_io_add(relay->loop, fd, 0, on_relay_client, c, &c->client.io, NULL) < 0) {
@@ -319,6 +318,31 @@ static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, so
     relay->config.wanted(relay->config.ctx);
 }
 
+static void on_sorted_gateway(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    (void)from, (void)n;
+    struct relay *relay = ctx;
+    if (relay->count < RELAY_MAX)
+        begin_connection(relay, fd);
+    else
+        (void)fd_close(fd);
+}
+
+static void on_sorted_other(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    const struct relay *relay = ctx;
+    relay->config.other(relay->config.ctx, fd, from, n);
+}
+
+static void on_relay_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    struct relay *relay = ctx;
+    if (relay->sorter)
+        sorter_add(relay->sorter, fd, from, n);
+    else
+        begin_connection(relay, fd);
+}
+
 /* --- opening and closing -------------------------------------------------------------------- */
 
 int relay_open(const struct relay_config *config, struct relay **ret, struct err *e)
@@ -326,6 +350,12 @@ int relay_open(const struct relay_config *config, struct relay **ret, struct err
     struct relay *relay = NEW(struct relay);
     relay->config = *config;
     relay->loop = config->loop;
+    if (config->other)
+        relay->sorter = sorter_new(&(struct sorter_config){.loop = config->loop,
+                                                           .base = config->base,
+                                                           .gateway = on_sorted_gateway,
+                                                           .other = on_sorted_other,
+                                                           .ctx = relay});
     int r = listener_open(relay->loop, config->host, config->port, config->ahead, on_relay_accepted,
                           relay, &relay->listener, e);
     if (r < 0) {
@@ -345,6 +375,7 @@ struct relay *relay_close(struct relay *relay)
     loop_timer_stop(relay->loop, &relay->connect);
     loop_timer_stop(relay->loop, &relay->idle);
     relay->listener = listener_close(relay->listener);
+    relay->sorter = sorter_free(relay->sorter);
     xfree(relay);
     return NULL;
 }

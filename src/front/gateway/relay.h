@@ -11,12 +11,16 @@
  * Failing: when the gateway has ended (relay_gateway_ended) or is not there within
  *          RELAY_START_MS, a client that waits for an answer gets 502 Bad Gateway, every other the
  *          end of its connection.
+ * Shared:  with `other` the port is another wire's, too (sorter.h): that one gets the connections
+ *          that are not the gateway's as they came. They count for nothing here; over RELAY_MAX
+ *          of its own the gateway's are closed.
  * Not here: HTTP, tokens and WebSockets: they are the gateway's. */
 #ifndef FRONT_GATEWAY_RELAY_H
 #define FRONT_GATEWAY_RELAY_H
 
 #include <stdbool.h>
 
+#include "front/gateway/sorter.h"
 #include "front/http/ahead.h"
 #include "loop/loop.h"
 
@@ -35,6 +39,8 @@ struct relay_config { /* copied; the texts are borrowed */
     void (*idle)(void *ctx);   /* idle_ms without a connection, and not busy */
     int64_t idle_ms;
     const char *instance; /* which the 502 names; NULL: none */
+    sorter_fn other;      /* takes what is not for the gateway; NULL: all is */
+    const char *base;     /* with `other`: what the gateway's paths begin with, "" or "/x" */
     void *ctx;
 };
 

@@ -688,12 +688,11 @@ static void on_http_connection(void *ctx, struct MHD_Connection *mhd, void **con
         free_conn(c);
 }
 
-static void on_http_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+void http_take(struct http *http, int fd, const struct sockaddr *from, socklen_t n)
 {
-    struct http *http = ctx;
     struct conn *c = NEW(struct conn);
     *c = (struct conn){.http = http, .fd = fd};
-    if (!http_find_peer(c, from, n) ||
+    if (!http_find_peer(c, from, n) || http->conn_count >= http->limits.connections + SPARE ||
         (http_is_crowded(http, c->address) && !http_make_room(http, c->address))) {
         (void)fd_close(fd);
         xfree(c);
@@ -710,6 +709,11 @@ static void on_http_accepted(void *ctx, int fd, const struct sockaddr *from, soc
         free_conn(c);
     }
     http_kick(http);
+}
+
+static void on_http_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    http_take(ctx, fd, from, n);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -744,8 +748,8 @@ int http_open(const struct http_config *config, struct http **ret, struct err *e
     if (r == 0)
         r = ws_hub_open(http->loop, &http->limits.ws, &http->hub, e);
     if (r == 0)
-        r = listener_open(http->loop, config->host, config->port, config->ahead, on_http_accepted,
-                          http, &http->listen, e);
+        r = listener_open(http->loop, config->given ? NULL : config->host, config->port,
+                          config->ahead, on_http_accepted, http, &http->listen, e);
     if (r < 0) {
         (void)http_close(http);
         return r;

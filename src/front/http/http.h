@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -87,6 +88,7 @@ struct http_config { /* copied; what it points to is borrowed */
     struct loop *loop;
     const char *host;                 /* all addresses of this name; NULL: no port */
     int port;                         /* 0: any */
+    bool given;                       /* it does not listen there: http_take() brings connections */
     struct ahead *ahead;              /* sockets that listen already; NULL: none */
     const struct http_limits *limits; /* NULL: http_limits_default */
     const struct http_route *routes;
@@ -119,6 +121,9 @@ int http_port(const struct http *http); /* 0: none */
 MUST_CHECK int http_listen(struct http *http, int fd, struct err *e);
 /* One more port, on all addresses of a name. */
 MUST_CHECK int http_listen_at(struct http *http, const char *host, int port, struct err *e);
+/* A connection that was accepted elsewhere, as it came. fd, not blocking, is taken over; where
+ * there is no place for it, it is closed. */
+void http_take(struct http *http, int fd, const struct sockaddr *from, socklen_t n);
 /* Requests whose answers, and WebSockets that are closing whose messages are not yet sent. */
 size_t http_busy(const struct http *http);
 

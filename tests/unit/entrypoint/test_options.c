@@ -141,6 +141,9 @@ static void contradictions_are_refused(void)
     TEST_CHECK_(strstr(e.msg, "are all off") != NULL, "%s", e.msg);
     TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--agent-sandbox-rest-port=8888") == -EINVAL);
     TEST_CHECK_(strstr(e.msg, "both are 8888") != NULL, "%s", e.msg);
+    TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--kernel-gateway-port=9090",
+                     "--agent-sandbox-grpc-port=9090") == -EINVAL);
+    TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--kernel-gateway-port=8888") == 0);
     TEST_CHECK(PARSE(&o, &e, "--agent-sandbox", "--agent-sandbox-port=0",
                      "--agent-sandbox-grpc-port=9090") == 0);
     TEST_CHECK(PARSE(&o, &e, "--librechat") == -EINVAL);

@@ -12,6 +12,7 @@
 #include "fakes/fake_kernel.h"
 #include "front/agentsandbox/agentsandbox_internal.h"
 #include "front/grpc/protobuf.h"
+#include "front/http/listener.h"
 
 enum { WAIT_MS = 20000 };
 
@@ -21,7 +22,7 @@ static struct spawner *spawner;
 static struct agentsandbox *door;
 static char workspace[64];
 static int fds_open, runtime_port, rest_port, calls_port;
-static bool without_token;
+static bool without_token, is_given;
 
 static void log_nothing(enum log_level level, const char *text)
 {
@@ -66,6 +67,7 @@ static void open_all(void)
                                                .workspace = workspace,
                                                .host = "127.0.0.1",
                                                .port = runtime_port,
+                                               .given = is_given,
                                                .rest_port = rest_port,
                                                .grpc_port = calls_port,
                                                .instance = "here",
@@ -127,6 +129,28 @@ static void each_contract_has_its_port_and_its_errors(void)
     REST("GET /v1/metadata", "", "200", "{\"env\":{}}");
     REST("POST /execute", "{}", "404", "{\"code\":\"NOT_FOUND\",\"message\":");
     REST("POST /v1/files/a", "", "405", "{\"code\":\"UNIMPLEMENTED\"");
+    close_all();
+}
+
+static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    (void)ctx;
+    agentsandbox_take(door, fd, from, n);
+}
+
+static void another_door_may_listen_at_the_runtimes_port(void)
+{
+    struct listener *listener = NULL;
+    struct err e = ERR_NONE;
+    is_given = true;
+    open_all();
+    int r = listener_open(loop, "127.0.0.1", runtime_port, NULL, on_accepted, NULL, &listener, &e);
+    TEST_ASSERT_(r == 0, "%s", e.msg);
+    fds_open = count_fds();
+    RUNTIME("GET /", "", "200", "Sandbox Runtime is active.");
+    RUNTIME("POST /execute", "{\"command\":\"echo $((6*7))\"}", "200", "{\"stdout\":\"42\\n\"");
+    REST("GET /v1/health", "", "200", "{\"status\":\"ok\"");
+    listener = listener_close(listener);
     close_all();
 }
 
@@ -421,6 +445,7 @@ static void http1_is_told_what_is_spoken_here(void)
 
 TEST_LIST = {
     {"each contract has its port and its errors", each_contract_has_its_port_and_its_errors},
+    {"another door may listen at the runtime's port", another_door_may_listen_at_the_runtimes_port},
     {"what execute is asked for is read closely", what_execute_is_asked_for_is_read_closely},
     {"a client that leaves ends its command", a_client_that_leaves_ends_its_command},
     {"paths are of the workspace however they are written",

@@ -60,6 +60,16 @@ static int connect_it(void *ctx)
     return -1;
 }
 
+static sorter_fn other;
+static int other_fd = -1;
+
+static void on_other(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+    (void)ctx;
+    TEST_CHECK(from->sa_family == AF_INET && n == sizeof(struct sockaddr_in));
+    other_fd = fd;
+}
+
 static void open_it(void)
 {
     TEST_ASSERT(mkdtemp(dir) != NULL);
@@ -73,7 +83,9 @@ static void open_it(void)
                                   .busy = is_busy,
                                   .idle = on_idle,
                                   .idle_ms = IDLE_MS,
-                                  .instance = "pod-7"};
+                                  .instance = "pod-7",
+                                  .other = other,
+                                  .base = ""};
     TEST_ASSERT(relay_open(&config, &relay, NULL) == 0);
 }
 
@@ -122,13 +134,19 @@ static void expect_used(int count)
                 count);
 }
 
-static int connect_client(void)
+static int connect_socket(void)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)relay_port(relay)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), before = (int)relay_connections(relay);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     TEST_ASSERT(connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to) == 0);
+    return fd;
+}
+
+static int connect_client(void)
+{
+    int before = (int)relay_connections(relay), fd = connect_socket();
     expect_used(before + 1);
     return fd;
 }
@@ -446,6 +464,37 @@ static void a_connection_in_time_keeps_the_gateway(void)
     close_it();
 }
 
+static bool is_given(int unused)
+{
+    (void)unused;
+    return other_fd >= 0;
+}
+
+static void what_is_for_another_wire_neither_starts_the_gateway_nor_counts(void)
+{
+    other = on_other;
+    open_it();
+    int stranger = connect_socket(), client = connect_socket();
+    say(stranger, "GET / HTTP/1.1\r\n");
+    TEST_CHECK(within(PATIENCE_MS, is_given, 0));
+    expect(other_fd, "GET / HTTP/1.1\r\n");
+    TEST_CHECK(wanted == 0 && relay_connections(relay) == 0);
+    say(client, "GET /api/kernels HTTP/1.1\r\n");
+    expect_used(1);
+    TEST_CHECK(wanted == 1);
+    int listener = listen_gateway();
+    int gateway = accept_gateway(listener);
+    expect(gateway, "GET /api/kernels HTTP/1.1\r\n");
+    pass(client, gateway, "POST /execute HTTP/1.1\r\n"); /* it stays with whom it was for */
+    other_fd = fd_close(other_fd);
+    (void)fd_close(gateway);
+    (void)fd_close(stranger);
+    (void)fd_close(client);
+    expect_used(0);
+    (void)fd_close(listener);
+    close_it();
+}
+
 #define TEST(name) {#name, name}
 TEST_LIST = {
     TEST(the_gateway_is_wanted_at_the_first_connection),
@@ -459,6 +508,7 @@ TEST_LIST = {
     TEST(a_gateway_that_nobody_uses_is_idle_after_a_while),
     TEST(kernels_keep_a_gateway_without_connections_busy),
     TEST(a_connection_in_time_keeps_the_gateway),
+    TEST(what_is_for_another_wire_neither_starts_the_gateway_nor_counts),
     TEST(what_cannot_be_listened_on_is_an_error),
     {NULL, NULL},
 };
