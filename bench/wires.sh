@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bench/wires.sh - how long clients of other wires wait for the image `ipybox`: E2B's SDK, from create to the first
-# result, a command, and much output; and what each of 100 sandboxes takes. Takes root.
+# result, a command, and much output; what each of 100 sandboxes takes; and Open WebUI's client, which makes a kernel for
+# each run, from POST to DELETE, beside a Jupyter Server with the same client. Takes root.
 #
-# Its environment is that of `tests/peer/run e2b`, which has been run before. IPYBOX_TEST_IMAGE names another image.
+# Its environments are those of `tests/peer/run e2b frameworks`, which has been run before. IPYBOX_TEST_IMAGE names another image.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,7 +12,7 @@ main()
 {
     local python=$top/build/peer/e2b/bin/python
     if [ ! -x "$python" ]; then
-        echo "bench: run tests/peer/run e2b first, which installs the SDK" >&2
+        echo "bench: run tests/peer/run e2b frameworks first, which installs the SDK" >&2
         exit 1
     fi
     cd "$top/tests/peer"
@@ -19,6 +20,7 @@ main()
     "$python" -B -m pytest -q -s -c "$top/pyproject.toml" --rootdir . test_e2b_code.py test_e2b_envd.py \
         -k 'how_long or much_output'
     "$python" -B e2b_memory.py
+    PYTEST_ADDOPTS='-s -k open_webui' ./run frameworks
 }
 
 main "$@"
