@@ -10,12 +10,12 @@ setup_file()
 # helm WORD... - there is no storage class here, so that the workspace is an emptyDir; nothing goes to the caller's home.
 helm()
 {
-    timeout 100 "$cluster/k" env "HOME=$BATS_FILE_TMPDIR" "${IPYBOX_HELM:-$("$tests/../peer/deploy/tools/build")/helm}" -n chart "$@"
+    timeout 200 "$cluster/k" env "HOME=$BATS_FILE_TMPDIR" "${IPYBOX_HELM:-$("$tests/../peer/deploy/tools/build")/helm}" -n chart "$@"
 }
 
 install()
 {
-    helm upgrade --install box "$deploy/helm/ipybox" --set workspace.ephemeral=true --wait --timeout 60s "$@"
+    helm upgrade --install box "$deploy/helm/ipybox" --set workspace.ephemeral=true --wait --timeout 180s "$@"
 }
 
 token()

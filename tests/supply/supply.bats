@@ -119,7 +119,8 @@ blob()
     local cosign image
     cosign=$(release/cosign)
     (cd "$place" && "$cosign" generate-key-pair --output-key-prefix right && "$cosign" generate-key-pair --output-key-prefix wrong)
-    COSIGN_KEY=$place/right.key release/sign "$place/one" "$repository"
+    # By variable, as the workflow of releases has it.
+    COSIGN_KEY=env://COSIGN_PRIVATE_KEY COSIGN_PRIVATE_KEY=$(< "$place/right.key") release/sign "$place/one" "$repository"
     run release/verify "$repository:$(version)" "$place/right.pub"
     echo "$output"
     [ "$status" -eq 0 ]

@@ -79,7 +79,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 def test_a_wrong_unit_is_found(tmp_path: Path) -> None:
     text = (DEPLOY / "systemd" / "ipybox.service").read_text()
     with pytest.raises(AssertionError):
-        verify(text.replace("DynamicUser=", "DynamicUsr="), tmp_path)
+        verify(text.replace("StateDirectory=", "StateDirectry="), tmp_path)
 
 
 def test_podmans_generator_makes_the_service(tmp_path: Path) -> None:
