@@ -21,6 +21,16 @@ BESIDE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
 }
+FOR_MAINTAINERS = ("decisions/", "claims.md", "testing.md", "changelog.md", "contributing.md")
+HOW_TO = (
+    "approvals.md",
+    "deployments.md",
+    "files.md",
+    "kubernetes.md",
+    "packages.md",
+    "sandbox",
+    "tools.md",
+)
 LINK = re.compile(r"(\]\(|src=\")(?![a-z]+:|[#/])([^)#\s\"]+)")
 CODE = re.compile(r"^(```|    )")
 TITLE = re.compile(r"^# (.*)$", re.M)
@@ -34,6 +44,13 @@ def place(name: str) -> str | None:
         return "decisions/index.md" if name.endswith("decisions") else "index.md"
     is_page = name.startswith("docs/") and name.endswith((".md", ".png", ".svg"))
     return name.removeprefix("docs/") if is_page else None
+
+
+def rank(there: str) -> str:
+    """What the search weighs: what users do comes first, what maintainers wrote down last."""
+    if there.startswith(FOR_MAINTAINERS):
+        return "---\nsearch: {boost: 0.05}\n---\n"
+    return "---\nsearch: {boost: 4}\n---\n" if there.startswith(HOW_TO) else ""
 
 
 def rewrite(top: Path, name: str, text: str) -> str:
@@ -76,10 +93,12 @@ def main(top: Path, pages: Path) -> None:
         target = pages / there
         target.parent.mkdir(parents=True, exist_ok=True)
         if there.endswith(".md"):
-            target.write_text(rewrite(top, name, (top / name).read_text()))
+            target.write_text(rank(there) + rewrite(top, name, (top / name).read_text()))
         else:
             shutil.copy(top / name, target)
-    (pages / "decisions" / "index.md").write_text(index_of(top / "docs" / "decisions"))
+    decisions = index_of(top / "docs" / "decisions")
+    (pages / "decisions" / "index.md").write_text(rank("decisions/") + decisions)
+    shutil.copy(top / "site" / "extra.css", pages)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import tarfile
 from typing import Any
 
 import schemathesis
+from hypothesis import strategies
 
 LONG_MS = 604_800_000  # a week, the most that a session may wait for work
 
@@ -41,6 +42,9 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
         case.body["idle_timeout_ms"] = LONG_MS
 
 
+HOSTS = "example.com", "*.example.com", "example.com:8443", "192.0.2.1", "[2001:db8::1]:443"
+
+schemathesis.openapi.format("host-pattern", strategies.sampled_from(HOSTS))
 schemathesis.serializer("application/x-tar")(archive)
 schemathesis.hook(filter_case)
 schemathesis.hook(before_call)

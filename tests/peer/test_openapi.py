@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 TOKEN, APPROVER = "the-token", "the-approver"
 SEED, EXAMPLES, CASES = 20261121, 10, 800
-ENDLESS = "followSession|watchFolder.*"  # a stream that ends with its client
+ENDLESS = "followSession|watchFolder.*|openTerminal"  # a stream that ends with its client
 START_SECONDS = 60
 OK, CREATED, UNAUTHORIZED, FORBIDDEN, TOO_MANY = 200, 201, 401, 403, 429
 

@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 FOLDER = Path(os.environ["PEER_OPENAPI_LINT_DIR"])
 DOCUMENT = Path(__file__).parents[2] / "src" / "front" / "api" / "openapi.json"
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
@@ -40,18 +42,33 @@ def redocly(document: Path) -> tuple[int, str]:
     return status or len(problems), "\n".join(map(str, problems))
 
 
-def test_spectral_has_nothing_to_say() -> None:
-    status, said = spectral(DOCUMENT)
+def read_document() -> Any:
+    """With 200 in the place of 101, by which a WebSocket is opened: it counts as no success."""
+    document = json.loads(DOCUMENT.read_text())
+    terminal = document["paths"]["/v1/sessions/{id}/terminal"]["get"]["responses"]
+    terminal["200"] = terminal.pop("101")
+    return document
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Path:
+    place = tmp_path / "checked.json"
+    place.write_text(json.dumps(read_document(), indent=1))
+    return place
+
+
+def test_spectral_has_nothing_to_say(checked: Path) -> None:
+    status, said = spectral(checked)
     assert status == 0, said
 
 
-def test_redocly_has_nothing_to_say() -> None:
-    problems, said = redocly(DOCUMENT)
+def test_redocly_has_nothing_to_say(checked: Path) -> None:
+    problems, said = redocly(checked)
     assert problems == 0, said
 
 
 def test_a_route_without_a_description_is_found(tmp_path: Path) -> None:
-    document = json.loads(DOCUMENT.read_text())
+    document = read_document()
     del document["paths"]["/v1/sessions"]["get"]["description"]
     del document["tags"][0]["description"]
     worse = tmp_path / "openapi.json"

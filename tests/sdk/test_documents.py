@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every Python block of docs/sdk runs, page by page, on both backends.
+"""The Python blocks of docs/sdk and README.md run, page by page, on both backends.
 
-`npx` stands for a local server with the tools of the Brave search. The one block with GitHub's
-address is left out: it needs the internet. Everything else runs as it is written.
+`npx` stands for a local server with the tools of the Brave search. Everything else runs as it is
+written.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from typing import Any
 
 import pytest
 from conftest import PLACE, SERVER
+from documents import named
 
 from ipybox import CodeExecutor
 
-PAGES = ("quickstart", "apigen", "codeexec", "sandbox")
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ("sdk-readme", "sdk-quickstart", "sdk-apigen", "sdk-codeexec", "sdk-sandbox")
+
+
+def texts(name: str) -> list[str]:
+    return [block.text for block in named(name, PLACE)]
 
 
 @pytest.fixture
@@ -71,8 +75,6 @@ async def run_block(code: str, name: str, space: dict[str, Any]) -> None:
 def test_page(
     page: str, backend: str, npx: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = BLOCK.findall((PLACE / "docs" / "sdk" / f"{page}.md").read_text())
-    assert blocks
     monkeypatch.setattr("builtins.input", lambda prompt: print(prompt) or "y")
     monkeypatch.syspath_prepend(str(folder))
     for module in [name for name in sys.modules if name.partition(".")[0] == "mcptools"]:
@@ -80,19 +82,15 @@ def test_page(
 
     async def main() -> None:
         space: dict[str, Any] = {"__name__": "documents"}
-        if page == "codeexec":
-            await run_block(
-                BLOCK.findall((PLACE / "docs/sdk/apigen.md").read_text())[0], "apigen", dict(space)
-            )
-        for number, block in enumerate(blocks):
-            if "githubcopilot" in block:
-                continue
+        if page == "sdk-codeexec":
+            await run_block(texts("sdk-apigen")[0], "sdk-apigen", dict(space))
+        for number, block in enumerate(texts(page)):
             if "matplotlib" in block and backend == "docker":
                 block = block.replace(
                     "result = await", "await executor.install_package('matplotlib'); result = await"
                 )
             await run_block(block, f"{page}[{number}]", space)
-        if page == "quickstart":
+        if page == "sdk-quickstart":
             await space["main"]()
 
     asyncio.run(main())
@@ -106,7 +104,7 @@ def test_the_quickstart_prints_what_it_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("builtins.input", lambda prompt: print(prompt) or "")
-    [block] = BLOCK.findall((PLACE / "docs/sdk/quickstart.md").read_text())
+    [block] = texts("sdk-quickstart")
     space: dict[str, Any] = {"__name__": "documents"}
     asyncio.run(run_block(block, "quickstart", space))
     asyncio.run(space["main"]())
