@@ -204,7 +204,8 @@ static void put_audit_event(const struct audit *a, struct jsonw *w, const struct
                  {"role", event->role},
                  {"by", event->by},
                  {"decided_in", event->decided_in},
-                 {"outcome", event->outcome}};
+                 {"outcome", event->outcome},
+                 {"parent", event->parent}};
     jsonw_object(w);
     jsonw_set_int(w, "seq", (int64_t)a->link.seq + 1);
     jsonw_set_time(w, "time", clock_real_ms());
@@ -489,6 +490,49 @@ static int start_audit_record(struct audit *a, struct err *e)
     if (append_record(a, &line) < 0 || a->failed)
         return err_set(e, -EIO, "it cannot be written: %s", strerror(a->failed));
     say_hash(a);
+    return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Whole lines alone: what is before the first of them, when the file was not read from its
+ * beginning, and what is behind the last. */
+static void keep_last_lines(struct buf *text, bool from_start, size_t most)
+{
+    const char *newline = memrchr(text->data, '\n', text->len);
+    const size_t end = newline ? (size_t)(newline - text->data) + 1 : 0;
+    size_t at = end;
+    text->len = end;
+    while (most-- > 0 && at > 0) {
+        const char *before = at > 1 ? memrchr(text->data, '\n', at - 1) : NULL;
+        if (!before && !from_start)
+            break;
+        at = before ? (size_t)(before - text->data) + 1 : 0;
+    }
+    buf_cut_front(text, at);
+}
+
+int audit_last(const struct audit *a, size_t most, struct buf *ret, struct err *e)
+{
+    if (!a)
+        return err_set(e, -ENOENT, "this server keeps no audit log (--audit-log)");
+    size_t n = a->size < AUDIT_LAST_MAX ? (size_t)a->size : AUDIT_LAST_MAX, had = 0;
+    int r = buf_reserve(ret, n + 1);
+    while (r == 0 && had < n) {
+        ssize_t got = pread(a->fd, ret->data + had, n - had, (off_t)(a->size - n + had));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            r = -errno;
+        if (got <= 0)
+            break;
+        had += (size_t)got;
+    }
+    if (r < 0)
+        return err_set(e, -EDOM, "the audit log cannot be read: %s", strerror(-r));
+    ret->len = had;
+    if (had > 0)
+        keep_last_lines(ret, n == a->size, most);
     return 0;
 }
 

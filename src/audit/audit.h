@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "loop/loop.h"
@@ -26,6 +27,7 @@
 #define AUDIT_TEXT_MAX 256 /* bytes of a name; more is cut, and ends in "..." */
 #define AUDIT_PATH_MAX 1024
 #define AUDIT_ROOM ((uint64_t)4 << 20)
+#define AUDIT_LAST_MAX ((size_t)512 << 10) /* bytes of audit_last() */
 #define AUDIT_TELL 1000 /* so many records after one another the hash is logged */
 
 struct audit_config {      /* copied; the texts are borrowed for the call */
@@ -88,6 +90,7 @@ struct audit_event { /* borrowed for the call; what is NULL, 0 or not timed is l
     const char *door, *address, *role; /* of a login */
     const char *by, *decided_in;       /* of an approval; the request with the decision */
     const char *outcome;
+    const char *parent; /* of a session that was forked: from which */
     enum audit_kind of; /* with AUDIT_LEFT_OUT, as `count` */
     uint64_t count;
     bool timed;
@@ -105,6 +108,11 @@ char *audit_package(const char *package);
 
 /* Whether something new may be begun; tries again what waits. -EIO with the reason. */
 MUST_CHECK int audit_check(struct audit *audit, struct err *e);
+
+/* Of the records in the file the last ones, at most `most`, and as many as fit AUDIT_LAST_MAX: the
+ * oldest of them first, each with a newline. Reads the file once. -ENOENT: there is no log; -EDOM:
+ * it is nothing that can be read, such as a pipe. */
+MUST_CHECK int audit_last(const struct audit *audit, size_t most, struct buf *ret, struct err *e);
 
 enum audit_state {
     AUDIT_OFF,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page in Chromium, which console/browser.py drives in a container beside the server."""
+"""A page in a browser, which console/browser.py drives in a container beside the server: Chromium,
+or with PEER_BROWSER_KIND=firefox Firefox."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SECONDS = 60
+KIND = os.environ.get("PEER_BROWSER_KIND", "chromium")
 EDITOR = "document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
 FRAME = "console/frame.html"
 
@@ -23,9 +25,9 @@ class Page:
         self.process = subprocess.Popen(
             [
                 *("docker", "run", "-i", "--rm", "--init", "--network", f"container:{server}"),
-                *("-v", f"{HERE}/console/browser.py:/browser.py:ro"),
+                *("-v", f"{HERE}/console:/console:ro", "-e", f"BROWSER={KIND}"),
                 *(*options, os.environ["PEER_BROWSER"]),
-                *("python3", "-u", "/browser.py"),
+                *("python3", "-u", "/console/browser.py"),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

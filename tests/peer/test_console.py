@@ -8,10 +8,11 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
-from box import IMAGE, PNG, docker
+from box import IMAGE, PNG, docker, running
 from page import EDITOR, HERE, SECONDS, Console
 
 TOOL_SERVER = HERE.parent / "container" / "lib" / "tool_server.py"
@@ -31,25 +32,17 @@ def network() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(network: str) -> Iterator[str]:
-    server = docker(
-        *("run", "-d", "-e", f"IPYBOX_TOKEN={TOKEN}", "--network", f"container:{network}"),
-        *("-v", f"{TOOL_SERVER}:/tools/tool_server.py:ro", IMAGE, "serve"),
-        "--approve-shell-cmds",
-    ).strip()
-    try:
+    options = ("-e", f"IPYBOX_TOKEN={TOKEN}", "--network", f"container:{network}")
+    tools = ("-v", f"{TOOL_SERVER}:/tools/tool_server.py:ro")
+    with running(*options, *tools, IMAGE, "serve", "--approve-shell-cmds") as server:
         yield server
-    finally:
-        docker("rm", "-f", "-v", server)
 
 
 @pytest.fixture(scope="module")
 def page(network: str, server: str) -> Iterator[Console]:
-    page = Console(network)
-    try:
+    with closing(Console(network)) as page:
         page.sign_in(URL, TOKEN)
         yield page
-    finally:
-        page.close()
 
 
 def test_a_cell_is_run_and_its_output_and_picture_are_shown(page: Console) -> None:
@@ -268,6 +261,21 @@ REGISTER = """fetch('/v1/mcp-servers', {method: 'POST',
   headers: {'Content-Type': 'application/json',
             Authorization: `Bearer ${sessionStorage.getItem('ipybox-token')}`},
   body: JSON.stringify(%s)}).then(({status}) => status)"""
+
+
+def test_a_tool_is_allowed_for_good_in_one_session(page: Console) -> None:
+    make_session(page, "always")
+    page.cell("!echo first-$((40 + 2))")
+    page.wait_text("#approvals", "echo first-$((40 + 2))")
+    page.press("Always allow it here")
+    page.wait_text("#cells", "first-42")
+    page.cell("!echo second-$((40 + 2))")  # nobody is asked
+    page.wait_text("#cells", "second-42")
+    end_session(page, "always")
+    page.cell("!echo third-$((40 + 2))")
+    page.wait_text("#approvals", "echo third-$((40 + 2))")
+    page.press("Deny")
+    page.wait_text("#cells", "rejected")
 
 
 def test_a_question_of_a_server_is_a_form(page: Console) -> None:
@@ -518,11 +526,11 @@ def test_the_page_comes_back_after_a_restart_of_the_server(page: Console, server
 def test_a_forgotten_token_is_asked_for_again(page: Console) -> None:
     page.press("Sign out")
     page.wait("Boolean(document.querySelector('#sign-in'))")
-    assert page.run("document.querySelector('main') === null")
+    assert page.run("document.querySelector('main.work') === null")
     assert page.run("sessionStorage.length + localStorage.length + document.cookie.length") == 0
     page.wait("document.activeElement.id === 'token'")
     page.do("type", text="wrong")
     page.do("press", key="Enter", ctrl=False)
     page.wait_text("#sign-in", "does not know this token")
     assert page.do("errors") == []
-    assert page.run("document.querySelector('main') === null")
+    assert page.run("document.querySelector('main.work') === null")

@@ -11,10 +11,11 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from box import IMAGE, PNG, docker
+from box import IMAGE, PNG, running
 from page import Console
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -61,14 +62,9 @@ REGISTER = {"command": "python3", "args": ["/examples/approvals/notes.py"]}
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    server = docker(
-        *("run", "-d", "-e", f"IPYBOX_TOKEN={TOKEN}", "-v", f"{EXAMPLES}:/examples:ro"),
-        *(IMAGE, "serve", "--approve-tool-calls"),
-    ).strip()
-    try:
+    options = ("-e", f"IPYBOX_TOKEN={TOKEN}", "-v", f"{EXAMPLES}:/examples:ro")
+    with running(*options, IMAGE, "serve", "--approve-tool-calls") as server:
         yield server
-    finally:
-        docker("rm", "-f", "-v", server)
 
 
 def begin_agent(server: str) -> subprocess.Popen[str]:
@@ -88,8 +84,7 @@ def begin_agent(server: str) -> subprocess.Popen[str]:
 
 
 def test_the_picture_shows_an_approval(server: str, tmp_path: Path) -> None:
-    page = Console(server)
-    try:
+    with closing(Console(server)) as page:
         page.sign_in(URL, TOKEN)
         agent = begin_agent(server)
         page.wait_text("#approvals", "Ask Rome how they sold 360")
@@ -99,8 +94,6 @@ def test_the_picture_shows_an_approval(server: str, tmp_path: Path) -> None:
         picture = base64.b64decode(page.do("picture", width=WIDTH, height=HEIGHT, scheme="light"))
         page.press("Allow once")
         assert agent.wait(60) == 0
-    finally:
-        page.close()
     assert picture[:8] == PNG[:8]
     assert len(picture) <= BYTES
     Path(os.environ.get("PEER_PICTURE", tmp_path / "picture.png")).write_bytes(picture)

@@ -42,6 +42,19 @@ static void put_policy_settings(struct jsonw *w, const struct sessions_view *vie
     jsonw_set_text(w, "sha256", hash);
 }
 
+static void put_refusals(struct jsonw *w, const struct refusals *refusals)
+{
+    jsonw_set_array(w, "refused");
+    for (size_t i = 0; i < refusals_kept(refusals); i++) {
+        const struct refusal_kept refusal = refusals_at(refusals, i);
+        jsonw_object(w);
+        jsonw_set_time(w, "time", refusal.ms);
+        jsonw_set_text(w, "what", refusal.what);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
 static void answer_sandbox(const struct api *api, struct http_request *r, const char *id)
 {
     struct sessions_view view;
@@ -58,6 +71,7 @@ static void answer_sandbox(const struct api *api, struct http_request *r, const 
     jsonw_set_text(&w, "level", api->config->sandbox_level);
     put_policy_settings(&w, &view);
     jsonw_set_text(&w, "meaning", buf_text(&meaning));
+    put_refusals(&w, session_refusals(view.session));
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
 }

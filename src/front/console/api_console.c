@@ -6,8 +6,10 @@
  * to be read.
  * Page:  its own scripts and styles, requests to this port, pictures that it already has, and
  *        frames of this port. No HTML is made of text (Trusted Types), no form is sent.
- * Frame: the file that shows one output which could act (HTML, SVG, charts). The policy itself
- *        takes its origin away, however it is opened: it runs scripts, and reaches nothing. */
+ * Frame: the files that show one output which could act (HTML, SVG, charts), and a terminal. The
+ *        policy itself takes their origin away, however they are opened: they run scripts, and
+ *        reach nothing. Connection-Allowlist (Chromium) closes what no Content-Security-Policy
+ *        does: WebRTC, preconnect and names that are looked up ahead (decision 0063). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,16 +32,18 @@
 enum { PATH_ROOM = 4096 };
 
 static const struct console_file {
-    const char *name, *type, *policy;
+    const char *name, *type;
+    bool is_frame;
 } files[] = {
-    {"index.html", "text/html; charset=utf-8", PAGE_POLICY},
-    {"console/frame.html", "text/html; charset=utf-8", FRAME_POLICY},
-    {"console/main.js", "text/javascript; charset=utf-8", PAGE_POLICY},
-    {"console/math.js", "text/javascript; charset=utf-8", PAGE_POLICY},
-    {"console/vega.js", "text/javascript; charset=utf-8", PAGE_POLICY},
-    {"console/plotly.js", "text/javascript; charset=utf-8", PAGE_POLICY},
-    {"console/main.css", "text/css; charset=utf-8", PAGE_POLICY},
-    {"console/icon.svg", "image/svg+xml", PAGE_POLICY},
+    {"index.html", "text/html; charset=utf-8", false},
+    {"console/frame.html", "text/html; charset=utf-8", true},
+    {"console/terminal.html", "text/html; charset=utf-8", true},
+    {"console/main.js", "text/javascript; charset=utf-8", false},
+    {"console/math.js", "text/javascript; charset=utf-8", false},
+    {"console/vega.js", "text/javascript; charset=utf-8", false},
+    {"console/plotly.js", "text/javascript; charset=utf-8", false},
+    {"console/main.css", "text/css; charset=utf-8", false},
+    {"console/icon.svg", "image/svg+xml", false},
 };
 
 /* A regular file. -ENOENT: there is none. */
@@ -77,17 +81,21 @@ static void answer_console(struct http_request *r, const char *folder,
         http_problem(r, 404, NULL, 0, "the console is not installed beside this server");
         return;
     }
-    const struct http_header headers[] = {{"Content-Type", file->type},
-                                          {"Content-Security-Policy", file->policy},
-                                          {"X-Content-Type-Options", "nosniff"},
-                                          {"Referrer-Policy", "no-referrer"},
-                                          {"Cross-Origin-Opener-Policy", "same-origin"},
-                                          {"Cross-Origin-Resource-Policy", "same-origin"},
-                                          {"Cache-Control", "no-cache"},
-                                          {"Vary", "Accept-Encoding"},
-                                          {"Content-Encoding", "gzip"}};
-    const size_t n = sizeof headers / sizeof *headers;
-    http_answer_file(r, 200, headers, packed ? n : n - 1, fd, 0, (uint64_t)st.st_size);
+    struct http_header headers[10] = {
+        {"Content-Type", file->type},
+        {"Content-Security-Policy", file->is_frame ? FRAME_POLICY : PAGE_POLICY},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cache-Control", "no-cache"},
+        {"Vary", "Accept-Encoding"}};
+    size_t n = 8;
+    if (file->is_frame)
+        headers[n++] = (struct http_header){"Connection-Allowlist", "()"};
+    if (packed)
+        headers[n++] = (struct http_header){"Content-Encoding", "gzip"};
+    http_answer_file(r, 200, headers, n, fd, 0, (uint64_t)st.st_size);
 }
 
 static void get_page(void *ctx, struct http_request *r)

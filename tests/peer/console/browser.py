@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium by its DevTools pipe, by the standard library alone, in the browser's container.
+"""A browser in its container: Chromium by its DevTools pipe, or with BROWSER=firefox firefox.py.
 
 Requests are lines of JSON on standard input, answers go to standard output:
 {"do": "open", "url": …}, {"do": "run", "script": …} (its value; with "frame": in the frame of
 another origin whose address contains that),
 {"do": "picture", "width": …, "height": …, "scheme": "light" or "dark"} (PNG in base64),
-{"do": "press", "key": …, "ctrl": …},
+{"do": "press", "key": …, "ctrl": …}, {"do": "move", "x": …, "y": …},
 {"do": "type", "text": …}, {"do": "errors"} (what its script has thrown and not caught),
 {"do": "choose" or "drop", "selector": …, "files": {name: size in bytes}},
 {"do": "serve", "script": …} (a program beside the browser),
@@ -27,6 +27,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from firefox import Firefox
+
 DOWNLOADS = Path("/tmp/downloads")
 UPLOADS = Path("/tmp/uploads")
 FLAGS = [
@@ -39,10 +41,11 @@ FLAGS = [
     "--user-data-dir=/tmp/browser",
     "--remote-debugging-pipe",
 ]
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38}
+CODES = {" ": "Space", "c": "KeyC", "i": "KeyI"}  # of keys whose name is another
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "c": 67, "i": 73, "F6": 117}
 
 
-class Browser:
+class Chromium:
     """One page. Answers are taken as they come; events are kept when they are complaints."""
 
     def __init__(self) -> None:
@@ -134,10 +137,22 @@ class Browser:
             raise RuntimeError(json.dumps(result["exceptionDetails"]))
         return result["result"].get("value")
 
+    def open(self, url: str) -> None:
+        why = self.call("Page.navigate", url=url).get("errorText")
+        if why:
+            raise RuntimeError(why)
+
+    def type(self, text: str) -> None:
+        """All at once, as what is pasted comes."""
+        self.call("Input.insertText", text=text)
+
+    def move(self, x: float, y: float) -> None:
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def press(self, key: str, ctrl: bool) -> None:
         details = {
             "key": key,
-            "code": "Space" if key == " " else key,
+            "code": CODES.get(key, key),
             "windowsVirtualKeyCode": KEYS[key],
             "modifiers": 2 if ctrl else 0,
         }
@@ -145,6 +160,12 @@ class Browser:
         down = {"type": "keyDown", "text": text} if text and not ctrl else {"type": "rawKeyDown"}
         self.call("Input.dispatchKeyEvent", **details, **down)
         self.call("Input.dispatchKeyEvent", type="keyUp", **details)
+
+    def strike(self, text: str) -> None:
+        """Key by key, as a keyboard does it; type() brings the text at once."""
+        for one in text:
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=one, text=one)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=one)
 
     def picture(self, width: int, height: int, scheme: str) -> str:
         self.call(
@@ -190,9 +211,15 @@ def downloads() -> dict[str, str]:
     return found
 
 
+Browser = Chromium | Firefox
+
+
 def visit(browser: Browser, url: str) -> None:
-    while "errorText" in browser.call("Page.navigate", url=url):
-        time.sleep(0.1)  # the server is not up yet
+    while True:
+        try:
+            return browser.open(url)
+        except RuntimeError:
+            time.sleep(0.1)  # the server is not up yet
 
 
 ACTS: dict[str, Callable[[Browser, dict[str, Any]], Any]] = {
@@ -201,7 +228,9 @@ ACTS: dict[str, Callable[[Browser, dict[str, Any]], Any]] = {
     "serve": lambda browser, ask: subprocess.Popen([sys.executable, ask["script"]]).pid,
     "picture": lambda browser, ask: browser.picture(ask["width"], ask["height"], ask["scheme"]),
     "press": lambda browser, ask: browser.press(ask["key"], ask["ctrl"]),
-    "type": lambda browser, ask: browser.call("Input.insertText", text=ask["text"]),
+    "move": lambda browser, ask: browser.move(ask["x"], ask["y"]),
+    "strike": lambda browser, ask: browser.strike(ask["text"]),
+    "type": lambda browser, ask: browser.type(ask["text"]),
     "choose": lambda browser, ask: browser.choose(ask["selector"], make_files(ask["files"])),
     "drop": lambda browser, ask: browser.drop(ask["selector"], make_files(ask["files"])),
     "downloads": lambda browser, ask: downloads(),
@@ -211,7 +240,8 @@ ACTS: dict[str, Callable[[Browser, dict[str, Any]], Any]] = {
 
 
 def main() -> None:
-    browser = Browser()
+    is_firefox = os.environ.get("BROWSER") == "firefox"
+    browser: Browser = Firefox(DOWNLOADS) if is_firefox else Chromium()
     for line in sys.stdin:
         try:
             ask = json.loads(line)

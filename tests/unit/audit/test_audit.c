@@ -704,7 +704,38 @@ static void a_disk_that_is_really_full_stops_nobody(void)
         TEST_CHECK(umount(dir) == 0 && rmdir(dir) == 0);
 }
 
+static size_t lines_of(const struct buf *text)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < text->len; i++)
+        lines += text->data[i] == '\n';
+    return lines;
+}
+
+static void the_last_records_are_read_whole(void)
+{
+    drop_buf struct buf text = BUF_INIT(AUDIT_LAST_MAX + 1);
+    struct err e = ERR_NONE;
+    TEST_CHECK(audit_last(NULL, 1, &text, &e) == -ENOENT);
+    make_dir();
+    open_log();
+    TEST_CHECK(audit_last(audit, 10, &text, &e) == 0 && lines_of(&text) == 1);
+    TEST_CHECK(strncmp(buf_text(&text), "{\"seq\":1,", 9) == 0);
+    for (uint64_t i = 1; i <= 5000; i++)
+        TEST_CHECK(add_cell(i) == 0);
+    buf_clear(&text);
+    TEST_CHECK(audit_last(audit, 2, &text, &e) == 0 && lines_of(&text) == 2);
+    TEST_CHECK(strncmp(buf_text(&text), "{\"seq\":5000,", 12) == 0);
+    buf_clear(&text);
+    TEST_CHECK(audit_last(audit, 100000, &text, &e) == 0);
+    TEST_CHECK(text.len <= AUDIT_LAST_MAX && text.len > AUDIT_LAST_MAX - 1000);
+    TEST_CHECK(strncmp(buf_text(&text), "{\"seq\":", 7) == 0);
+    close_log();
+    remove_dir();
+}
+
 TEST_LIST = {
+    {"the last records are read whole", the_last_records_are_read_whole},
     {"a flood of one session is counted and hides no other",
      a_flood_of_one_session_is_counted_and_hides_no_other},
     {"many names do not make many counts", many_names_do_not_make_many_counts},

@@ -42,6 +42,7 @@ static void the_page_is_given_to_everybody(void)
     check_head("HTTP/1.1 200 ");
     check_has("Content-Security-Policy: default-src 'none'; script-src 'self'; ");
     check_has("the page");
+    check_has_not("Connection-Allowlist"); /* it asks this port */
     call("GET /console/main.js", "");
     check_has("Content-Type: text/javascript");
     check_has("\r\n\r\nthe script");
@@ -67,6 +68,7 @@ static void the_frame_has_no_origin_and_no_network(void)
     open_console(FOLDER);
     call("GET /console/frame.html", "");
     check_has("Content-Security-Policy: sandbox allow-scripts; default-src 'none'; ");
+    check_has("Connection-Allowlist: ()\r\n");
     check_has_not("connect-src");
     check_has_not("allow-same-origin");
     close_console();

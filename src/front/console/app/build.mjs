@@ -55,5 +55,11 @@ put("console/main.css", await style("src/main.css"));
 put("console/main.js", await script("src/main.tsx", "iife"));
 for (const name of ["math", "vega", "plotly"]) put(`console/${name}.js`, await script(`src/frame/${name}.ts`, "iife"));
 // A script inside HTML ends at the first "</script".
-const frame = (await script("src/frame/frame.ts", "iife")).replaceAll("</script", "<\\/script");
-put("console/frame.html", readFileSync(join(here, "src/frame/frame.html"), "utf8").replace("/*SCRIPT*/", () => frame));
+const inline = (text) => text.replaceAll("</script", "<\\/script");
+async function page(name, css) {
+  const text = readFileSync(join(here, `src/frame/${name}.html`), "utf8");
+  const code = inline(await script(`src/frame/${name}.ts`, "iife"));
+  put(`console/${name}.html`, text.replace("/*STYLE*/", () => css).replace("/*SCRIPT*/", () => code));
+}
+await page("frame", "");
+await page("terminal", await style("node_modules/@xterm/xterm/css/xterm.css"));

@@ -114,6 +114,30 @@ static void records_name_the_request_that_caused_them(void)
     close_all();
 }
 
+static void the_last_records_are_for_administrators(void)
+{
+    open_all();
+    call_with("GET /v1/audit", EXECUTE, "");
+    check_head("HTTP/1.1 403 ");
+    call_with("GET /v1/audit", ADMIN, "");
+    check_head("HTTP/1.1 200 ");
+    check_has("{\"state\":\"written\",\"records\":[{\"seq\":1,");
+    check_has("},{\"seq\":2,");
+    check_has("\"kind\":\"session_created\"");
+    call_with("GET /v1/audit?limit=1", ADMIN, "");
+    check_has("{\"state\":\"written\",\"records\":[{\"seq\":4,");
+    call_with("GET /v1/audit?limit=501", ADMIN, "");
+    check_head("HTTP/1.1 400 ");
+    close_all();
+    api_config = (struct api_config){.admin_token = "a"};
+    open_ready();
+    call_with("GET /v1/audit", ADMIN, "");
+    check_head("HTTP/1.1 404 ");
+    check_has("--audit-log");
+    close_api();
+    api_config = (struct api_config){0};
+}
+
 static void a_cell_that_cannot_be_told_does_not_run(void)
 {
     open_all();
@@ -130,6 +154,7 @@ static void a_cell_that_cannot_be_told_does_not_run(void)
 }
 
 TEST_LIST = {
+    {"the last records are for administrators", the_last_records_are_for_administrators},
     {"logins are told once an hour, and refusals until they are held up",
      logins_are_told_once_an_hour_and_refusals_until_they_are_held_up},
     {"sessions and cells are told", sessions_and_cells_are_told},

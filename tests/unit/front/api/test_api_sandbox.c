@@ -110,6 +110,29 @@ static void it_is_answered_when_the_broker_has_answered(void)
     close_all();
 }
 
+static void refused_calls_are_told_the_oldest_first_and_the_last_32_alone(void)
+{
+    open_sandboxed();
+    call_with("GET " SANDBOX, ADMIN, "");
+    check_has("\"refused\":[]");
+    char long_path[2000];
+    memset(long_path, 'l', sizeof long_path - 1);
+    long_path[sizeof long_path - 1] = '\0';
+    fake_kernel_refused(long_path);
+    fake_kernel_refused("pid=7 call=openat path=/\"\xff\x1b");
+    for (int i = 0; i < 30; i++)
+        fake_kernel_refused("pid=7 call=openat path=/x");
+    call_with("GET " SANDBOX, ADMIN, "");
+    check_has("\"what\":\"llll");
+    check_has("path=/\\\"\xef\xbf\xbd\\u001b\"");
+    TEST_CHECK(got.len < 8000);
+    fake_kernel_refused("pid=7 call=unlinkat path=/y");
+    call_with("GET " SANDBOX, ADMIN, "");
+    check_has_not("llll");
+    check_has("call=unlinkat path=/y\"}]");
+    close_all();
+}
+
 static void what_the_broker_refuses_leaves_all_as_it_was(void)
 {
     open_sandboxed();
@@ -430,6 +453,8 @@ TEST_LIST = {
     {"only_an_administrator_sees_and_changes_it", only_an_administrator_sees_and_changes_it},
     {"nobody_is_an_administrator_without_a_token", nobody_is_an_administrator_without_a_token},
     {"it_is_answered_when_the_broker_has_answered", it_is_answered_when_the_broker_has_answered},
+    {"refused_calls_are_told_the_oldest_first_and_the_last_32_alone",
+     refused_calls_are_told_the_oldest_first_and_the_last_32_alone},
     {"what_the_broker_refuses_leaves_all_as_it_was", what_the_broker_refuses_leaves_all_as_it_was},
     {"bad_settings_reach_no_kernel_and_their_key_is_named",
      bad_settings_reach_no_kernel_and_their_key_is_named},

@@ -7,23 +7,29 @@ import { signal } from "@preact/signals";
 import { type JSX, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { getToken } from "./api";
-import { mayRun, note, online, role, say, signedIn, signIn, signInNote, signOut, start } from "./state";
+import { mayRun, note, online, role, say, sessionId, signedIn, signIn, signInNote, signOut, start } from "./state";
 import { visible } from "./text";
 import { toggleTheme } from "./theme";
 import { Approvals, watchApprovals } from "./view/approvals";
 import { FilesPanel } from "./view/files";
 import { NotebookView } from "./view/notebook";
-import { PackagesPanel, SandboxPanel, ServerPanel, ServersPanel, SessionsPanel } from "./view/panels";
+import { mayOpen, Terminals, terminals, toggleTerminal } from "./view/terminal";
+import { VariablesPanel } from "./view/variables";
+import { AuditPanel } from "./view/audit";
+import { PackagesPanel, SandboxPanel, ServerPanel, ServersPanel } from "./view/panels";
+import { SessionsPanel } from "./view/sessions";
 import { Button, Confirmation } from "./view/ui";
 
 // ---- panels ----
 
 const PANELS: { id: string; title: string; view: () => JSX.Element }[] = [
   { id: "sessions", title: "Sessions", view: SessionsPanel },
+  { id: "variables", title: "Variables", view: VariablesPanel },
   { id: "files", title: "Files", view: FilesPanel },
   { id: "packages", title: "Packages", view: PackagesPanel },
   { id: "servers", title: "MCP servers", view: ServersPanel },
   { id: "sandbox", title: "Sandbox", view: SandboxPanel },
+  { id: "audit", title: "Audit log", view: AuditPanel },
   { id: "server", title: "Server", view: ServerPanel },
 ];
 const WIDE = window.matchMedia("(min-width: 800px)");
@@ -46,6 +52,11 @@ function Side(): JSX.Element | null {
             {title}
           </button>
         ))}
+        {mayOpen() && (
+          <button type="button" class="tab" aria-expanded={terminals.value.includes(sessionId.value)} onClick={toggleTerminal}>
+            Terminal
+          </button>
+        )}
       </nav>
       {shown && (
         <section class="panel" id={`panel-${shown.id}`} aria-label={shown.title}>
@@ -109,7 +120,11 @@ function Page(): JSX.Element {
   return (
     <>
       <Header />
-      {signedIn.value === "no" && <SignIn />}
+      {signedIn.value === "no" && (
+        <main>
+          <SignIn />
+        </main>
+      )}
       {signedIn.value === "yes" && (
         <main class={mayRun.value ? "work" : "approve-only"}>
           <Side />
@@ -117,6 +132,7 @@ function Page(): JSX.Element {
             <Approvals />
             {role.value === "approve" && <p class="mark">This token decides approvals. They appear here, and in the tab's title.</p>}
             <NotebookView />
+            <Terminals />
           </div>
         </main>
       )}

@@ -7,6 +7,7 @@ export interface Session {
   instance: string;
   state: "starting" | "idle" | "busy" | "down";
   cwd: string;
+  forked_from?: string;
   timeout_ms: number;
   idle_timeout_ms: number;
   created_ms: number;
@@ -96,6 +97,24 @@ export interface Sandbox {
   source: "server" | "session";
   meaning: string;
   settings: unknown;
+  refused: { time: string; what: string }[];
+}
+
+export interface Variable {
+  name: string;
+  type: string;
+  value: string;
+  shape?: string;
+  size?: number;
+}
+
+export interface AuditRecord {
+  seq: number;
+  time: string;
+  kind: string;
+  session?: string;
+  outcome?: string;
+  [member: string]: unknown;
 }
 
 export type Bundle = Record<string, unknown>;

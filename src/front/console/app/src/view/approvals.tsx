@@ -11,6 +11,7 @@ import { SchemaForm } from "./form";
 import { Button, useNow } from "./ui";
 
 const REMEMBER_MS = 10 * 60 * 1000;
+const ALWAYS_MS = 7 * 24 * 3600 * 1000; // the longest that the API takes
 
 const nameOf = (approval: Approval): string => visible(approval.form ? approval.server : `${approval.server}.${approval.tool}`);
 
@@ -48,9 +49,9 @@ function ToolCall({ approval }: { approval: Approval }): JSX.Element {
   };
   return (
     <>
-      <h3>
+      <h2>
         <code>{name}</code> wants to run
-      </h3>
+      </h2>
       <Arguments of={approval.arguments ?? {}} />
       <div class="row">
         <Button label="Allow once" kind="primary" onClick={() => void answer({ decision: "accept" }, "allowed")} />
@@ -58,6 +59,11 @@ function ToolCall({ approval }: { approval: Approval }): JSX.Element {
           label="Allow this tool for 10 minutes"
           kind="plain"
           onClick={() => void answer({ decision: "accept", remember_ms: REMEMBER_MS }, "allowed for 10 minutes")}
+        />
+        <Button
+          label="Always allow it here"
+          kind="plain"
+          onClick={() => void answer({ decision: "accept", remember_ms: ALWAYS_MS }, "allowed in this session until it ends, for a week at most")}
         />
         <Button label="Deny" kind="danger" onClick={() => void answer({ decision: "reject" }, "denied")} />
       </div>
@@ -68,9 +74,9 @@ function ToolCall({ approval }: { approval: Approval }): JSX.Element {
 function Question({ approval, form }: { approval: Approval; form: NonNullable<Approval["form"]> }): JSX.Element {
   return (
     <>
-      <h3>
+      <h2>
         <code>{nameOf(approval)}</code> asks
-      </h3>
+      </h2>
       <p>{visible(form.message)}</p>
       {approval.mine ? (
         <SchemaForm

@@ -3,7 +3,7 @@
 // The box that cells are written in, and code as it is shown. CodeMirror stands in a shadow root: there its styles are
 // constructed style sheets, which the page's policy allows, while <style> elements are not.
 
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, completionStatus } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python, pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -12,6 +12,7 @@ import { drawSelection, EditorView, keymap, placeholder } from "@codemirror/view
 import { classHighlighter, highlightCode, tagHighlighter, tags } from "@lezer/highlight";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { complete, inspection } from "./assist";
 
 const styles = EditorView.theme({
   "&": { fontSize: "13px", backgroundColor: "transparent", color: "var(--text)" },
@@ -23,6 +24,11 @@ const styles = EditorView.theme({
   ".cm-placeholder": { color: "var(--faint)" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selection) !important" },
   ".cm-tooltip": { backgroundColor: "var(--raised)", border: "1px solid var(--line)", color: "var(--text)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "14em", maxWidth: "min(90vw, 560px)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "2px 8px" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-text)" },
+  ".inspection": { maxWidth: "min(90vw, 720px)" },
+  ".inspection pre": { margin: "0", padding: "8px 12px", maxHeight: "40vh", overflow: "auto", whiteSpace: "pre-wrap", fontFamily: "var(--mono)", fontSize: "12.5px" },
   ".tok-keyword": { color: "var(--code-keyword)" },
   ".tok-string, .tok-string2": { color: "var(--code-string)" },
   ".tok-number, .tok-bool": { color: "var(--code-number)" },
@@ -58,6 +64,7 @@ export function Editor(props: EditorProps): JSX.Element {
     };
     const recall = (view: EditorView, direction: -1 | 1): boolean => {
       const { state } = view;
+      if (completionStatus(state) === "active") return false; // the keys choose there
       const line = state.doc.lineAt(state.selection.main.head).number;
       if (!state.selection.main.empty || line !== (direction < 0 ? 1 : state.doc.lines)) return false;
       const text = current.current.recall(direction);
@@ -85,7 +92,8 @@ export function Editor(props: EditorProps): JSX.Element {
           indentUnit.of("    "),
           bracketMatching(),
           closeBrackets(),
-          autocompletion(),
+          autocompletion({ override: [complete] }),
+          inspection,
           python(),
           syntaxHighlighting(classHighlighter),
           placeholder("Python: Ctrl+Enter or Shift+Enter runs it"),

@@ -52,7 +52,7 @@ function load(name: string): Promise<string> {
   return text;
 }
 
-async function openLink(link: string): Promise<void> {
+export async function openLink(link: string): Promise<void> {
   if (!/^https?:\/\//.test(link)) return;
   if (await confirm(`The output links to ${link}`, "Open it")) window.open(link, "_blank", "noopener,noreferrer");
 }

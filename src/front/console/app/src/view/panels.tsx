@@ -1,132 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The side panels: sessions, packages, MCP servers with their tools, the sandbox, the server.
+// The side panels: packages, MCP servers with their tools, the sandbox, the server.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { ask, get, post, readEvents, sessionPath } from "../api";
-import {
-  attempt,
-  createSession,
-  endSession,
-  health,
-  mayApprove,
-  newKernel,
-  openSession,
-  role,
-  run,
-  say,
-  session,
-  sessionId,
-  sessions,
-} from "../state";
-import { duration, messageOf, visible } from "../text";
-import type { McpServer, Package, Sandbox, Session, Tool } from "../types";
-import { save } from "./files";
+import { attempt, health, mayApprove, role, run, say, sessionId } from "../state";
+import { messageOf, visible } from "../text";
+import type { McpServer, Package, Sandbox, Tool } from "../types";
 import { SchemaForm } from "./form";
 import { Button, confirm, Field, Search } from "./ui";
-
-// ---- sessions ----
-
-const STATES: Record<Session["state"], string> = { starting: "starts", idle: "idle", busy: "busy", down: "no kernel" };
-
-async function end(id: string): Promise<void> {
-  if (await confirm(`End the session ${id}? Its variables and its running cells are lost; files stay.`, "End it")) await endSession(id);
-}
-
-async function reset(): Promise<void> {
-  if (await confirm(`Start a new kernel for ${sessionId.value}? Its variables are lost; files stay.`, "New kernel")) await newKernel();
-}
-
-async function saveNotebook(format: "ipynb" | "py"): Promise<void> {
-  await attempt(async () => {
-    const answer = await ask("GET", `${sessionPath(sessionId.value)}/notebook${format === "py" ? "?format=py" : ""}`);
-    save([await answer.blob()], `${sessionId.value}.${format}`);
-  });
-}
-
-function SessionRow({ one }: { one: Session }): JSX.Element {
-  const here = one.id === sessionId.value;
-  return (
-    <li class={here ? "here" : ""}>
-      <button type="button" class="name" aria-current={here ? "true" : undefined} onClick={() => openSession(one.id)}>
-        <span class={`dot ${one.state}`} aria-hidden="true" />
-        {visible(one.id)}
-      </button>
-      <span class="faint">{one.queued > 1 ? `${one.queued} cells` : STATES[one.state]}</span>
-      {one.id !== "default" && <Button icon="close" label={`End the session ${one.id}`} onClick={() => void end(one.id)} />}
-    </li>
-  );
-}
-
-const limitText = (limits: Record<string, number>): string =>
-  Object.entries(limits)
-    .map(([name, value]) => `${name} ${value.toLocaleString()}`)
-    .join(", ");
-
-export function SessionsPanel(): JSX.Element {
-  const shown = session.value;
-  return (
-    <>
-      <ul class="list" id="sessions" aria-label="Sessions">
-        {sessions.value.map((one) => (
-          <SessionRow key={one.id} one={one} />
-        ))}
-      </ul>
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          const id = String(new FormData(form).get("id"));
-          void createSession(id ? { id } : {}).then((made) => made && form.reset());
-        }}
-      >
-        <input
-          name="id"
-          id="new-id"
-          class="grow"
-          maxLength={64}
-          pattern="[A-Za-z0-9_\-][A-Za-z0-9._\-]*"
-          placeholder="name of a new session"
-          aria-label="Name of a new session"
-          autocomplete="off"
-          spellcheck={false}
-        />
-        <button class="button plain">Create</button>
-      </form>
-      {shown && (
-        <section aria-label="The session that is shown">
-          <h3>{visible(shown.id)}</h3>
-          <dl class="facts">
-            <dt>since</dt>
-            <dd>{new Date(shown.created_ms).toLocaleString()}</dd>
-            <dt>works in</dt>
-            <dd>
-              <code>{visible(shown.cwd)}</code>
-            </dd>
-            <dt>a cell may run</dt>
-            <dd>{duration(shown.timeout_ms)}</dd>
-            <dt>ends unused after</dt>
-            <dd>{shown.idle_timeout_ms > 0 ? duration(shown.idle_timeout_ms) : "it stays"}</dd>
-            {Object.keys(shown.limits).length > 0 && (
-              <>
-                <dt>limits</dt>
-                <dd>{limitText(shown.limits)}</dd>
-              </>
-            )}
-          </dl>
-          <div class="column">
-            <Button icon="again" text label="New kernel" kind="plain" onClick={() => void reset()} />
-            <Button icon="down" text label="Save as a notebook" kind="plain" onClick={() => void saveNotebook("ipynb")} />
-            <Button icon="down" text label="Save as a script" kind="plain" onClick={() => void saveNotebook("py")} />
-          </div>
-        </section>
-      )}
-    </>
-  );
-}
 
 // ---- packages ----
 
@@ -324,6 +208,7 @@ export function ServersPanel(): JSX.Element {
 
 const sandbox = signal<Sandbox | null>(null);
 const sandboxWhy = signal("");
+const REFUSED_MS = 2000; // between two looks at what was refused
 
 async function showSandbox(id: string): Promise<void> {
   try {
@@ -335,10 +220,29 @@ async function showSandbox(id: string): Promise<void> {
   }
 }
 
+function Refused({ items }: { items: Sandbox["refused"] }): JSX.Element {
+  if (items.length === 0) return <p class="faint">Nothing was refused so far.</p>;
+  return (
+    <ul class="list" id="refused" aria-label="What was refused, the newest first">
+      {items.toReversed().map(({ time, what }, at) => (
+        <li class="row" key={items.length - at}>
+          <code class="grow">{visible(what)}</code>
+          <time class="faint" dateTime={time}>
+            {new Date(time).toLocaleTimeString()}
+          </time>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function SandboxPanel(): JSX.Element {
   const id = sessionId.value;
   useEffect(() => {
-    if (id && role.value === "admin") void showSandbox(id);
+    if (!id || role.value !== "admin") return;
+    void showSandbox(id);
+    const timer = setInterval(() => void showSandbox(id), REFUSED_MS);
+    return () => clearInterval(timer);
   }, [id]);
   const general = health.value?.sandbox;
   return (
@@ -352,7 +256,8 @@ export function SandboxPanel(): JSX.Element {
       {role.value !== "admin" && <p class="faint">The settings of a session are shown to who has the administrator's token.</p>}
       {sandbox.value && (
         <>
-          <h3>{visible(id)}</h3>
+          <h2>{visible(id)}</h2>
+          <Refused items={sandbox.value.refused} />
           <pre class="meaning">{visible(sandbox.value.meaning)}</pre>
           <details>
             <summary>Settings ({sandbox.value.source === "server" ? "the server's" : "the session's own"})</summary>
