@@ -122,7 +122,7 @@ WORKDIR /src/sdk
 COPY LICENSE /src/sdk/
 COPY rootfs/opt/ipybox/ /src/rootfs/opt/ipybox/
 COPY --from=build --chmod=0755 /src/build/release/entrypoint/ipybox /binary/
-COPY --from=build --chmod=0644 /src/build/release/src/opens.so /binary/
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /src/build/release/src/forks.so /binary/
 COPY --from=console /console/ /binary/console/
 COPY sdk/ /src/sdk/
 ARG MUSL_ARCH
@@ -178,7 +178,7 @@ FROM base AS slim
 COPY --from=overlay /overlay/ /
 # Who cannot read a program cannot read its processes either: health checks and commands of `docker exec` have the
 # environment of the container, and with --user the uid of cells.
-COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /src/build/release/src/forks.so /usr/lib/ipybox/
 COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
@@ -220,14 +220,14 @@ RUN --mount=type=secret,id=ca --mount=type=bind,from=debs,target=/debs \
  && ln -s /opt/ipybox/bin/uv /usr/local/sbin/uv \
  && rm -rf /tmp/*
 COPY --from=overlay /overlay/ /
-COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /src/build/release/src/forks.so /usr/lib/ipybox/
 COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox
 
 # --- default ---
 FROM extras AS default
 COPY --from=overlay /overlay/ /
-COPY --from=build --chmod=0644 /src/build/release/src/opens.so /usr/lib/ipybox/opens.so
+COPY --from=build --chmod=0644 /src/build/release/src/opens.so /src/build/release/src/forks.so /usr/lib/ipybox/
 COPY --from=console /console/ /usr/lib/ipybox/console/
 COPY --from=build --chmod=0644 /src/build/release/entrypoint/libnss_ipybox.so.2 /usr/lib/libnss_ipybox.so.2
 COPY --from=build --chmod=0711 /src/build/release/entrypoint/ipybox /usr/local/bin/ipybox

@@ -257,7 +257,10 @@ static void run_main_child(struct init *s)
 {
     while (!s->ended) {
         struct pollfd fd = {s->signals, POLLIN, 0};
-        (void)poll(&fd, 1, init_time_left(s));
+        int left = init_time_left(s);
+        if (!log_flush() && (left < 0 || left > LOG_RETRY_MS))
+            left = LOG_RETRY_MS;
+        (void)poll(&fd, 1, left);
         on_init_signals(s);
         if (!s->ended && s->deadline != NO_DEADLINE && init_time_left(s) == 0) {
             log_warning(ROOM, "not ended within %d ms: killing", (int)s->plan->stop_grace_ms);
@@ -306,5 +309,6 @@ int init_main(struct init_plan *plan)
     if (r < 0)
         log_warning(ROOM, "cannot list the remaining processes: %s", strerror(-r));
     tell_cause(&s);
+    log_close(LOG_CLOSE_MS);
     return exit_status(s.status);
 }

@@ -9,6 +9,7 @@
 #include "base/service.h"
 
 #define OPENS "/usr/lib/ipybox/opens.so"
+#define FORKS "/usr/lib/ipybox/forks.so"
 #define HOME "/opt/ipybox/home"
 #define CONSOLE "/usr/lib/ipybox/console"
 #define NPM_SHELL "/opt/ipybox/bin/npm-shell"
@@ -17,8 +18,9 @@ enum { NAME_LENGTH_MAX = 32 };
 
 static struct {
     bool known, native;
-    char opens[PATH_MAX + NAME_LENGTH_MAX], home[PATH_MAX + NAME_LENGTH_MAX],
-        console[PATH_MAX + NAME_LENGTH_MAX], npm_shell[PATH_MAX + NAME_LENGTH_MAX];
+    char opens[PATH_MAX + NAME_LENGTH_MAX], forks[PATH_MAX + NAME_LENGTH_MAX],
+        home[PATH_MAX + NAME_LENGTH_MAX], console[PATH_MAX + NAME_LENGTH_MAX],
+        npm_shell[PATH_MAX + NAME_LENGTH_MAX];
 } found;
 
 static void look_beside_program(void)
@@ -31,6 +33,7 @@ static void look_beside_program(void)
     folder[n] = '\0';
     *strrchr(folder, '/') = '\0';
     (void)snprintf(found.opens, sizeof found.opens, "%s/opens.so", folder);
+    (void)snprintf(found.forks, sizeof found.forks, "%s/forks.so", folder);
     (void)snprintf(found.home, sizeof found.home, "%s/home", folder);
     (void)snprintf(found.console, sizeof found.console, "%s/console", folder);
     (void)snprintf(found.npm_shell, sizeof found.npm_shell, "%s/npm-shell", folder);
@@ -47,6 +50,11 @@ bool installation_is_native(void)
 const char *installation_opens(void)
 {
     return installation_is_native() ? found.opens : OPENS;
+}
+
+const char *installation_forks(void)
+{
+    return installation_is_native() ? found.forks : FORKS;
 }
 
 const char *installation_home(void)

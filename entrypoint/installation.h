@@ -13,6 +13,7 @@
 bool installation_is_native(void); /* opens.so is beside the program */
 
 const char *installation_opens(void);   /* src/sandbox/preload/opens.c */
+const char *installation_forks(void);   /* src/sandbox/preload/forks.c */
 const char *installation_home(void);    /* HOME of what runs outside: nobody's settings are there */
 const char *installation_console(void); /* the folder of the page for a browser */
 const char *installation_npm_shell(void); /* by which npx starts a server */

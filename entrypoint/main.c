@@ -335,6 +335,8 @@ int main(int argc, char **argv)
         return init(argc, argv);
     case ROLE_SHIM:
         return shim_main(argc + 1, argv - 1);
+    case ROLE_BRANCH:
+        return branch_main(argc + 1, argv - 1);
     case ROLE_HEALTH:
         return health_main();
     case ROLE_AUDIT:
@@ -349,6 +351,7 @@ int main(int argc, char **argv)
     case ROLE_APPROVE:
     case ROLE_LOGS:
     case ROLE_EXPORT:
+    case ROLE_FORK:
         return serve_with_options(role, argc, argv);
     case ROLE_COMPLETIONS:
         return show_completions(argc, argv);

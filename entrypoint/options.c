@@ -212,6 +212,12 @@ static const struct options_row rows[] = {
      "SECONDS", NULL, 0, 1,
      "Time a session's kernel may run no cell before it is ended, for its memory. The next cell "
      "gets a new kernel and is told that its variables are gone. Default: no limit."},
+    {"checkpoints", "IPYBOX_CHECKPOINTS", OPTION_COUNT, AT(checkpoints), "N", "0", 0, 0,
+     "Number of states of each session that are kept, each from before a cell: a rewind brings "
+     "variables back to one of them. They take memory, within --kernel-memory, and about 30 ms "
+     "before a cell."},
+    {"fork-tool", "IPYBOX_FORK_TOOL", OPTION_FLAG, AT(fork_tool), NULL, NULL, 0, 0,
+     "Offer the MCP tools fork, which makes sessions that begin as one is, and end_session."},
     {"spare-kernels", "IPYBOX_SPARE_KERNELS", OPTION_COUNT, AT(spare_kernels), "N", "1", 0, 0,
      "Number of kernels kept ready for the next reset; each takes about 12 MiB."},
     {"no-kernel-template", "IPYBOX_NO_KERNEL_TEMPLATE", OPTION_FLAG, AT(no_kernel_template), NULL,
@@ -241,11 +247,20 @@ static const struct options_row rows[] = {
     {"root-dir", NULL, OPTION_TEXT, AT(root_dir), "PATH", "mcptools", OPTION_APIGEN, 0,
      "Directory to put the package in."},
     {"session", NULL, OPTION_TEXT, AT(session), "ID", "default",
-     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS | OPTION_OF_EXPORT, 0, "Session to use."},
+     OPTION_OF_EXEC | OPTION_OF_POLICY | OPTION_OF_LOGS | OPTION_OF_EXPORT | OPTION_OF_FORK, 0,
+     "Session to use."},
     {"format", NULL, OPTION_TEXT, AT(format), "FORMAT", NULL, OPTION_OF_EXPORT, 0,
      "ipynb or py. Default: by the FILE's name, else ipynb."},
     {"reset", NULL, OPTION_FLAG, AT(reset), NULL, NULL, OPTION_OF_POLICY, 0,
      "With a FILE: start a new kernel with these settings, in turn with the cells."},
+    {"count", NULL, OPTION_MANY, AT(fork_count), "N", NULL, OPTION_OF_FORK, 0,
+     "Number of new sessions, up to 64. Default: 1."},
+    {"force", NULL, OPTION_FLAG, AT(force), NULL, NULL, OPTION_OF_FORK, 0,
+     "Also when they lack what does not survive a fork."},
+    {"wait", NULL, OPTION_FLAG, AT(wait), NULL, NULL, OPTION_OF_FORK, 0,
+     "For the cells that the session has to run."},
+    {"keep-random", NULL, OPTION_FLAG, AT(keep_random), NULL, NULL, OPTION_OF_FORK, 0,
+     "With the session's random states, in place of new ones."},
     {"timeout", NULL, OPTION_SECONDS, AT(cell_timeout), "SECONDS", NULL, OPTION_OF_EXEC, 1,
      "Time the cell may run. Default: the session's."},
     {"remember", NULL, OPTION_SECONDS, AT(remember), "SECONDS", NULL, OPTION_OF_APPROVE, 1,
@@ -285,6 +300,8 @@ static const struct options_command commands[] = {
      "the server, a command of this list, or any other program.",
      "[COMMAND|PROGRAM] [WORD]..."},
     {"shim", ROLE_SHIM, true, "The process above a kernel; started by the server only.", NULL},
+    {"branch", ROLE_BRANCH, true, "The process above a forked kernel; started by kernels only.",
+     NULL},
     {"health", ROLE_HEALTH, false, "Ask the running server for its health; status 0 if it is well.",
      NULL},
     {"audit", ROLE_AUDIT, false,
@@ -322,6 +339,10 @@ static const struct options_command commands[] = {
      "Write a session's cells with their outputs as a Jupyter notebook, or as a Python script, to "
      "a new FILE or to standard output.",
      "[FILE]"},
+    {"fork", ROLE_FORK, false,
+     "Make sessions that begin with all that a session has in memory, and print their IDs. With a "
+     "NAME: their ID, or with several what their IDs begin with.",
+     "[NAME]"},
     {"completions", ROLE_COMPLETIONS, false,
      "Print what makes a shell complete the words of ipybox: for ~/.bashrc, ~/.zshrc or "
      "config.fish.",
@@ -377,10 +398,15 @@ const struct options_variable *options_variables(size_t *ret_count)
 unsigned options_own(enum role role)
 {
     static const unsigned own[] = {
-        [ROLE_APIGEN] = OPTION_APIGEN,        [ROLE_EXEC] = OPTION_OF_EXEC,
-        [ROLE_SESSIONS] = OPTION_OF_SESSIONS, [ROLE_APPROVE] = OPTION_OF_APPROVE,
-        [ROLE_LOGS] = OPTION_OF_LOGS,         [ROLE_EXPORT] = OPTION_OF_EXPORT,
-        [ROLE_POLICY] = OPTION_OF_POLICY,     [ROLE_VERSION] = 0,
+        [ROLE_APIGEN] = OPTION_APIGEN,
+        [ROLE_EXEC] = OPTION_OF_EXEC,
+        [ROLE_SESSIONS] = OPTION_OF_SESSIONS,
+        [ROLE_APPROVE] = OPTION_OF_APPROVE,
+        [ROLE_LOGS] = OPTION_OF_LOGS,
+        [ROLE_EXPORT] = OPTION_OF_EXPORT,
+        [ROLE_POLICY] = OPTION_OF_POLICY,
+        [ROLE_FORK] = OPTION_OF_FORK,
+        [ROLE_VERSION] = 0,
     };
     return own[role];
 }
@@ -691,7 +717,8 @@ static const struct options_row *find_row(enum role role, const char *name, size
 /* A word that is no option, for a command that takes some. */
 static int take_word(enum role role, const char *word, struct options *ret, struct err *e)
 {
-    const bool takes_one = role == ROLE_EXEC || role == ROLE_POLICY || role == ROLE_EXPORT;
+    const bool takes_one =
+        role == ROLE_EXEC || role == ROLE_POLICY || role == ROLE_EXPORT || role == ROLE_FORK;
     const bool takes_more = role == ROLE_APPROVE || role == ROLE_APIGEN;
     int most = takes_one ? 1 : takes_more ? OPTIONS_WORDS_MAX : 0;
     bool adopts = ret->n_words > 0 || strcmp(word, OPTIONS_ADOPT) == 0;

@@ -47,6 +47,7 @@ struct options {
     bool approve_shell_cmds;
     bool require_shell_escape;
     bool search_tool;
+    bool fork_tool;
     const char *kernel_gateway_host;
     int kernel_gateway_port;          /* 0: off */
     const char *kernel_gateway_token; /* NULL: none */
@@ -81,6 +82,7 @@ struct options {
     int interrupt_grace; /* a cell may ignore an interrupt so long */
     int kernel_start_timeout;
     int kernel_idle_timeout; /* 0: none */
+    int checkpoints;         /* 0: none */
     int spare_kernels;
     bool no_kernel_template;
     bool allow_root;
@@ -92,10 +94,12 @@ struct options {
     const char *ca; /* NULL: none */
     /* of apigen alone; NULL: not given */
     const char *server_name, *server_params, *root_dir, *tools_file;
-    /* of exec, sessions, policy, approve, logs and export alone */
+    /* of exec, sessions, policy, approve, logs, export and fork alone */
     const char *session;
     int cell_timeout; /* seconds; 0: the session's */
-    bool follow, json, reset;
+    bool follow, json, reset, force, wait;
+    int fork_count; /* 0: not given */
+    bool keep_random;
     int remember; /* seconds; 0: not */
     int remember_calls;
     const char *format;                   /* ipynb or py; NULL: not given */
@@ -113,6 +117,7 @@ enum role {
     ROLE_APIGEN,
     ROLE_INIT,
     ROLE_SHIM,
+    ROLE_BRANCH,
     ROLE_HEALTH,
     ROLE_AUDIT,
     ROLE_SANDBOX,
@@ -123,6 +128,7 @@ enum role {
     ROLE_APPROVE,
     ROLE_LOGS,
     ROLE_EXPORT,
+    ROLE_FORK,
     ROLE_COMPLETIONS,
     ROLE_MAN,
     ROLE_HELP,
@@ -137,8 +143,8 @@ MUST_CHECK int options_role(int argc, char **argv, enum role *ret, int *ret_skip
 bool options_is_command(const char *word);
 
 /* Parses the words behind the role, of ROLE_SERVER, ROLE_SERVE, ROLE_SERVE_ALL or ROLE_APIGEN, and
- * the environment; or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE, ROLE_LOGS or
- * ROLE_EXPORT.
+ * the environment; or those of ROLE_EXEC, ROLE_SESSIONS, ROLE_POLICY, ROLE_APPROVE, ROLE_LOGS,
+ * ROLE_EXPORT or ROLE_FORK.
  * -EINVAL: unknown or bad. */
 MUST_CHECK int options_parse(enum role role, int argc, char **argv, struct options *ret,
                              struct err *e);
@@ -206,8 +212,9 @@ enum options_flag {
     OPTION_OF_LOGS = 128,
     OPTION_OF_POLICY = 256,
     OPTION_OF_EXPORT = 512,
+    OPTION_OF_FORK = 1024,
     OPTION_OF_CLI = OPTION_OF_EXEC | OPTION_OF_SESSIONS | OPTION_OF_APPROVE | OPTION_OF_LOGS |
-                    OPTION_OF_POLICY | OPTION_OF_EXPORT,
+                    OPTION_OF_POLICY | OPTION_OF_EXPORT | OPTION_OF_FORK,
     OPTION_OF_COMMANDS = OPTION_APIGEN | OPTION_OF_CLI,
 };
 

@@ -1,8 +1,8 @@
 """What a wheel has besides sdk/ipybox.
 
-IPYBOX_WHEEL_BINARY names a folder with the program, opens.so and the console, IPYBOX_WHEEL_MACHINE
-the machine they are for: the wheel is then one of that platform. Without them it is one for any,
-whose commands and SDK use Docker.
+IPYBOX_WHEEL_BINARY names a folder with the program, its libraries and the console,
+IPYBOX_WHEEL_MACHINE the machine they are for: the wheel is then one of that platform. Without them
+it is one for any, whose commands and SDK use Docker.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             include[f"{self.root}/home.txt"] = "ipybox/_bin/home/README.txt"
             include |= {
                 f"{binary}/{name}": f"ipybox/_bin/{name}"
-                for name in ("ipybox", "opens.so", "console")
+                for name in ("ipybox", "opens.so", "forks.so", "console")
             }
             machine = os.environ["IPYBOX_WHEEL_MACHINE"]
             platforms = ".".join(each.format(machine) for each in PLATFORMS)

@@ -104,5 +104,7 @@ int cli_main(enum role role, const struct options *options)
         return cli_approve(options);
     if (role == ROLE_EXPORT)
         return cli_export(options);
+    if (role == ROLE_FORK)
+        return cli_fork(options);
     return role == ROLE_LOGS ? cli_logs(options) : list_sessions(options);
 }

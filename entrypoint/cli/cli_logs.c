@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/json/jsonw.h"
 #include "entrypoint/cli/cli.h"
 #include "entrypoint/cli/cli_client.h"
@@ -32,12 +32,8 @@ struct logs {
 static void put_logged_time(struct buf *out, const struct json *data)
 {
     long long ms = (long long)json_number(json_get(data, "time_ms"));
-    time_t seconds = ms / 1000;
-    char text[32] = "";
-    struct tm tm;
-    if (ms > 0 && gmtime_r(&seconds, &tm))
-        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)buf_addf(out, "%s.%03lldZ", text, ms % 1000);
+    char text[CLOCK_ISO_MAX];
+    (void)buf_adds(out, clock_iso(ms, text));
 }
 
 /* Several members, as far as they are there, in one line. */

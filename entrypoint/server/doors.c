@@ -272,6 +272,9 @@ static struct mcp_config mcp_config(const struct server *s)
         .approvals = server_tools_approvals(s->tools),
         .version = IPYBOX_VERSION,
         .search_tool = s->options->search_tool,
+        .rewinds = s->options->checkpoints > 0,
+        .forks = s->options->fork_tool,
+        .sessions = s->sessions,
         .native = installation_is_native(),
         .sandboxed = s->options->sandbox,
     };

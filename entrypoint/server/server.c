@@ -273,6 +273,7 @@ static void open_template(struct server *s)
         .python = s->python,
         .envp = (const char *const *)s->env.outside[ENVIRONMENT_TEMPLATE],
         .cwd = s->workspace,
+        .forks = installation_forks(),
         .log = log_session,
     };
     s->template = template_open(&s->template_config);
@@ -299,6 +300,7 @@ static int open_session(struct server *s, struct err *e)
         .offer_ctx = s,
         .workspace = s->workspace,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
+        .checkpoints = (size_t)o->checkpoints,
         .kernel_idle_ms = (int64_t)o->kernel_idle_timeout * 1000,
         .output_file_limit = o->output_file_limit,
         .retention = {.files = (size_t)o->keep_files,
@@ -373,7 +375,9 @@ static int open_tools(struct server *s, struct err *e)
 /* A session whose kernel is being replaced has two of them for a while. */
 static size_t sockets_of_server(const struct options *o)
 {
-    size_t kernels = 2 * (size_t)o->max_sessions + POOL_MAX + KERNELS_MAX;
+    const size_t states = (size_t)o->checkpoints + 2; /* one that is made, one that ends */
+    size_t kernels =
+        (o->checkpoints > 0 ? 2 + states : 2) * (size_t)o->max_sessions + POOL_MAX + KERNELS_MAX;
     return kernels * LINK_SOCKETS;
 }
 
@@ -496,5 +500,6 @@ int server_main(const struct options *options)
         log_error("server", "%s", e.msg);
         last_words_write(LAST_WORDS_PATH, e.msg);
     }
+    log_close(LOG_CLOSE_MS);
     return r == 0 ? 0 : 2;
 }

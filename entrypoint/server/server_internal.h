@@ -20,7 +20,7 @@
 #include "front/http/closed_port.h"
 #include "front/http/instance.h"
 #include "front/http/public_url.h"
-#include "front/mcp/stdio.h"
+#include "front/mcp_stdio/stdio.h"
 #include "jupyter/gateway.h"
 #include "session/kernels/kernels.h"
 #include "session/kernels/sessions.h"

@@ -11,6 +11,7 @@
 #include "front/toolserver/toolserver.h"
 #include "front/toolserver/toolsock.h"
 #include "sandbox/proc/neighbour.h"
+#include "session/queue/session_checkpoints.h"
 
 enum { SETTINGS_MAX = 4 << 20 };
 
@@ -81,6 +82,14 @@ static const struct request_context *context_of_cell(void *ctx, const char *sess
     struct sessions_view view;
     return sessions_find(t->config.sessions, session, &view) ? session_request_context(view.session)
                                                              : NULL;
+}
+
+static void note_made_call(void *ctx, const char *session, const char *server, const char *tool)
+{
+    struct server_tools *t = ctx;
+    struct sessions_view view;
+    if (sessions_find(t->config.sessions, session, &view))
+        session_note_call(view.session, server, tool);
 }
 
 /* A human who thinks does not use up the time of the cell that waits for the answer. */
@@ -206,6 +215,7 @@ static int open_plane(struct server_tools *t, struct err *e)
                                                          .remembered = c->remembered,
                                                          .log = log_registered_tools,
                                                          .origin = context_of_cell,
+                                                         .made = note_made_call,
                                                          .ctx = t});
     return 0;
 }

@@ -79,6 +79,12 @@ class Client:
         """Replace the session's kernel; returns when the new one is ready."""
         await self._json("POST", _path("sessions", session, "reset"))
 
+    async def fork(self, session: str = "default", **members: Any) -> list[str]:
+        """Make sessions that begin with all that this one has in memory; returns their ids.
+        Members: count, name, force, wait, random."""
+        made = await self._json("POST", _path("sessions", session, "fork"), members)
+        return [str(item["id"]) for item in made["sessions"]]
+
     async def sandbox(self, session: str = "default") -> Json:
         """The settings of the session's sandbox and what they mean."""
         return await self._json("GET", _path("sessions", session, "sandbox"))

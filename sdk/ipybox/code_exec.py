@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import logging
 import math
@@ -133,6 +134,7 @@ class CodeExecutor:
         self._token = token
         self._backend = backend
         self._own_images = images_dir is None and url is None  # then the appliance saves them
+        self._forked = False
         self._session = "default"
         self._stack: AsyncExitStack | None = None
         self._client: Client | None = None
@@ -144,7 +146,8 @@ class CodeExecutor:
         self._cancelled = False
 
     async def __aenter__(self) -> Self:
-        await self.start()
+        if not (self._forked and self._stack):  # what fork() returns is started
+            await self.start()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -202,6 +205,8 @@ class CodeExecutor:
         if self._attached:
             assert self.url
             client = await stack.enter_async_context(Client(self.url, self._token))
+            if self._forked:
+                return client
             self._session = str((await client.create_session(**self._members()))["id"])
             return client
         for tries in range(START_TRIES):
@@ -356,6 +361,42 @@ class CodeExecutor:
         """A new kernel: variables, definitions and imports are gone. MCP servers are stopped and
         start again at their next call."""
         await self.client.reset(self._session)
+
+    async def fork(
+        self,
+        count: int = 1,
+        *,
+        force: bool = False,
+        wait: bool = False,
+        keep_random: bool = False,
+    ) -> list[CodeExecutor]:
+        """Executors whose sessions begin with all that this one's has in memory, started. Each is
+        to be stopped, as an async context manager or by stop(); those of an appliance that this
+        executor has started end with it at the latest.
+
+        `force` makes them although they lack what does not survive a fork (threads, sockets, …),
+        `wait` waits for code that runs, `keep_random` gives all of them the random states of this
+        one, in place of new ones. Raises HttpError: 409 with the names of what would be lacking.
+        """
+        states = {"random": "keep"} if keep_random else {}
+        made = await self.client.fork(self._session, count=count, force=force, wait=wait, **states)
+        branches = [self._branch(session) for session in made]
+        try:
+            for branch in branches:
+                await branch.start()
+        except BaseException:
+            for branch in branches:
+                await branch.stop()
+            raise
+        return branches
+
+    def _branch(self, session: str) -> CodeExecutor:
+        branch = copy.copy(self)
+        branch._attached = branch._forked = True
+        branch._session = session
+        branch._stack = branch._client = branch._running = None
+        branch._registering, branch._asked, branch._cancelled = [], {}, False
+        return branch
 
     def cancel(self) -> None:
         """Interrupt the code that runs; its stream() or execute() then ends without an error. Does

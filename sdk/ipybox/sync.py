@@ -69,7 +69,7 @@ class CodeExecutor:
         self._executor = code_exec.CodeExecutor(*args, **parameters)
 
     def __enter__(self) -> Self:
-        self.start()
+        _run(self._executor.__aenter__())
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -86,6 +86,25 @@ class CodeExecutor:
     def reset(self) -> None:
         """As CodeExecutor.reset()."""
         _run(self._executor.reset())
+
+    def fork(
+        self,
+        count: int = 1,
+        *,
+        force: bool = False,
+        wait: bool = False,
+        keep_random: bool = False,
+    ) -> list[CodeExecutor]:
+        """As CodeExecutor.fork()."""
+        fork = self._executor.fork(count, force=force, wait=wait, keep_random=keep_random)
+        made = _run(fork)
+        return [CodeExecutor._of(executor) for executor in made]
+
+    @classmethod
+    def _of(cls, executor: code_exec.CodeExecutor) -> CodeExecutor:
+        twin = cls.__new__(cls)
+        twin._executor = executor
+        return twin
 
     def cancel(self) -> None:
         """As CodeExecutor.cancel(); for another thread than the one that runs the code."""

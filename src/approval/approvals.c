@@ -214,6 +214,13 @@ void approvals_restrict(struct approvals *all, const char *session,
     all->restricted = r;
 }
 
+void approvals_copy_rule(struct approvals *all, const char *from, const char *to)
+{
+    const struct restricted *r = *find_restricted(all, from);
+    const struct approvals_rule rule = r ? r->rule : (struct approvals_rule){0};
+    approvals_restrict(all, to, &rule);
+}
+
 static void restrict_judgement(struct approvals *all, const struct approval_subject *subject,
                                struct policy_judgement *j)
 {
@@ -357,8 +364,9 @@ static void get_view(const struct approval *a, struct approval_view *ret)
 
 static bool serves(const struct approver *p, const char *session, bool is_question)
 {
-    return (!p->session || strcmp(p->session, session) == 0) &&
-           (is_question ? p->config.elicit != NULL : p->config.ask != NULL);
+    const bool covers = !p->session || strcmp(p->session, session) == 0 ||
+                        (p->config.covers && p->config.covers(p->config.ctx, session));
+    return covers && (is_question ? p->config.elicit != NULL : p->config.ask != NULL);
 }
 
 static struct approver *find_approver(const struct approval *a)

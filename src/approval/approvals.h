@@ -65,6 +65,9 @@ struct approvals_rule { /* copied; zeroed: by the policy and the server's time *
 void approvals_restrict(struct approvals *approvals, const char *session,
                         const struct approvals_rule *rule);
 
+/* `to` gets the rule of `from`, and none of what was granted for it. */
+void approvals_copy_rule(struct approvals *approvals, const char *from, const char *to);
+
 /* The session has ended: what was granted for it, and its rule, is forgotten. */
 void approvals_forget(struct approvals *approvals, const char *session);
 
@@ -129,9 +132,10 @@ struct approval_view { /* borrowed for the call */
     int rank;           /* of the approver who has it, by approvals_next(); -1: nobody yet */
 };
 
-struct approver_config { /* copied */
-    int rank;            /* the lowest is asked first: APPROVER_… */
-    const char *session; /* asked only for this one; NULL: for all */
+struct approver_config {                            /* copied */
+    int rank;                                       /* the lowest is asked first: APPROVER_… */
+    const char *session;                            /* asked only for this one; NULL: for all */
+    bool (*covers)(void *ctx, const char *session); /* and for these; NULL: no others */
     void (*ask)(void *ctx, const struct approval_view *view);    /* NULL: takes questions alone */
     void (*elicit)(void *ctx, const struct approval_view *view); /* NULL: takes no questions */
     /* Decided elsewhere, expired or withdrawn: no answer is needed any more. The outcome is one of

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "approval/toolplane_internal.h"
 #include "base/alloc.h"
@@ -280,12 +279,14 @@ static void on_called(void *ctx, const struct tools_result *result, const struct
 
 static void start_call(struct toolplane_call *call)
 {
-    const struct tools_call_events events = {.progress =
-                                                 call->plane->watch ? on_call_progress : NULL,
+    const struct toolplane *plane = call->plane;
+    const struct tools_call_events events = {.progress = plane->watch ? on_call_progress : NULL,
                                              .input = on_call_input,
                                              .done = on_called};
     struct err e = ERR_NONE;
-    if (tools_call_start(call->plane->config.tools, call->server, call->tool, call->arguments,
+    if (plane->config.made)
+        plane->config.made(plane->config.ctx, call->session, call->server, call->tool);
+    if (tools_call_start(plane->config.tools, call->server, call->tool, call->arguments,
                          &call->origin.trace, &events, call, &call->call, &e) < 0)
         end_later(call, TOOLPLANE_ERROR, e.msg);
 }
@@ -595,8 +596,7 @@ static int ask_for_unknown(struct toolplane_call *call, const struct toolplane_r
                        call->server);
     if (!request->params)
         return err_set(e, -ENOENT,
-                       "the MCP server %s is not registered, and server_params are "
-                       "missing",
+                       "the MCP server %s is not registered, and server_params are missing",
                        call->server);
     int r = tools_check_params(call->server, request->params, e);
     if (r < 0)

@@ -39,6 +39,8 @@ struct toolplane_config { /* copied; what it points to is borrowed */
     /* What the cell that runs in this session came with, NULL: none runs. Code is not asked: calls
      * of a kernel belong to it. May be NULL. */
     const struct request_context *(*origin)(void *ctx, const char *session);
+    /* A call is made, whatever comes of it. May be NULL. */
+    void (*made)(void *ctx, const char *session, const char *server, const char *tool);
     void *ctx;
 };
 

@@ -99,6 +99,14 @@ void buf_clear(struct buf *b)
         b->data[0] = '\0';
 }
 
+void buf_reuse(struct buf *b, size_t kept)
+{
+    if (b->size > kept)
+        buf_done(b);
+    else
+        buf_clear(b);
+}
+
 const char *buf_text(const struct buf *b)
 {
     return b->data ? b->data : "";

@@ -39,6 +39,7 @@ int buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
 void buf_cut_front(struct buf *b, size_t n); /* drops the first n bytes */
 void buf_clear(struct buf *b);               /* len = 0, keeps the block */
+void buf_reuse(struct buf *b, size_t kept);  /* the same, but frees a block of more than `kept` */
 const char *buf_text(const struct buf *b);   /* "" when nothing was added */
 
 /* Moves the block out; the caller frees it with xfree(). NULL when the buffer failed. */

@@ -17,9 +17,13 @@ int64_t clock_ns(void);
 int64_t clock_real_ms(void);
 int64_t clock_real_ms_of(const struct timespec *t); /* a file's, for example */
 
-/* "2026-07-28T10:00:00.000Z", of such milliseconds; returns ret. */
+/* "2026-07-28T10:00:00.000Z", of such milliseconds; returns ret. What is before the year 1 or after
+ * 9999 is the first or the last time of these years: clients cannot read another. */
 #define CLOCK_ISO_MAX 40
 const char *clock_iso(int64_t real_ms, char ret[CLOCK_ISO_MAX]);
+/* With 1 to 9 digits of the second, cut off and not rounded. */
+const char *clock_iso_of(const struct timespec *t, int digits, char ret[CLOCK_ISO_MAX]);
+struct timespec clock_timespec_of(int64_t real_us);
 
 /* Of all its threads, also those that have ended, in nanoseconds; -1: there is no such process. */
 int64_t clock_of_process_ns(pid_t pid);

@@ -6,7 +6,9 @@
  *         (request_id ID)`, or the member "request_id".
  * Rule:   doors (front/), the entrypoint and the top of the loop log; other rooms return errors
  *         and events. Never code of a cell, never a secret.
- * The level, the form and that id are the only globals of the program. */
+ * Full:   who does not read standard error stops nobody: a line is written at once or waits, up to
+ *         LOG_WAITING_MAX bytes of them; then lines are dropped, and their number is the next line.
+ * The level, the form, that id and the lines that wait are the only globals of the program. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -22,6 +24,15 @@ int log_level_parse(const char *name, enum log_level *ret); /* -EINVAL: not a le
 bool log_enabled(enum log_level level);
 
 void log_write(enum log_level level, const char *room, const char *fmt, ...) PRINTF(3, 4);
+
+#define LOG_WAITING_MAX (256 << 10)
+/* Writes what waits, as far as it is taken; false: some still waits, and should be tried again
+ * after LOG_RETRY_MS. The loop does so. */
+bool log_flush(void);
+#define LOG_RETRY_MS 20
+/* The same at the end of a process, which waits for the reader, but not longer than this. */
+void log_close(int max_ms);
+#define LOG_CLOSE_MS 1000
 
 #define LOG_REQUEST_MAX 128 /* bytes of a request's id: letters, digits and -._~:+/=@ */
 

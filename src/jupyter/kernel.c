@@ -14,12 +14,15 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/json/jsonw.h"
 #include "base/random.h"
 #include "base/service.h"
 #include "base/text/utf8.h"
+#include "jupyter/fork_orders.h"
 #include "jupyter/link.h"
 #include "jupyter/loading.h"
 #include "jupyter/oom.h"
@@ -47,6 +50,7 @@ struct kernel {
     struct token token;
     const char **envp; /* the configured one and the token */
     char *token_variable;
+    struct token renewed;        /* another, which it was told when a kernel was forked from it */
     struct sandbox_spec sandbox; /* the configured one; its settings: while it starts */
     void (*confined)(void *ctx, const struct err *why); /* NULL: no change is under way */
     void *confined_ctx;
@@ -58,6 +62,9 @@ struct kernel {
     bool drained_some;
     bool answered, heard_iopub;
     bool forked;   /* by the template: when that fails, there is another way */
+    bool branch;   /* by another kernel, which says why it does not; */
+    bool apart;    /* and its shim knows it */
+    bool asleep;   /* kernel_sleep() */
     bool old_cell; /* the running cell is not the owner's: its end means "ready" */
     bool got_reply, got_idle;
     char request[LINK_ID_SIZE];
@@ -67,6 +74,7 @@ struct kernel {
     const struct kernel_events *events;
     void *ctx;                        /* of the events, and of these once it is retiring: */
     const struct kernel_leave *leave; /* NULL: it is not */
+    struct questions questions;
     bool released;
     bool *freed; /* set to true when it is freed inside an event; NULL: nobody looks */
 };
@@ -86,6 +94,13 @@ static void give_up_change(struct kernel *kernel)
     notify_confined(kernel, &why);
 }
 
+static void give_up_questions(struct kernel *kernel)
+{
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EBUSY, "the kernel has ended");
+    questions_end(&kernel->questions, &why);
+}
+
 static void release(struct kernel *kernel)
 {
     if (kernel->leave && !kernel->released)
@@ -93,9 +108,18 @@ static void release(struct kernel *kernel)
     kernel->released = true;
 }
 
+static void revoke_tokens(struct kernel *kernel)
+{
+    if (!kernel->config->tokens)
+        return;
+    token_revoke(kernel->config->tokens, &kernel->token);
+    token_revoke(kernel->config->tokens, &kernel->renewed);
+}
+
 static struct kernel *free_kernel(struct kernel *kernel)
 {
     give_up_change(kernel);
+    give_up_questions(kernel);
     release(kernel);
     const struct kernel_leave *leave = kernel->leave;
     void *ctx = kernel->ctx;
@@ -106,8 +130,7 @@ static struct kernel *free_kernel(struct kernel *kernel)
     (void)child_end(kernel->child);
     (void)json_free(kernel->reply);
     buf_done(&kernel->last_words);
-    if (kernel->config->tokens)
-        token_revoke(kernel->config->tokens, &kernel->token);
+    revoke_tokens(kernel);
     xfree(kernel->token_variable);
     xfree(kernel->envp);
     if (kernel->freed)
@@ -218,7 +241,8 @@ static void on_kernel_process_ended(void *ctx, const struct child_exit *how, con
     if (how)
         describe_end(kernel, how, &kernel->why);
     else
-        (void)err_set(&kernel->why, why->code, "the kernel's process: %s", why->msg);
+        (void)err_set(&kernel->why, why->code, "%s%s",
+                      kernel->branch ? "" : "the kernel's process: ", why->msg);
     kernel->drain_until = loop_now(kernel->config->loop) + DRAIN_MAX_MS;
     kernel->drained_some = kernel->state == BUSY;
     loop_timer_stop(kernel->config->loop, &kernel->deadline);
@@ -244,6 +268,13 @@ static void on_kernel_limited(void *ctx, const char *text)
         kernel->events->limited(kernel->ctx, text);
 }
 
+static void on_kernel_refused(void *ctx, const char *text)
+{
+    const struct kernel *kernel = ctx;
+    if (kernel->state != RETIRING && kernel->events->refused)
+        kernel->events->refused(kernel->ctx, text);
+}
+
 static void on_kernel_confined(void *ctx, const struct err *why)
 {
     notify_confined(ctx, why);
@@ -255,10 +286,38 @@ static void on_holds(void *ctx, bool any)
         release(ctx);
 }
 
-static const struct child_events child_events = {.output = on_kernel_output,
+static void on_kernel_measured(void *ctx, uint64_t bytes)
+{
+    const struct kernel *kernel = ctx;
+    if (kernel->state != RETIRING && kernel->events->measured)
+        kernel->events->measured(kernel->ctx, bytes);
+}
+
+static void notify_forked(struct kernel *kernel)
+{
+    kernel->events->forked(kernel->ctx);
+}
+
+static void become_kernel_ready(struct kernel *kernel);
+
+static void on_kernel_process_started(void *ctx, pid_t pid)
+{
+    struct kernel *kernel = ctx;
+    (void)pid;
+    if (!kernel->branch || kernel->state != STARTING)
+        return;
+    kernel->apart = true;
+    if (!kernel->events->forked || outlives(kernel, notify_forked))
+        become_kernel_ready(kernel);
+}
+
+static const struct child_events child_events = {.started = on_kernel_process_started,
+                                                 .output = on_kernel_output,
                                                  .limited = on_kernel_limited,
+                                                 .refused = on_kernel_refused,
                                                  .confined = on_kernel_confined,
                                                  .holds = on_holds,
+                                                 .measured = on_kernel_measured,
                                                  .ended = on_kernel_process_ended};
 
 static int start_kernel_process(struct kernel *kernel, struct err *e)
@@ -315,7 +374,8 @@ static int start_or_fork(struct kernel *kernel, struct err *e)
 
 static void become_kernel_ready(struct kernel *kernel)
 {
-    if (kernel->state != STARTING || !kernel->answered || !kernel->heard_iopub)
+    if (kernel->state != STARTING || !kernel->answered || !kernel->heard_iopub ||
+        (kernel->branch && !kernel->apart))
         return;
     loop_timer_stop(kernel->config->loop, &kernel->nudge);
     loop_timer_stop(kernel->config->loop, &kernel->deadline);
@@ -338,6 +398,7 @@ static void on_shell(struct kernel *kernel, const struct jupyter_msg *m)
         become_kernel_ready(kernel);
         return;
     }
+    questions_hear(&kernel->questions, m);
     bool mine = kernel->state == BUSY && strcmp(m->parent_id, kernel->request) == 0;
     if (m->type != JUPYTER_EXECUTE_REPLY || !mine || kernel->got_reply)
         return;
@@ -391,6 +452,8 @@ static void on_kernel_message(void *ctx, enum link_channel channel, const struct
         on_shell(kernel, m);
         return;
     }
+    if (channel == LINK_CONTROL)
+        questions_hear(&kernel->questions, m);
     if (channel != LINK_IOPUB)
         return;
     kernel->heard_iopub = kernel->drained_some = true;
@@ -435,7 +498,7 @@ static void on_kernel_deadline(void *ctx)
     end_with(kernel, &why);
 }
 
-static int start_all(struct kernel *kernel, struct err *e)
+static int open_kernel_link(struct kernel *kernel, struct err *e)
 {
     static const struct link_events events = {.message = on_kernel_message,
                                               .heartbeat = on_kernel_heartbeat};
@@ -443,13 +506,22 @@ static int start_all(struct kernel *kernel, struct err *e)
     char name[17];
     random_hex(name, NAME_BYTES);
     drop_str char *place = xasprintf("%s/%s", config->channels, name);
-    if (config->sandbox)
-        kernel->sandbox = *config->sandbox;
     const struct link_config link = {
         .loop = config->loop, .zctx = config->zctx, .place = place, .alone = config->alone};
-    int r = link_open(&link, &events, kernel, &kernel->link, e);
+    return link_open(&link, &events, kernel, &kernel->link, e);
+}
+
+/* `orders`: of a branch of `parent`; NULL: it is none. */
+static int start_all(struct kernel *kernel, const struct kernel *parent, int orders, struct err *e)
+{
+    const struct kernel_config *config = kernel->config;
+    if (config->sandbox)
+        kernel->sandbox = *config->sandbox;
+    int r = open_kernel_link(kernel, e);
     if (r == 0)
-        r = start_or_fork(kernel, e);
+        r = parent ? child_branch(parent->child, link_fds(kernel->link), orders, &child_events,
+                                  kernel, &kernel->child, e)
+                   : start_or_fork(kernel, e);
     if (r == 0)
         r = send_empty(kernel, LINK_SHELL, JUPYTER_KERNEL_INFO_REQUEST);
     if (r < 0)
@@ -460,23 +532,118 @@ static int start_all(struct kernel *kernel, struct err *e)
     return 0;
 }
 
-int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
-                 struct kernel **ret, struct err *e)
+static void on_question_unanswered(void *ctx, enum question_kind kind)
+{
+    struct kernel *kernel = ctx;
+    if (kind != QUESTION_VARIABLES && kernel->state == IDLE && kernel->child)
+        child_interrupt(kernel->child);
+}
+
+static struct kernel *new_kernel(const struct kernel_config *config,
+                                 const struct kernel_events *events, void *ctx)
 {
     struct kernel *kernel = NEW(struct kernel);
     kernel->config = config;
     kernel->events = events;
     kernel->ctx = ctx;
     kernel->last_words = BUF_INIT(LAST_WORDS);
+    kernel->questions =
+        (struct questions){.loop = config->loop, .late = on_question_unanswered, .ctx = kernel};
     kernel->oom_kills = oom_kills();
     make_environment(kernel);
-    int r = start_all(kernel, e);
+    return kernel;
+}
+
+int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
+                 struct kernel **ret, struct err *e)
+{
+    struct kernel *kernel = new_kernel(config, events, ctx);
+    int r = start_all(kernel, NULL, -1, e);
     if (r < 0) {
         (void)free_kernel(kernel);
         return err_wrap(e, "start a kernel");
     }
     *ret = kernel;
     return 0;
+}
+
+/* --- forking -------------------------------------------------------------------------------- */
+
+static int write_orders(struct kernel *parent, const struct kernel *kernel,
+                        const struct kernel_branch *how, int *ret_fd, struct err *e)
+{
+    struct tokens *tokens = parent->config->tokens;
+    drop_fd int fd = memfd_create("fork", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, CHILD_SLOTS * CHILD_SLOT) < 0)
+        return err_set(e, -errno, "memfd_create: %s", strerror(errno));
+    if (how->renew && tokens && !parent->renewed.text[0]) {
+        token_issue(tokens, &parent->renewed);
+        memcpy(parent->renewed.owner, parent->token.owner, sizeof parent->token.owner);
+    }
+    int r = fork_orders_put(fd, how, e);
+    if (r == 0 && tokens)
+        r = fork_orders_put_token(fd, CHILD_SLOT_BRANCH, &kernel->token, e);
+    if (r == 0 && tokens && how->renew)
+        r = fork_orders_put_token(fd, CHILD_SLOT_PARENT, &parent->renewed, e);
+    if (r == 0)
+        *ret_fd = fd_take(&fd);
+    return r;
+}
+
+static int check_forkable(const struct kernel *parent, struct err *e)
+{
+    if (parent->state != IDLE || !parent->child)
+        return err_set(e, -EBUSY, "the kernel is busy");
+    if (!parent->config->sandbox)
+        return err_set(e, -EDOM, "a kernel without walls cannot be forked (ipybox doctor)");
+    if (parent->sandbox.limits.disk > 0)
+        return err_set(e, -EDOM, "a kernel with --kernel-disk cannot be forked");
+    if (!parent->config->alone && !service_there()) /* names keep nobody out, the password would */
+        return err_set(e, -EDOM,
+                       "a fork would know the password of the sockets: beside a Kernel Gateway and "
+                       "with one uid (--kernel-gateway-port 0 serves none), and below gVisor");
+    return 0;
+}
+
+int kernel_fork(struct kernel *parent, const struct kernel_branch *how,
+                const struct kernel_config *config, const struct kernel_events *events, void *ctx,
+                struct kernel **ret, struct err *e)
+{
+    int r = check_forkable(parent, e);
+    if (r < 0)
+        return r;
+    struct kernel *kernel = new_kernel(config, events, ctx);
+    kernel->branch = true;
+    drop_fd int orders = -1;
+    r = write_orders(parent, kernel, how, &orders, e);
+    if (r == 0)
+        r = start_all(kernel, parent, orders, e);
+    if (r < 0) {
+        (void)free_kernel(kernel);
+        return r;
+    }
+    *ret = kernel;
+    return 0;
+}
+
+void kernel_renew(struct kernel *parent)
+{
+    if (parent->renewed.text[0])
+        token_replace(parent->config->tokens, &parent->token, &parent->renewed);
+}
+
+void kernel_sleep(struct kernel *kernel, bool sleep)
+{
+    kernel->asleep = sleep;
+    link_beat(kernel->link, !sleep);
+    if (kernel->child)
+        (sleep ? child_sleep : child_wake)(kernel->child);
+}
+
+void kernel_measure(struct kernel *kernel)
+{
+    if (kernel->child)
+        child_measure(kernel->child);
 }
 
 void kernel_rebind(struct kernel *kernel, const struct kernel_events *events, void *ctx,
@@ -501,7 +668,6 @@ int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code ki
     drop_buf struct buf content = BUF_INIT(REQUEST_CODE_MAX);
     struct jupyter_execute x = {.code = code,
                                 .store_history = kind != KERNEL_ASIDE,
-                                .stop_on_error = true,
                                 .tell_variables = kind == KERNEL_CELL_TELLING};
     jupyter_put_execute(&content, &x);
     if (content.failed)
@@ -512,6 +678,16 @@ int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code ki
     if (r == 0)
         kernel->state = BUSY;
     return r;
+}
+
+int kernel_ask(struct kernel *kernel, enum question_kind kind, struct slice content, question_fn fn,
+               void *ctx, struct kernel_question **ret, struct err *e)
+{
+    if (kernel->state == BUSY && kind != QUESTION_VARIABLES)
+        return err_set(e, -EBUSY, "a cell runs: the kernel answers when it has ended");
+    if ((kernel->state != IDLE && kernel->state != BUSY) || !kernel->child)
+        return err_set(e, -EBUSY, "the kernel is not up");
+    return question_put(&kernel->questions, kernel->link, kind, content, fn, ctx, ret, e);
 }
 
 void kernel_interrupt(struct kernel *kernel)
@@ -582,13 +758,13 @@ struct kernel *kernel_retire(struct kernel *kernel, const struct kernel_leave *l
         leave->gone(ctx);
         return NULL;
     }
-    if (kernel->config->tokens)
-        token_revoke(kernel->config->tokens, &kernel->token);
+    revoke_tokens(kernel);
     kernel->leave = leave;
     kernel->ctx = ctx;
-    bool can_answer = kernel->state == IDLE;
+    bool can_answer = kernel->state == IDLE && !kernel->asleep;
     kernel->state = RETIRING;
     give_up_change(kernel);
+    give_up_questions(kernel);
     if (!kernel->child)
         return free_kernel(kernel);
     drop_buf struct buf content = BUF_INIT(256);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "jupyter/questions.h"
 #include "jupyter/template.h"
 #include "jupyter/tokens.h"
 #include "jupyter/zsock.h"
@@ -51,6 +52,11 @@ struct kernel_events {
     void (*done)(void *ctx, const struct json *reply); /* the content of execute_reply, or NULL */
     void (*heartbeat)(void *ctx, bool alive);
     void (*limited)(void *ctx, const char *text); /* a budget was met, in a sentence; may be NULL */
+    void (*refused)(void *ctx,
+                    const char *text); /* a call, by the sandbox (spawn.h); may be NULL */
+    /* Of one that was forked from another (kernel_fork()): that goes on; may be NULL. */
+    void (*forked)(void *ctx);
+    void (*measured)(void *ctx, uint64_t bytes); /* kernel_measure(); likewise */
     /* The last event: the process ended or never came up. `last_words`: the end of what it wrote
      * to its own standard error, "" mostly. */
     void (*ended)(void *ctx, const struct err *why, const char *last_words);
@@ -59,6 +65,27 @@ struct kernel_events {
 struct kernel;
 MUST_CHECK int kernel_start(const struct kernel_config *config, const struct kernel_events *events,
                             void *ctx, struct kernel **ret, struct err *e);
+
+struct kernel_branch { /* how a kernel is forked from another */
+    bool force;        /* though the fork may lack what the other has (docs/fork.md) */
+    bool keep_random;  /* its random states are the other's, not new ones */
+    bool renew;        /* the other is told another token: the fork knows of the one before */
+    bool same_session; /* it may take the other's place, and is not kept from it */
+};
+
+/* A kernel that begins with all that `parent`, which must be idle, has in memory. Its first event
+ * is `forked` or `ended`. -EBUSY: a cell is running; -EDOM: such kernels cannot be forked. */
+MUST_CHECK int kernel_fork(struct kernel *parent, const struct kernel_branch *how,
+                           const struct kernel_config *config, const struct kernel_events *events,
+                           void *ctx, struct kernel **ret, struct err *e);
+/* The last of the forks has `forked`: from now on only the token counts that they do not know. */
+void kernel_renew(struct kernel *parent);
+
+/* Of a fork that is ready: all of its processes stand still, and its memory counts with that of the
+ * kernel that it was forked from (branches.h), until it is woken in that one's place. */
+void kernel_sleep(struct kernel *kernel, bool sleep);
+/* `measured` follows, or `ended`: the memory of a fork, of what is shared its part. */
+void kernel_measure(struct kernel *kernel);
 
 /* Another owner: events go to it from now on. `finish_first`: a cell is running that it knows
  * nothing of; its end is told as `ready`. */
@@ -77,6 +104,12 @@ enum kernel_code {
 /* One at a time. -EBUSY: not ready, or a cell is running. */
 MUST_CHECK int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code kind,
                               struct err *e);
+
+/* Something beside its cells (questions.h). -EBUSY: it is not up; of code, also while a cell runs:
+ * the kernel would not look at it before. A question about code that is not answered in time is
+ * interrupted, unless a cell waits behind it: its own timeout interrupts both. */
+MUST_CHECK int kernel_ask(struct kernel *kernel, enum question_kind kind, struct slice content,
+                          question_fn fn, void *ctx, struct kernel_question **ret, struct err *e);
 
 /* KeyboardInterrupt in the running cell, whatever it waits for. */
 void kernel_interrupt(struct kernel *kernel);

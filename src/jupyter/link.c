@@ -98,6 +98,15 @@ static void on_beat(void *ctx)
         link->events->heartbeat(link->ctx, false);
 }
 
+void link_beat(struct link *link, bool on)
+{
+    link->missed = 0;
+    if (on)
+        loop_timer_set(link->loop, &link->beat, HEARTBEAT_MS, on_beat, link);
+    else
+        loop_timer_stop(link->loop, &link->beat);
+}
+
 static void on_pong(void *ctx, struct slice *parts, size_t n)
 {
     (void)parts, (void)n;

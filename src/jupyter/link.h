@@ -57,6 +57,9 @@ const char *link_session(const struct link *link);         /* in the header of w
 MUST_CHECK int link_send(struct link *link, enum link_channel channel, enum jupyter_type type,
                          struct slice content, char ret_id[LINK_ID_SIZE], struct err *e);
 
+/* Whether it is asked for signs of life; at first it is. */
+void link_beat(struct link *link, bool on);
+
 /* Messages dropped because of their signature or form. */
 uint64_t link_dropped(const struct link *link);
 

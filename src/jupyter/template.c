@@ -346,8 +346,10 @@ static void on_late(void *ctx)
 
 static int start_template_process(struct template *t, struct err *e)
 {
-    const char *argv[] = {t->config->python, "-I", "-m", "ipybox_kernel.template",
-                          "--socket",        "3",  NULL};
+    const char *forks = t->config->forks;
+    const char *argv[] = {t->config->python,        "-I",       "-m",
+                          "ipybox_kernel.template", "--socket", "3",
+                          forks ? "--forks" : NULL, forks,      NULL};
     struct child_spec spec = {.argv = argv, .envp = t->config->envp, .cwd = t->config->cwd};
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)

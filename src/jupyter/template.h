@@ -29,6 +29,7 @@ struct template_config { /* borrowed */
     const char *python;
     const char *const *envp;
     const char *cwd;
+    const char *forks; /* the library of sandbox/preload/forks.c; NULL: no kernel can be forked */
     void (*log)(enum log_level level, const char *text);
 };
 

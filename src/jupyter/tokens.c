@@ -23,6 +23,15 @@ void token_revoke(struct tokens *tokens, struct token *token)
     *token = (struct token){0};
 }
 
+void token_replace(struct tokens *tokens, struct token *token, struct token *next)
+{
+    token_revoke(tokens, token);
+    list_remove(&tokens->first, next);
+    *token = *next;
+    list_push(&tokens->first, token);
+    *next = (struct token){0};
+}
+
 bool tokens_know(const struct tokens *tokens, const char *text, const char **ret_owner)
 {
     bool known = false;

@@ -32,6 +32,8 @@ struct tokens {
 
 void token_issue(struct tokens *tokens, struct token *token);
 void token_revoke(struct tokens *tokens, struct token *token); /* not issued: nothing happens */
+/* `next`, which was issued too, takes the place of `token`, which is revoked. */
+void token_replace(struct tokens *tokens, struct token *token, struct token *next);
 /* *ret_owner is borrowed until the token is revoked. */
 bool tokens_know(const struct tokens *tokens, const char *text, const char **ret_owner);
 

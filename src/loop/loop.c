@@ -374,6 +374,8 @@ static int wait_ms(const struct loop *loop, int64_t max_wait_ms)
         left = left < 0 ? 0 : left;
         wait = wait < 0 || left < wait ? left : wait;
     }
+    if (!log_flush())
+        wait = wait < 0 || LOG_RETRY_MS < wait ? LOG_RETRY_MS : wait;
     return wait > INT32_MAX ? INT32_MAX : (int)wait;
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hmac.h"
 #include "base/json/jsonw.h"
 
@@ -36,6 +37,12 @@ static const char *const type_names[JUPYTER__COUNT] = {
     [JUPYTER_SHUTDOWN_REPLY] = "shutdown_reply",
     [JUPYTER_INPUT_REQUEST] = "input_request",
     [JUPYTER_INPUT_REPLY] = "input_reply",
+    [JUPYTER_COMPLETE_REQUEST] = "complete_request",
+    [JUPYTER_COMPLETE_REPLY] = "complete_reply",
+    [JUPYTER_INSPECT_REQUEST] = "inspect_request",
+    [JUPYTER_INSPECT_REPLY] = "inspect_reply",
+    [JUPYTER_VARIABLES_REQUEST] = "variables_request",
+    [JUPYTER_VARIABLES_REPLY] = "variables_reply",
 };
 
 /* The first 64 bits of a signature stand for it: they cannot be chosen without the key, and two
@@ -207,16 +214,11 @@ void jupyter_msg_done(struct jupyter_msg *m)
 
 static void put_date(struct jsonw *w, int64_t unix_us)
 {
-    struct timespec now = {.tv_sec = unix_us / 1000000, .tv_nsec = unix_us % 1000000 * 1000};
+    struct timespec t = clock_timespec_of(unix_us);
+    char date[CLOCK_ISO_MAX];
     if (unix_us == 0)
-        clock_gettime(CLOCK_REALTIME, &now);
-    struct tm tm;
-    gmtime_r(&now.tv_sec, &tm);
-    char seconds[40];
-    char date[64];
-    (void)strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(date, sizeof date, "%s.%06ldZ", seconds, now.tv_nsec / 1000);
-    jsonw_set_text(w, "date", date);
+        clock_gettime(CLOCK_REALTIME, &t);
+    jsonw_set_text(w, "date", clock_iso_of(&t, 6, date));
 }
 
 static void put_message_header(struct buf *out, const struct jupyter_head *head)
@@ -283,7 +285,7 @@ void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x)
     jsonw_set_bool(&w, "store_history", x->store_history);
     jsonw_set_raw(&w, "user_expressions", x->tell_variables ? "{\"ipybox.variables\":\"\"}" : "{}");
     jsonw_set_bool(&w, "allow_stdin", false);
-    jsonw_set_bool(&w, "stop_on_error", x->stop_on_error);
+    jsonw_set_bool(&w, "stop_on_error", false);
     jsonw_end(&w);
 }
 

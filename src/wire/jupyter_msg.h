@@ -54,6 +54,12 @@ enum jupyter_type {
     JUPYTER_SHUTDOWN_REPLY,
     JUPYTER_INPUT_REQUEST,
     JUPYTER_INPUT_REPLY,
+    JUPYTER_COMPLETE_REQUEST,
+    JUPYTER_COMPLETE_REPLY,
+    JUPYTER_INSPECT_REQUEST,
+    JUPYTER_INSPECT_REPLY,
+    JUPYTER_VARIABLES_REQUEST, /* our own: Jupyter has none */
+    JUPYTER_VARIABLES_REPLY,
     JUPYTER__COUNT
 };
 
@@ -115,10 +121,10 @@ struct jupyter_execute {
     struct slice code; /* UTF-8, U+0000 as C0 80 */
     bool silent;       /* no output of its own, no count, no history */
     bool store_history;
-    bool stop_on_error;  /* abort the requests queued behind it when it fails */
     bool tell_variables; /* our own kernel's reply has them as "variables" (variables.py) */
 };
-void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x); /* allow_stdin false */
-void jupyter_put_shutdown(struct buf *out, bool restart);                   /* shutdown_request */
+/* allow_stdin and stop_on_error are false: one request is sent at a time. */
+void jupyter_put_execute(struct buf *out, const struct jupyter_execute *x);
+void jupyter_put_shutdown(struct buf *out, bool restart); /* shutdown_request */
 
 #endif

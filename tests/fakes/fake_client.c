@@ -14,6 +14,7 @@ struct mcp_config config;
 struct mcp *mcp;
 char sent[65536]; /* the messages since the last say(), one per line */
 int messages;
+const char *asking = "default";
 
 static int64_t fake_clock(void)
 {
@@ -146,7 +147,7 @@ static void on_answered(void *ctx, const char *result)
 void ask_at_once(struct caller *caller, const char *tool)
 {
     struct err e = ERR_NONE;
-    struct approval_subject subject = {.session = "default",
+    struct approval_subject subject = {.session = asking,
                                        .server = "git",
                                        .shown = "npx git-mcp",
                                        .tool = tool,

@@ -23,6 +23,7 @@ extern struct mcp_config config;
 extern struct mcp *mcp;
 extern char sent[65536]; /* the messages since the last say(), one per line */
 extern int messages;
+extern const char *asking; /* the session whose code asks; "default" when it begins */
 
 struct caller {
     struct approval *approval;

@@ -17,6 +17,16 @@ struct fake_kernel fake;
 static const struct kernel_leave *held_leave;
 static void *held_ctx;
 
+static struct kernel *new_kernel(const struct kernel_events *events, void *ctx)
+{
+    struct kernel *kernel = NEW(struct kernel);
+    *kernel = (struct kernel){.events = events, .ctx = ctx};
+    fake.current = kernel;
+    if (!fake.first)
+        fake.first = kernel;
+    return kernel;
+}
+
 int kernel_start(const struct kernel_config *config, const struct kernel_events *events, void *ctx,
                  struct kernel **ret, struct err *e)
 {
@@ -28,12 +38,46 @@ int kernel_start(const struct kernel_config *config, const struct kernel_events 
                    config->envp && *config->envp ? *config->envp : "");
     if (fake.fail_start)
         return err_set(e, -ENOENT, "no python");
-    struct kernel *kernel = NEW(struct kernel);
-    *kernel = (struct kernel){.events = events, .ctx = ctx};
-    *ret = fake.current = kernel;
-    if (!fake.first)
-        fake.first = kernel;
+    *ret = new_kernel(events, ctx);
     return 0;
+}
+
+int kernel_fork(struct kernel *parent, const struct kernel_branch *how,
+                const struct kernel_config *config, const struct kernel_events *events, void *ctx,
+                struct kernel **ret, struct err *e)
+{
+    (void)parent, (void)config;
+    fake.same_session = how->same_session;
+    fake.forks++;
+    if (fake.fail_start)
+        return err_set(e, -EDOM, "such kernels cannot be forked");
+    *ret = new_kernel(events, ctx);
+    return 0;
+}
+
+void kernel_renew(struct kernel *parent)
+{
+    (void)parent;
+    fake.renewals++;
+}
+
+void kernel_sleep(struct kernel *kernel, bool sleep)
+{
+    fake.sleeps += sleep;
+    fake.wakes += !sleep;
+    if (!sleep)
+        fake.current = kernel;
+}
+
+void kernel_measure(struct kernel *kernel)
+{
+    (void)kernel;
+    fake.measures++;
+}
+
+void fake_kernel_measured(uint64_t bytes)
+{
+    fake.current->events->measured(fake.current->ctx, bytes);
 }
 
 int kernel_execute(struct kernel *kernel, struct slice code, enum kernel_code kind, struct err *e)
@@ -104,6 +148,43 @@ static void free_kernel(struct kernel *kernel)
     xfree(kernel);
 }
 
+static struct kernel_question { /* the one that there may be */
+    question_fn fn;
+    void *ctx;
+} fake_question;
+
+int kernel_ask(struct kernel *kernel, enum question_kind kind, struct slice content, question_fn fn,
+               void *ctx, struct kernel_question **ret, struct err *e)
+{
+    (void)kernel, (void)e;
+    (void)snprintf(fake.asked, sizeof fake.asked, "%d %.*s", (int)kind, (int)content.len,
+                   content.data);
+    fake_question = (struct kernel_question){fn, ctx};
+    *ret = &fake_question;
+    return 0;
+}
+
+void question_forget(struct kernel_question *question)
+{
+    *question = (struct kernel_question){0};
+}
+
+bool fake_kernel_is_asked(void)
+{
+    return fake_question.fn != NULL;
+}
+
+void fake_kernel_answers(const char *content, int code)
+{
+    struct err e = ERR_NONE;
+    drop_json struct json *tree =
+        content ? json_parse_copy(content, strlen(content), JSON_REPAIR, NULL) : NULL;
+    (void)err_set(&e, code, "it has not answered");
+    struct kernel_question question = fake_question;
+    fake_question = (struct kernel_question){0};
+    question.fn(question.ctx, tree, &e);
+}
+
 void kernel_freeze(struct kernel *kernel)
 {
     (void)kernel;
@@ -154,6 +235,11 @@ void fake_kernel_limited(const char *text)
     fake.current->events->limited(fake.current->ctx, text);
 }
 
+void fake_kernel_refused(const char *text)
+{
+    fake.current->events->refused(fake.current->ctx, text);
+}
+
 void fake_kernel_released(void)
 {
     held_leave->released(held_ctx);
@@ -167,6 +253,11 @@ void fake_kernel_gone(void)
 void fake_kernel_ready(void)
 {
     fake.current->events->ready(fake.current->ctx);
+}
+
+void fake_kernel_forked(void)
+{
+    fake.current->events->forked(fake.current->ctx);
 }
 
 static void send(enum jupyter_type type, char *content, bool current)

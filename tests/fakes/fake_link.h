@@ -14,7 +14,7 @@ struct fake_link {
     void *ctx;
     char sent[1000];
     int requests;
-    bool open, has_fds;
+    bool open, has_fds, silent;
 };
 
 extern struct fake_link fake_link;

@@ -42,10 +42,10 @@ static void free_cell(struct cell *cell)
 int session_execute(struct session *session, const struct cell_request *request,
                     const struct cell_events *events, void *ctx, struct cell **ret, struct err *e)
 {
-    (void)session;
     if (fake.refuse)
         return err_set(e, -EAGAIN, "the queue is full");
     fake.executes++;
+    fake.executed_in = session;
     fake.request = *request;
     fake.origin = request->origin ? *request->origin : (struct request_context){0};
     fake.request.origin = NULL;
@@ -179,6 +179,62 @@ void fake_session_installed(const char *output, const char *why)
     xfree(installing);
 }
 
+struct rewind {
+    void (*done)(void *ctx, const struct err *why);
+    void *ctx;
+};
+
+static struct rewind rewinding;
+
+const char *const session_not_undone[] = {"files", NULL};
+
+bool session_checkpoint_at(const struct session *session, size_t at, struct session_checkpoint *ret)
+{
+    (void)session;
+    *ret = (struct session_checkpoint){.cell = fake.newest - at,
+                                       .missing = at == 0 ? fake.missing : NULL};
+    return at < fake.newest;
+}
+
+uint64_t session_next_cell(const struct session *session)
+{
+    (void)session;
+    return fake.newest + 1;
+}
+
+const struct session_call *session_call_at(const struct session *session, size_t at)
+{
+    (void)session;
+    return at == 0 && fake.made.cell > 0 ? &fake.made : NULL;
+}
+
+int session_rewind(struct session *session, uint64_t cell, bool wait,
+                   void (*done)(void *ctx, const struct err *why), void *ctx, struct rewind **ret,
+                   struct err *e)
+{
+    (void)session, (void)wait;
+    if (fake.refuse)
+        return err_set(e, -EBUSY, "the session is busy");
+    fake.rewound = cell;
+    rewinding = (struct rewind){done, ctx};
+    *ret = &rewinding;
+    return 0;
+}
+
+void session_forget_rewind(struct rewind *rewind)
+{
+    fake.forgotten++;
+    rewind->done = NULL;
+}
+
+void fake_session_rewound(const char *why)
+{
+    struct err e = ERR_NONE;
+    (void)err_set(&e, -ESTALE, "%s", why ? why : "");
+    if (rewinding.done)
+        rewinding.done(rewinding.ctx, why ? &e : NULL);
+}
+
 bool session_is_untouched(const struct session *session)
 {
     (void)session;
@@ -196,4 +252,35 @@ bool sessions_find(const struct sessions *sessions, const char *id, struct sessi
     (void)sessions;
     *ret = (struct sessions_view){.id = id, .session = (struct session *)&fake};
     return strcmp(id, fake.other) == 0;
+}
+
+int sessions_fork(struct sessions *sessions, const struct sessions_fork_spec *spec,
+                  struct sessions_fork **ret, struct err *e)
+{
+    (void)sessions, (void)ret;
+    if (fake.refuse)
+        return err_set(e, -ENOENT, "there is no session %s", spec->id);
+    fake.fork = *spec;
+    (void)snprintf(fake.fork_of, sizeof fake.fork_of, "%s", spec->id);
+    (void)snprintf(fake.fork_name, sizeof fake.fork_name, "%s", spec->name ? spec->name : "");
+    return 0;
+}
+
+int sessions_end(struct sessions *sessions, const char *id, struct err *e)
+{
+    (void)sessions, (void)e;
+    (void)snprintf(fake.ended, sizeof fake.ended, "%s", id);
+    return 0;
+}
+
+void sessions_watch(struct sessions *sessions, struct sessions_watcher *w)
+{
+    (void)sessions;
+    fake.watcher = w;
+}
+
+void sessions_unwatch(struct sessions *sessions, struct sessions_watcher *w)
+{
+    (void)sessions, (void)w;
+    fake.watcher = NULL;
 }

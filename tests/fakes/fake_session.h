@@ -8,15 +8,25 @@
 #include "session/kernels/sessions.h"
 #include "session/packages/packages.h"
 #include "session/queue/session.h"
+#include "session/queue/session_checkpoints.h"
 
 struct fake_session {
+    uint64_t rewound;    /* to before this cell */
+    uint64_t newest;     /* a state before this cell and each before it is kept; 0: none */
+    const char *missing; /* why the newest is not; NULL: it is */
+    struct session_call made;
     int executes, resets, installs, cancels, forgotten, abandoned; /* calls so far */
     bool refuse;                                                   /* the next cell is refused */
     char code[4096], package[256];
     struct cell_request request;
     struct request_context origin;
-    struct history *history; /* of every session */
-    char other[65];          /* a session that sessions_find() knows */
+    struct history *history;           /* of every session */
+    char other[65];                    /* a session that sessions_find() knows */
+    const struct session *executed_in; /* of the last cell */
+    struct sessions_fork_spec fork;    /* the last; its done is called by the test */
+    char fork_of[65], fork_name[65];
+    char ended[65]; /* the session that was ended last */
+    struct sessions_watcher *watcher;
 };
 
 extern struct fake_session fake;
@@ -25,6 +35,7 @@ extern struct fake_session fake;
 void fake_session_text(const char *text);
 void fake_session_finish(const struct cell_result *result); /* missing texts are "" */
 void fake_session_reset_done(const char *why);              /* NULL: well */
+void fake_session_rewound(const char *why);                 /* likewise */
 void fake_session_installed(const char *output, const char *why);
 
 /* Of everything that is open, for fuzzers: */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fake_spawn fake_spawn;
 
@@ -36,6 +37,20 @@ int child_adopt(struct spawner *spawner, const struct child_events *events, void
     *ret_ends = (struct child_ends){.control = open("/dev/null", O_RDWR | O_CLOEXEC),
                                     .output = open("/dev/null", O_RDWR | O_CLOEXEC)};
     *ret = (struct child *)(void *)&fake_spawn;
+    return 0;
+}
+
+int child_branch(const struct child *parent, const int *fds, int orders,
+                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    (void)fds;
+    if (fake_spawn.refuses)
+        return err_set(e, -EPIPE, "the kernel's shim: %s", strerror(EPIPE));
+    fake_spawn.branches++;
+    (void)!pread(orders, fake_spawn.said, sizeof fake_spawn.said, 0);
+    fake_spawn.events = events;
+    fake_spawn.ctx = ctx;
+    *ret = (struct child *)(uintptr_t)parent;
     return 0;
 }
 
@@ -81,6 +96,24 @@ void child_look(struct child *child)
     order("look");
 }
 
+void child_sleep(struct child *child)
+{
+    (void)child;
+    order("sleep");
+}
+
+void child_wake(struct child *child)
+{
+    (void)child;
+    order("wake");
+}
+
+void child_measure(struct child *child)
+{
+    (void)child;
+    order("measure");
+}
+
 void child_kill(struct child *child)
 {
     (void)child;
@@ -109,4 +142,18 @@ void fake_spawn_end(int code, int signal)
     fake_spawn.events = NULL;
     if (events)
         events->ended(fake_spawn.ctx, &(struct child_exit){.code = code, .signal = signal}, NULL);
+}
+
+void fake_spawn_fail(const char *text)
+{
+    const struct child_events *events = fake_spawn.events;
+    struct err why = ERR_NONE;
+    (void)err_set(&why, -EBUSY, "%s", text);
+    fake_spawn.events = NULL;
+    events->ended(fake_spawn.ctx, NULL, &why);
+}
+
+void fake_spawn_started(void)
+{
+    fake_spawn.events->started(fake_spawn.ctx, 2);
 }

@@ -13,7 +13,8 @@ struct fake_spawn {
     void *ctx;
     int starts;
     bool refuses; /* child_start() and helper_start() fail */
-    int adopts;
+    int adopts, branches;
+    char said[3 * CHILD_SLOT]; /* what the last branch was told, as it lies in its file */
     int helper; /* the helper's descriptor, the test's to close; helper_starts counts them */
     int helper_starts;
     pid_t helper_pid; /* what helper_start() says */
@@ -24,5 +25,7 @@ extern struct fake_spawn fake_spawn;
 
 /* Its process has ended with this status, or by this signal. */
 void fake_spawn_end(int code, int signal);
+void fake_spawn_fail(const char *why); /* it never ran */
+void fake_spawn_started(void);
 
 #endif

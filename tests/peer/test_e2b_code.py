@@ -160,6 +160,63 @@ def test_connect_finds_the_same_variables(sandbox: Any) -> None:
     assert Sandbox.connect(sandbox.sandbox_id).run_code("here").text == "first"
 
 
+def test_forks_begin_as_the_sandbox_and_go_their_own_ways() -> None:
+    parent = Sandbox.create(metadata={"who": "forked"}, envs={"FOO": "bar"})
+    parent.run_code("import os, random\ndata = [1, 2]\ndef total(): return sum(data)")
+    context = parent.create_code_context()
+    parent.run_code("inner = 7", context=context)
+    parent.run_code("word=shell", language="bash")
+    first, second = parent.fork(timeout=60, count=2)
+    assert first.run_code("data.append(3); total(), os.getenv('FOO')").text == "(6, 'bar')"
+    assert second.run_code("total()").text == "3" == parent.run_code("total()").text
+    assert first.run_code("inner", context=context).text == "7"
+    assert "".join(first.run_code("echo $word", language="bash").logs.stdout) == "shell\n"
+    info = first.get_info()
+    assert info.metadata == {"who": "forked"}
+    assert 50 < (info.end_at - info.started_at).total_seconds() <= 61
+    first.files.write("of-the-fork.txt", "one")
+    assert parent.files.read("of-the-fork.txt") == "one"  # the workspace is the container's
+    assert first.commands.run("echo $FOO").stdout == "bar\n"
+
+    (again,) = Sandbox.fork(first.sandbox_id)
+    assert parent.kill()
+    assert again.run_code("total(), data").text == "(6, [1, 2, 3])"
+    with raises(SandboxException, "not found|was not found"):
+        parent.run_code("1")
+    assert first.kill() and second.kill() and again.kill()
+
+
+def test_a_fork_that_cannot_be_had_says_why(sandbox: Any) -> None:
+    with raises(SandboxException, "404|no sandbox"):
+        Sandbox.fork("nosuchsandbox")
+    one = Sandbox.create()
+    one.run_code("import socket; s = socket.socket(); x = 5")
+    with raises(SandboxException, "409.*a socket"):
+        one.fork()
+    assert one.run_code("s.close(); x").text == "5"
+    one.pause()
+    with raises(SandboxException, "409.*paused"):
+        one.fork()
+    assert one.kill()
+    with raises(SandboxException, "501.*snapshots are not served"):
+        sandbox.create_snapshot()
+    assert sandbox.list_snapshots().next_items() == []
+    assert not Sandbox.delete_snapshot("none:default")
+
+
+def test_forks_of_the_asynchronous_client() -> None:
+    async def fork() -> list[Any]:
+        parent = await AsyncSandbox.create()
+        await parent.run_code("x = 20")
+        forks = await parent.fork(count=3)
+        runs = await asyncio.gather(*(f.run_code(f"x + {n}") for n, f in enumerate(forks)))
+        for one in [parent, *forks]:
+            await one.kill()
+        return [run.text for run in runs]
+
+    assert asyncio.run(fork()) == ["20", "21", "22"]
+
+
 def test_code_has_no_part_in_the_control_plane(sandbox: Any) -> None:
     code = f"""
 import http.client

@@ -28,9 +28,9 @@ sandbox = Sandbox.create(debug=True)
 run = sandbox.run_code("print('out')\\nx = 6\\nx * 7", envs={"MORE": "m"})
 context = sandbox.create_code_context()
 print(json.dumps({
-    "running": sandbox.is_running(), "text": run.text, "out": run.logs.stdout,
+    "running": sandbox.is_running(), "text": run.text, "out": "".join(run.logs.stdout),
     "kept": sandbox.run_code("x").text,
-    "bash": sandbox.run_code("echo hi", language="bash").logs.stdout,
+    "bash": "".join(sandbox.run_code("echo hi", language="bash").logs.stdout),
     "error": sandbox.run_code("1 / 0").error.name,
     "apart": sandbox.run_code("x", context=context).error.name,
 }))
@@ -66,9 +66,9 @@ def test_code(server: tuple[str, bool]) -> None:
     assert seen == {
         "running": True,
         "text": "42",
-        "out": ["out\n"],
+        "out": "out\n",
         "kept": "6",
-        "bash": ["hi\n"],
+        "bash": "hi\n",
         "error": "ZeroDivisionError",
         "apart": "NameError",
     }

@@ -30,6 +30,11 @@ def test_control(seen: dict[str, Any]) -> None:
     assert (control["listed"], control["other"]) == ([seen["id"]], 0)
     assert (control["connected"], control["running"]) == (seen["id"], True)
     assert control["pause"] == {"first": True, "second": False, "state": "paused", "on": "41"}
+    fork = control["fork"]
+    assert (fork["own"], fork["other"], fork["killed"]) == ("[1, 2]", "[1]", [True] * 3)
+    assert "snapshots are not served" in fork["snapshot"]
+    assert fork["snapshots"] == 0
+    assert "SandboxNotFound" in fork["unknown"]["name"]
     assert "not found" in control["unknown"]["message"]
     assert control["key"]["name"] == "AuthenticationError"
     assert seen["killed"] == [True, False, False]

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text/utf8.h"
 #include "output/output.h"
+#include "session/queue/session_checkpoints.h"
 
-enum { CHARS_DEFAULT = 100000 };
+enum { CHARS_DEFAULT = 100000, REWIND_CELL_MAX = INT32_MAX };
 
 /* --- members ---------------------------------------------------------------------------------- */
 
@@ -103,9 +105,17 @@ int body_execution(const struct json *body, int64_t timeout_ms, struct body_exec
 
 /* --- POST /v1/sessions ------------------------------------------------------------------------ */
 
-const char *const body_session_known[] = {
-    "id",      "env",    "cwd", "timeout_ms", "idle_timeout_ms", "approval", "approval_timeout_ms",
-    "sandbox", "limits", NULL};
+const char *const body_session_known[] = {"id",
+                                          "env",
+                                          "cwd",
+                                          "timeout_ms",
+                                          "idle_timeout_ms",
+                                          "approval",
+                                          "approval_timeout_ms",
+                                          "sandbox",
+                                          "limits",
+                                          "checkpoints",
+                                          NULL};
 
 static int read_strictness(const struct json *body, enum approvals_strictness *ret, struct err *e)
 {
@@ -128,6 +138,7 @@ int body_session(const struct json *body, struct sessions_spec *ret,
 {
     *ret = (struct sessions_spec){.env = json_get(body, "env"),
                                   .limits = given_member(body, "limits")};
+    int64_t checkpoints = 0;
     int r = body_text(body, "id", &ret->id, e);
     if (r == 0)
         r = body_text(body, "cwd", &ret->cwd, e);
@@ -135,11 +146,76 @@ int body_session(const struct json *body, struct sessions_spec *ret,
         r = body_int(body, "timeout_ms", 1, SESSIONS_MS_MAX, &ret->timeout_ms, e);
     if (r == 0)
         r = body_int(body, "idle_timeout_ms", 0, SESSIONS_MS_MAX, &ret->idle_ms, e);
+    ret->own_checkpoints = given_member(body, "checkpoints") != NULL;
+    if (r == 0)
+        r = body_int(body, "checkpoints", 0, SESSION_CHECKPOINTS_MAX, &checkpoints, e);
+    ret->checkpoints = (size_t)checkpoints;
     *ret_rule =
         (struct approvals_rule){.own_timeout = given_member(body, "approval_timeout_ms") != NULL};
     if (r == 0)
         r = body_int(body, "approval_timeout_ms", 0, SESSIONS_MS_MAX, &ret_rule->timeout_ms, e);
     return r == 0 ? read_strictness(body, &ret_rule->strictness, e) : r;
+}
+
+/* --- POST /v1/sessions/{id}/fork ---------------------------------------------------------------
+ */
+
+const char *const body_fork_known[] = {"count", "name", "force", "wait", "random", NULL};
+
+int body_fork(const struct json *body, struct sessions_fork_spec *ret, struct err *e)
+{
+    static const char *const states[] = {"new", "keep", NULL};
+    const char *random = states[0];
+    int64_t count = 1;
+    int r = body_int(body, "count", 1, SESSIONS_FORK_MAX, &count, e);
+    if (r == 0)
+        r = body_text(body, "name", &ret->name, e);
+    if (r == 0)
+        r = body_bool(body, "force", &ret->force, e);
+    if (r == 0)
+        r = body_bool(body, "wait", &ret->wait, e);
+    if (r == 0 && ret->name && (!*ret->name || strlen(ret->name) > SESSIONS_FORK_NAME_MAX))
+        r = err_set(e, -EINVAL, "name: 1 to %d characters are needed", SESSIONS_FORK_NAME_MAX);
+    if (r == 0)
+        r = body_text(body, "random", &random, e);
+    if (r == 0 && !is_known_member(random, states))
+        r = err_set(e, -EINVAL, "random: new or keep is needed");
+    ret->keep_random = strcmp(random, "keep") == 0;
+    ret->count = (size_t)count;
+    return r;
+}
+
+/* --- POST /v1/sessions/{id}/complete, inspect ------------------------------------------------- */
+
+const char *const body_question_known[] = {"code", "cursor", NULL};
+
+int body_question(const struct json *body, const char **ret_code, size_t *ret_cursor, struct err *e)
+{
+    int r = json_need_text(body, "code", ret_code, e);
+    if (r < 0)
+        return r;
+    const int64_t end = (int64_t)utf8_count(*ret_code, strlen(*ret_code));
+    int64_t cursor = end;
+    r = body_int(body, "cursor", 0, end, &cursor, e);
+    *ret_cursor = (size_t)cursor;
+    return r;
+}
+
+/* --- POST /v1/sessions/{id}/rewind ------------------------------------------------------------ */
+
+const char *const body_rewind_known[] = {"cell", "wait", NULL};
+
+int body_rewind(const struct json *body, struct body_rewind *ret, struct err *e)
+{
+    int64_t cell = 0;
+    *ret = (struct body_rewind){0};
+    int r = body_int(body, "cell", 1, REWIND_CELL_MAX, &cell, e);
+    if (r == 0 && cell == 0)
+        r = err_set(e, -EINVAL, "cell: a whole number is needed");
+    if (r == 0)
+        r = body_bool(body, "wait", &ret->wait, e);
+    ret->cell = (uint64_t)cell;
+    return r;
 }
 
 /* --- PUT /v1/sessions/{id}/sandbox ------------------------------------------------------------ */

@@ -30,9 +30,25 @@ extern const char *const body_execution_known[];
 MUST_CHECK int body_execution(const struct json *body, int64_t timeout_ms,
                               struct body_execution *ret, struct err *e);
 
+/* *ret_cursor: in characters; without one the end of the code. */
+extern const char *const body_question_known[];
+MUST_CHECK int body_question(const struct json *body, const char **ret_code, size_t *ret_cursor,
+                             struct err *e);
+
 extern const char *const body_session_known[];
 MUST_CHECK int body_session(const struct json *body, struct sessions_spec *ret,
                             struct approvals_rule *ret_rule, struct err *e);
+
+/* Fills in what the body says; the rest is the caller's. */
+extern const char *const body_fork_known[];
+MUST_CHECK int body_fork(const struct json *body, struct sessions_fork_spec *ret, struct err *e);
+
+struct body_rewind {
+    uint64_t cell;
+    bool wait;
+};
+extern const char *const body_rewind_known[];
+MUST_CHECK int body_rewind(const struct json *body, struct body_rewind *ret, struct err *e);
 
 /* *ret_settings: an object. */
 extern const char *const body_sandbox_known[];

@@ -67,9 +67,7 @@ static bool begin_socket(struct follow *f, struct http_request *r)
     static const struct ws_events events = {.message = on_follower_message,
                                             .writable = on_follower_writable,
                                             .closed = on_follower_closed};
-    const char *offered = http_header(r, "Sec-WebSocket-Protocol");
-    const char *chosen = http_list_has(offered, HTTP_SUBPROTOCOL, true) ? HTTP_SUBPROTOCOL : NULL;
-    if (http_upgrade(r, chosen, &events, f, &f->ws) < 0)
+    if (http_upgrade(r, http_subprotocol(r), &events, f, &f->ws) < 0)
         return false;
     ws_limit(f->ws, SAID_MAX, HTTP_QUEUE_MAX);
     return true;

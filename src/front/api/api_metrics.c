@@ -75,7 +75,8 @@ static void put_external(struct buf *out, const struct metrics *m)
 
 static void put_counters(struct buf *out, const struct metrics *m)
 {
-    static const char *const restarts[METRICS_RESTARTS] = {"reset", "lost", "unresponsive", "idle"};
+    static const char *const restarts[METRICS_RESTARTS] = {"reset", "lost", "unresponsive", "idle",
+                                                           "rewind"};
     static const char *const verdicts[METRICS_VERDICTS] = {"accepted", "rejected", "expired",
                                                            "failed"};
     static const char *const calls[METRICS_OUTCOMES] = {"ok", "error", "rejected", "expired"};

@@ -341,6 +341,7 @@ struct e2b *e2b_close(struct e2b *e)
         return NULL;
     sessions_unwatch(e->config.sessions, &e->watcher);
     e->closing = true;
+    e2b_forks_close(e);
     e2b_sandboxes_close(e);
     for (size_t i = PARTS; i-- > 0;)
         if (parts[i]->close)

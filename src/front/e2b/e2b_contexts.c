@@ -60,7 +60,8 @@ static int make_context(struct e2b_sandbox *s, enum e2b_language language, const
     c->language = language;
     random_hex(suffix, SUFFIX_BYTES);
     (void)snprintf(c->id, sizeof c->id, "%s-%s", s->id, suffix);
-    int r = e2b_sandbox_session(s, c->id, cwd, &view, err);
+    memcpy(c->session, c->id, sizeof c->session);
+    int r = e2b_sandbox_session(s, c->session, cwd, &view, err);
     if (r < 0) {
         xfree(c);
         return r;
@@ -102,18 +103,18 @@ int e2b_place_of(struct e2b_sandbox *s, const char *context, const char *languag
     if (r < 0)
         return r;
     ret->language = c ? c->language : E2B_PYTHON;
-    if (!sessions_find(sessions_of(s), c ? c->id : s->id, &ret->view))
+    if (!sessions_find(sessions_of(s), c ? c->session : s->id, &ret->view))
         return err_set(err, -ENOENT, "Context %.80s not found", c ? c->id : s->id);
     return 0;
 }
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-static void put_context(struct jsonw *w, const struct sessions_view *view,
+static void put_context(struct jsonw *w, const char *id, const struct sessions_view *view,
                         enum e2b_language language)
 {
     jsonw_object(w);
-    jsonw_set_text(w, "id", view->id);
+    jsonw_set_text(w, "id", id);
     jsonw_set_text(w, "language", language_names[language]);
     jsonw_set_text(w, "cwd", view->cwd);
     jsonw_end(w);
@@ -129,10 +130,10 @@ void e2b_contexts_get(void *ctx, struct http_request *r)
         return;
     jsonw_array(&w);
     if (sessions_find(sessions_of(s), s->id, &view))
-        put_context(&w, &view, E2B_PYTHON);
+        put_context(&w, s->id, &view, E2B_PYTHON);
     for (const struct e2b_context *c = s->contexts; c; c = c->next)
-        if (sessions_find(sessions_of(s), c->id, &view))
-            put_context(&w, &view, c->language);
+        if (sessions_find(sessions_of(s), c->session, &view))
+            put_context(&w, c->id, &view, c->language);
     jsonw_end(&w);
     http_answer_json(r, 200, &body);
 }
@@ -167,8 +168,8 @@ void e2b_contexts_post(void *ctx, struct http_request *r)
         e2b_fail_err(r, &e);
         return;
     }
-    if (sessions_find(sessions_of(s), c->id, &view))
-        put_context(&w, &view, c->language);
+    if (sessions_find(sessions_of(s), c->session, &view))
+        put_context(&w, c->id, &view, c->language);
     http_answer_json(r, 200, &body);
 }
 
@@ -234,7 +235,7 @@ static void end_context(struct e2b_sandbox *s, struct e2b_context *c)
 {
     struct err e = ERR_NONE; /* -ENOENT: it has ended by itself */
     if (!s->owner->closing)
-        (void)!sessions_end(s->owner->config.sessions, c->id, &e);
+        (void)!sessions_end(s->owner->config.sessions, c->session, &e);
     chain_remove(&s->contexts, c);
     xfree(c);
 }
@@ -268,10 +269,37 @@ void e2b_contexts_end(struct e2b *e, struct e2b_sandbox *s)
 void e2b_contexts_session_ended(struct e2b *e, const char *id)
 {
     for (struct e2b_sandbox *s = e->sandboxes; s; s = s->next) {
-        struct e2b_context *c = find_context(s, id);
+        struct e2b_context *c = s->contexts;
+        while (c && strcmp(c->session, id) != 0)
+            c = c->next;
         if (c) {
             end_context(s, c);
             return;
         }
     }
+}
+
+/* --- forks ------------------------------------------------------------------------------------ */
+
+const struct e2b_context *e2b_context_lacking(const struct e2b_sandbox *fork,
+                                              const struct e2b_sandbox *parent)
+{
+    const struct e2b_context *c = parent->contexts;
+    while (c && find_context(fork, c->id))
+        c = c->next;
+    return c;
+}
+
+bool e2b_context_branch(struct e2b_sandbox *fork, const struct e2b_sandbox *parent, const char *id,
+                        const char *session)
+{
+    const struct e2b_context *of = find_context(parent, id);
+    if (!of)
+        return false;
+    struct e2b_context *c = NEW(struct e2b_context);
+    *c = (struct e2b_context){.language = of->language, .is_default = of->is_default};
+    memcpy(c->id, of->id, sizeof c->id);
+    (void)snprintf(c->session, sizeof c->session, "%s", session);
+    chain_append(&fork->contexts, c);
+    return true;
 }

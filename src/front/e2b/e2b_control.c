@@ -8,7 +8,7 @@
 
 #include "session/executions/executions.h"
 
-enum { TIMEOUT_S = 300, TEMPLATE_MAX = 200 };
+enum { TIMEOUT_S = 300 /* where a client names none */, TEMPLATE_MAX = 200 };
 
 struct e2b_sandbox *e2b_sandbox_param(struct e2b *e, struct http_request *r)
 {
@@ -21,7 +21,7 @@ struct e2b_sandbox *e2b_sandbox_param(struct e2b *e, struct http_request *r)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Seconds. */
+/* Whole seconds of a member; none: fallback. */
 static int read_seconds(const struct json *body, const char *name, int64_t fallback, int64_t *ret,
                         struct err *err)
 {
@@ -36,6 +36,16 @@ static int read_seconds(const struct json *body, const char *name, int64_t fallb
                        (long long)SESSIONS_MS_MAX / 1000);
     *ret = (int64_t)seconds;
     return 0;
+}
+
+int e2b_read_timeout(const struct json *body, int64_t *ret_ms, struct err *err)
+{
+    int64_t seconds = 0;
+    int r = read_seconds(body, "timeout", TIMEOUT_S, &seconds, err);
+    if (r == 0 && seconds == 0)
+        r = err_set(err, -EINVAL, "timeout: at least a second is needed");
+    *ret_ms = seconds * 1000;
+    return r;
 }
 
 static int read_texts(const struct json *body, const char *name, const struct json **ret,
@@ -97,14 +107,11 @@ static int refuse_unserved(const struct json *body, struct err *err)
 
 static int read_spec(const struct json *body, struct e2b_sandbox_spec *ret, struct err *err)
 {
-    int64_t seconds;
     int r = json_need_text(body, "templateID", &ret->template_name, err);
     if (r == 0 && (!*ret->template_name || strlen(ret->template_name) > TEMPLATE_MAX))
         r = err_set(err, -EINVAL, "templateID: 1 to %d characters are needed", TEMPLATE_MAX);
     if (r == 0)
-        r = read_seconds(body, "timeout", TIMEOUT_S, &seconds, err);
-    if (r == 0 && seconds == 0)
-        r = err_set(err, -EINVAL, "timeout: at least a second is needed");
+        r = e2b_read_timeout(body, &ret->timeout_ms, err);
     if (r == 0)
         r = read_texts(body, "metadata", &ret->metadata, err);
     if (r == 0)
@@ -117,7 +124,6 @@ static int read_spec(const struct json *body, struct e2b_sandbox_spec *ret, stru
         r = need_kept_memory(body, "autoPauseMemory", err);
     if (r < 0)
         return r;
-    ret->timeout_ms = seconds * 1000;
     ret->pauses = json_true(json_get(body, "autoPause"));
     ret->wakes = json_true(json_get(json_get(body, "autoResume"), "enabled"));
     return 0;
@@ -188,8 +194,7 @@ static void post_connect(void *ctx, struct http_request *r)
     e2b_answer_sandbox(r, paused ? 201 : 200, s);
 }
 
-/* NULL: it has answered. */
-static struct e2b_sandbox *running_param(struct e2b *e, struct http_request *r)
+struct e2b_sandbox *e2b_running_param(struct e2b *e, struct http_request *r)
 {
     struct e2b_sandbox *s = e2b_sandbox_param(e, r);
     if (!s || !s->paused)
@@ -200,7 +205,7 @@ static struct e2b_sandbox *running_param(struct e2b *e, struct http_request *r)
 
 static void post_timeout(void *ctx, struct http_request *r)
 {
-    struct e2b_sandbox *s = running_param(ctx, r);
+    struct e2b_sandbox *s = e2b_running_param(ctx, r);
     int64_t ms;
     if (!s || !read_end(r, "timeout", -1, &ms))
         return;
@@ -210,7 +215,7 @@ static void post_timeout(void *ctx, struct http_request *r)
 
 static void post_refreshes(void *ctx, struct http_request *r)
 {
-    struct e2b_sandbox *s = running_param(ctx, r);
+    struct e2b_sandbox *s = e2b_running_param(ctx, r);
     int64_t ms;
     if (!s || !read_end(r, "duration", TIMEOUT_S, &ms))
         return;
@@ -220,7 +225,7 @@ static void post_refreshes(void *ctx, struct http_request *r)
 
 static void post_pause(void *ctx, struct http_request *r)
 {
-    struct e2b_sandbox *s = running_param(ctx, r);
+    struct e2b_sandbox *s = e2b_running_param(ctx, r);
     struct err e = ERR_NONE;
     drop_json struct json *body = NULL;
     if (!s || !e2b_body(r, &body))
@@ -258,10 +263,12 @@ static void delete_sandbox(void *ctx, struct http_request *r)
 
 /* --- what is not served ----------------------------------------------------------------------- */
 
-static void post_fork(void *ctx, struct http_request *r)
+static void post_snapshot(void *ctx, struct http_request *r)
 {
     if (e2b_sandbox_param(ctx, r))
-        e2b_fail(r, 501, "forks and snapshots of a sandbox are not served");
+        e2b_fail(r, 501,
+                 "snapshots are not served: a sandbox that has ended is gone; "
+                 "fork makes sandboxes that begin as this one is");
 }
 
 static void put_network(void *ctx, struct http_request *r)
@@ -305,8 +312,8 @@ static const struct http_route routes[] = {
     POST("/sandboxes/{id}/refreshes", post_refreshes),
     POST("/sandboxes/{id}/resume", post_resume),
     POST("/sandboxes/{id}/pause", post_pause),
-    POST("/sandboxes/{id}/fork", post_fork),
-    POST("/sandboxes/{id}/snapshots", post_fork),
+    POST("/sandboxes/{id}/fork", e2b_sandbox_fork),
+    POST("/sandboxes/{id}/snapshots", post_snapshot),
     {"PUT", "/sandboxes/{id}/network", HTTP_COLLECT, E2B_BODY_MAX, NULL, E2B_NEEDS_KEY,
      put_network},
     {"GET", "/sandboxes/{id}/metrics", HTTP_NO_BODY, 0, NULL, E2B_NEEDS_KEY, e2b_sandbox_metrics},

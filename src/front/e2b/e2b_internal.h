@@ -6,7 +6,7 @@
  * e2b_sandbox.c:     the sandboxes.
  * e2b_control.c:     making, finding and ending them (/sandboxes).
  * e2b_list.c:        what is told of them; e2b_metrics.c: of the container.
- * e2b_pause.c:       those that stand still.
+ * e2b_pause.c:       those that stand still; e2b_fork.c: those that begin as another is.
  * e2b_interpreter.c: /execute; e2b_contexts.c: /contexts.
  * front/envd:        files and processes.
  * Part:    a table of routes. A route's tag says what the request must bring (enum e2b_access); a
@@ -42,6 +42,7 @@ enum e2b_access {
 struct e2b_envd;        /* front/envd: of one sandbox */
 struct e2b_interpreter; /* e2b_interpreter.c: of all */
 struct e2b_context;     /* e2b_interpreter.c: of one sandbox */
+struct e2b_fork;        /* e2b_fork.c: a request for forks */
 
 struct e2b_sandbox {
     struct e2b_sandbox *prev, *next; /* newest first */
@@ -75,6 +76,7 @@ struct e2b {
     uint64_t numbers;
     struct sessions_watcher watcher;
     struct e2b_interpreter *interpreter;
+    struct e2b_fork *forks; /* under way */
     bool stopping, closing;
     uint64_t cpu_us;     /* that the container had used, */
     int64_t cpu_ms;      /* when it was looked at last */
@@ -136,11 +138,18 @@ struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e, const char *id);    /*
 struct e2b_sandbox *e2b_sandbox_by_key(const struct e2b *e, const char *key); /* likewise */
 /* Whose token it is; NULL: nobody's. */
 struct e2b_sandbox *e2b_sandbox_by_token(const struct e2b *e, const char *token);
+/* One that begins as the session of this id, which was forked from the sandbox's, for so long. */
+struct e2b_sandbox *e2b_sandbox_branch(const struct e2b_sandbox *parent, const char *id,
+                                       int64_t timeout_ms);
 int64_t e2b_sandbox_left(const struct e2b_sandbox *s);          /* ms; 0: it is over */
 void e2b_sandbox_set_end(struct e2b_sandbox *s, int64_t in_ms); /* from now on; it runs */
 /* Ends its session, and what its parts have begun. It is gone before the call returns. */
 void e2b_sandbox_kill(struct e2b_sandbox *s);
 void e2b_sandboxes_close(struct e2b *e); /* the records alone: the sessions are the server's */
+
+/* --- e2b_fork.c ------------------------------------------------------------------------------- */
+
+void e2b_forks_close(struct e2b *e); /* no request is open any more */
 
 /* --- e2b_metrics.c ---------------------------------------------------------------------------- */
 

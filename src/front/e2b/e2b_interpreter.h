@@ -4,7 +4,7 @@
  * e2b_contexts.c and e2b_ndjson.c).
  * Context: a session of a sandbox. The default one is the sandbox's own, and has its name. Others
  *          are made by POST /contexts, or by the first code in another language; they end with the
- *          sandbox.
+ *          sandbox. In a fork of the sandbox one keeps its id, over another session.
  * Limits:  E2B_CONTEXTS_MAX of a sandbox, and as many sessions as the server has. */
 #ifndef FRONT_E2B_E2B_INTERPRETER_H
 #define FRONT_E2B_E2B_INTERPRETER_H
@@ -21,7 +21,7 @@ struct e2b_context {
     struct e2b_context *next;
     enum e2b_language language;
     bool is_default; /* of its language */
-    char id[SESSIONS_ID_MAX + 1];
+    char id[SESSIONS_ID_MAX + 1], session[SESSIONS_ID_MAX + 1];
 };
 
 struct e2b_interpreter {
@@ -48,6 +48,12 @@ void e2b_context_delete(void *ctx, struct http_request *r);
 void e2b_contexts_end(struct e2b *e, struct e2b_sandbox *s);
 void e2b_contexts_session_ended(struct e2b *e, const char *id);
 void e2b_restarts_close(struct e2b *e);
+/* One that the parent has and its fork has not, both by their ids; NULL: there is none. */
+const struct e2b_context *e2b_context_lacking(const struct e2b_sandbox *fork,
+                                              const struct e2b_sandbox *parent);
+/* It has the parent's context, over this session. False: the parent has it no more. */
+bool e2b_context_branch(struct e2b_sandbox *fork, const struct e2b_sandbox *parent, const char *id,
+                        const char *session);
 
 /* --- e2b_ndjson.c: lines of the answer to /execute -------------------------------------------- */
 

@@ -27,16 +27,21 @@ static void put_names(struct jsonw *w, const struct e2b_sandbox *s)
     jsonw_set_text(w, "envdVersion", E2B_ENVD_VERSION);
 }
 
+void e2b_put_created(struct jsonw *w, const struct e2b_sandbox *s)
+{
+    jsonw_object(w);
+    put_names(w, s);
+    jsonw_set_text(w, "envdAccessToken", s->access_token);
+    jsonw_set_text(w, "trafficAccessToken", s->traffic_token);
+    jsonw_set_text(w, "domain", NULL);
+    jsonw_end(w);
+}
+
 void e2b_answer_sandbox(struct http_request *r, int status, const struct e2b_sandbox *s)
 {
     drop_buf struct buf body = BUF_INIT(E2B_ANSWER_MAX);
     struct jsonw w = JSONW(&body);
-    jsonw_object(&w);
-    put_names(&w, s);
-    jsonw_set_text(&w, "envdAccessToken", s->access_token);
-    jsonw_set_text(&w, "trafficAccessToken", s->traffic_token);
-    jsonw_set_text(&w, "domain", NULL);
-    jsonw_end(&w);
+    e2b_put_created(&w, s);
     http_answer_json(r, status, &body);
 }
 

@@ -8,7 +8,7 @@ static void pause_sessions(const struct e2b_sandbox *s, bool pause)
     struct err e = ERR_NONE; /* -ENOENT: one that has ended by itself */
     (void)!sessions_pause(s->owner->config.sessions, s->id, pause, &e);
     for (const struct e2b_context *c = s->contexts; c; c = c->next)
-        (void)!sessions_pause(s->owner->config.sessions, c->id, pause, &e);
+        (void)!sessions_pause(s->owner->config.sessions, c->session, pause, &e);
 }
 
 void e2b_sandbox_pause(struct e2b_sandbox *s)

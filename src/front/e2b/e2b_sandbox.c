@@ -114,10 +114,8 @@ static struct json *copy_json(const struct json *j)
     return copy;
 }
 
-int e2b_sandbox_new(struct e2b *e, const struct e2b_sandbox_spec *spec, struct e2b_sandbox **ret,
-                    struct err *err)
+static struct e2b_sandbox *record_sandbox(struct e2b *e, const struct e2b_sandbox_spec *spec)
 {
-    struct sessions_view view;
     struct e2b_sandbox *s = NEW(struct e2b_sandbox);
     *s = (struct e2b_sandbox){.owner = e,
                               .number = ++e->numbers,
@@ -137,6 +135,30 @@ int e2b_sandbox_new(struct e2b *e, const struct e2b_sandbox_spec *spec, struct e
     random_hex(s->access_token, E2B_TOKEN_BYTES);
     random_hex(s->traffic_token, E2B_TOKEN_BYTES);
     list_push(&e->sandboxes, s);
+    return s;
+}
+
+struct e2b_sandbox *e2b_sandbox_branch(const struct e2b_sandbox *parent, const char *id,
+                                       int64_t timeout_ms)
+{
+    const struct e2b_sandbox_spec spec = {.id = id,
+                                          .template_name = parent->template_name,
+                                          .metadata = parent->metadata,
+                                          .env = parent->env,
+                                          .offline = parent->offline,
+                                          .pauses = parent->pauses,
+                                          .wakes = parent->wakes,
+                                          .timeout_ms = timeout_ms};
+    struct e2b_sandbox *s = record_sandbox(parent->owner, &spec);
+    e2b_sandbox_set_end(s, timeout_ms);
+    return s;
+}
+
+int e2b_sandbox_new(struct e2b *e, const struct e2b_sandbox_spec *spec, struct e2b_sandbox **ret,
+                    struct err *err)
+{
+    struct sessions_view view;
+    struct e2b_sandbox *s = record_sandbox(e, spec);
     int r = e2b_sandbox_session(s, s->id, NULL, &view, err);
     if (r < 0) {
         free_sandbox(s);

@@ -6,13 +6,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "front/envd/envd_internal.h"
 
-enum { TIME_MAX = 40, SHOWN_MAX = 200, KIND_BITS = 9 };
+enum { NUMBER_MAX = 40, SHOWN_MAX = 200, KIND_BITS = 9 };
 
 static const char *const homes[] = {ENVD_HOME, "/workspace"};
 
@@ -174,13 +174,8 @@ static void put_permissions(struct jsonw *w, mode_t mode)
 
 static void put_modified(struct jsonw *w, const struct timespec *t)
 {
-    char text[TIME_MAX] = "";
-    struct tm tm;
-    if (gmtime_r(&t->tv_sec, &tm)) {
-        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-        (void)snprintf(text + n, sizeof text - n, ".%09ldZ", t->tv_nsec);
-    }
-    jsonw_set_text(w, "modifiedTime", text);
+    char text[CLOCK_ISO_MAX];
+    jsonw_set_text(w, "modifiedTime", clock_iso_of(t, 9, text));
 }
 
 /* What a link leads to, where that is in the workspace: clients go by its type. */
@@ -214,7 +209,7 @@ static int open_folder_of(const struct envd *d, const char *below, const char **
 
 int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path)
 {
-    char size[TIME_MAX], at[BENEATH_PATH_MAX];
+    char size[NUMBER_MAX], at[BENEATH_PATH_MAX];
     const char *name;
     struct stat st;
     drop_fd int dir = open_folder_of(d, path->below, &name);

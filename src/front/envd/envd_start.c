@@ -58,10 +58,7 @@ static bool flush_out(struct command_stream_out *o)
 {
     if (o->held.failed || (o->held.len > 0 && envd_stream_put(o->r, &o->held) < 0))
         return false;
-    if (o->held.size > HELD_KEPT)
-        buf_done(&o->held);
-    else
-        buf_clear(&o->held);
+    buf_reuse(&o->held, HELD_KEPT);
     return true;
 }
 

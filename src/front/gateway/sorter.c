@@ -180,10 +180,13 @@ static void on_entry_look(void *ctx)
     entry_look(ctx);
 }
 
+/* A hang-up is told in every turn, whatever is watched for: who could not be answered is let go. */
 static void on_entry_ready(void *ctx, unsigned events)
 {
-    (void)events;
-    entry_look(ctx);
+    if (events & LOOP_HUP)
+        entry_close(ctx);
+    else
+        entry_look(ctx);
 }
 
 static void close_oldest_entry(struct sorter *s)

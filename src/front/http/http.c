@@ -452,6 +452,12 @@ static void on_upgraded(void *ctx, struct MHD_Connection *mhd, void *request, co
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
 
+const char *http_subprotocol(const struct http_request *r)
+{
+    const char *offered = http_header(r, "Sec-WebSocket-Protocol");
+    return http_list_has(offered, HTTP_SUBPROTOCOL, true) ? HTTP_SUBPROTOCOL : NULL;
+}
+
 int http_upgrade(struct http_request *r, const char *subprotocol, const struct ws_events *events,
                  void *ctx, struct ws **ret)
 {

@@ -208,7 +208,8 @@ void http_stream_last(struct http_request *r, const char *bytes, size_t n);
 void http_stream_end(struct http_request *r);
 void http_stream_abort(struct http_request *r); /* the client sees that it is incomplete */
 
-#define HTTP_SUBPROTOCOL "ipybox" /* of WebSockets that name one */
+#define HTTP_SUBPROTOCOL "ipybox"                           /* of WebSockets that name one */
+const char *http_subprotocol(const struct http_request *r); /* it, where the client offers it */
 
 /* The client asks for a WebSocket, and its route has one. */
 bool http_is_handshake(const struct http_request *r);

@@ -122,7 +122,7 @@ static void put_page_data(struct mcp_call *call, const struct cell_result *r)
         return;
     call->app_data = BUF_INIT(APP_CELL_MAX);
     struct jsonw w = JSONW(&call->app_data);
-    app_cell_put(&w, r, session_history(call->mcp->config->session));
+    app_cell_put(&w, r, session_history(call->session));
     if (call->app_data.failed)
         buf_clear(&call->app_data);
 }

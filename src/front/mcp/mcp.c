@@ -8,6 +8,7 @@
 #include "front/apps/apps.h"
 #include "front/mcp/mcp_about.h"
 #include "front/mcp/mcp_call.h"
+#include "front/mcp/mcp_forks.h"
 #include "front/mcp/mcp_resources.h"
 #include "front/mcp/mcp_tools.h"
 
@@ -30,6 +31,7 @@ struct mcp *mcp_new(const struct mcp_config *config, const struct mcp_events *ev
     mcp->ctx = ctx;
     mcp->asker = asker_open(mcp);
     about_open(mcp);
+    forks_open(mcp);
     return mcp;
 }
 
@@ -38,6 +40,7 @@ struct mcp *mcp_free(struct mcp *mcp)
     if (!mcp)
         return NULL;
     about_close(mcp);
+    forks_close(mcp);
     mcp->asker = asker_close(mcp->asker);
     while (mcp->calls)
         call_drop(mcp->calls);

@@ -29,7 +29,7 @@
 struct mcp_config { /* borrowed */
     struct loop *loop;
     struct session *session;
-    const struct sessions *sessions; /* whose notebooks are read where `shared`; NULL: none's */
+    struct sessions *sessions; /* notebooks are read where `shared`, forks made; NULL: none's */
     struct packages_config packages;
     struct toolplane *toolplane;
     const char *version;         /* of this program */
@@ -38,6 +38,8 @@ struct mcp_config { /* borrowed */
     bool shared;       /* by unrelated peers: ids count per stream; tools take a session's name */
     bool runs_nothing; /* it has no session; its client is asked nothing */
     bool search_tool;  /* search_tools is offered */
+    bool rewinds;      /* rewind is: states of sessions are kept */
+    bool forks;        /* fork and end_session are; every peer's tools take a session's name */
     bool native;       /* no container is around the server; the instructions say so */
     bool sandboxed;    /* kernels are, by default; likewise */
     bool answers_cancelled; /* with an error, where a stream waits for the answer; else: nothing */

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "front/mcp/ask_text.h"
 #include "front/mcp/mcp_call.h"
+#include "front/mcp/mcp_forks.h"
 
 enum { KEY_BYTES = 32, KEY_MAX = 32, STATE_MAX = 3 + 2 * ASK_HANDLE_BYTES + 1 + HMAC_HEX + 1 };
 
@@ -425,15 +426,20 @@ void ask_keep_answer(struct mcp_call *call, struct buf *answer_text)
 
 /* --- as an approver -------------------------------------------------------------------------- */
 
-/* The one place that knows to which call a question belongs. There is one session, whose cells run
- * in the order of their calls: the oldest that runs code is the one whose cell runs. Without one it
- * is the oldest other call (servers may ask while they are registered); NULL: a thread asks after
- * its cell's end. */
-static struct mcp_call *find_call(const struct mcp *mcp)
+static bool is_of_session(const struct mcp_call *call, const char *session)
+{
+    return !*call->session_id || strcmp(call->session_id, session) == 0;
+}
+
+/* The one place that knows to which call a question belongs. A session's cells run in the order of
+ * their calls: the oldest that runs code is the one whose cell runs. Without one it is the oldest
+ * other call (servers may ask while they are registered); NULL: a thread asks after its cell's
+ * end. */
+static struct mcp_call *find_call(const struct mcp *mcp, const char *session)
 {
     struct mcp_call *cell = NULL, *other = NULL;
     for (struct mcp_call *call = mcp->calls; call; call = call->next) { /* the newest first */
-        if (call->runs_code && call->cell)
+        if (call->runs_code && call->cell && is_of_session(call, session))
             cell = call;
         else if (!call->runs_code && !call->listening && !call->cancelled &&
                  call->ask.kept.len == 0 && !call->task.answer.len)
@@ -479,7 +485,7 @@ static struct question *add_question(struct asker *a, const struct approval_view
 static void on_elicitation_ask(void *ctx, const struct approval_view *view)
 {
     struct asker *a = ctx;
-    struct mcp_call *call = find_call(a->mcp);
+    struct mcp_call *call = find_call(a->mcp, view->subject.session);
     bool modern = call ? call->era == MCP_MODERN : !a->handshake_can;
     drop_buf struct buf params = BUF_INIT(FORM_MAX);
     if (call && call->cancelled) { /* the one who could say yes has turned away */
@@ -508,10 +514,17 @@ static void on_elicitation_settled(void *ctx, const char *id, const char *outcom
         drop_question(a, q);
 }
 
+static bool is_own_branch(void *ctx, const char *session)
+{
+    const struct asker *a = ctx;
+    return forks_has(a->mcp, session);
+}
+
 static void join_elicitations(struct asker *a)
 {
     struct approver_config config = {.rank = APPROVER_CLIENT,
                                      .session = a->mcp->config->session_id,
+                                     .covers = is_own_branch,
                                      .ask = on_elicitation_ask,
                                      .elicit = on_elicitation_ask,
                                      .settled = on_elicitation_settled,

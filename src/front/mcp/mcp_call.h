@@ -11,6 +11,7 @@
 
 #include "front/mcp/mcp.h"
 #include "front/mcp/mcp_ask.h"
+#include "session/kernels/sessions.h"
 #include "wire/jsonrpc.h"
 
 enum mcp_era { MCP_HANDSHAKE, MCP_MODERN };
@@ -52,6 +53,8 @@ struct mcp_call {
     bool hears_tools;  /* … of the list of tools */
     struct call_ask ask;
     struct call_task task;
+    struct session *session; /* that it is for; borrowed, while it waits for something */
+    char session_id[SESSIONS_ID_MAX + 1]; /* "": the peer's, which has no name */
     /* what it waits for: at most one */
     struct cell *cell; /* also of a reset */
     struct install *install;
@@ -77,6 +80,8 @@ struct mcp { /* shared by the files of the dispatcher */
     struct mcp_call *calls; /* the newest first */
     struct asker *asker;    /* NULL: there are no approvals */
     struct toolplane_listener servers;
+    struct mcp_branch *branches;  /* sessions that it has made (mcp_forks.h) */
+    struct sessions_watcher ends; /* of them */
     bool initialized;
     const char *handshake_version;
     bool shows_apps;                     /* the client of the handshake */

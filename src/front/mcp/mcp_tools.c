@@ -2,6 +2,7 @@
 #include "front/mcp/mcp_tools.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,16 @@
 #include "front/apps/apps.h"
 #include "front/mcp/cell_answer.h"
 #include "front/mcp/mcp_about.h"
+#include "front/mcp/mcp_forks.h"
 #include "front/mcp/mcp_search.h"
 #include "session/kernels/sessions.h"
 #include "session/packages/pip_report.h"
+#include "session/queue/session_checkpoints.h"
 
 enum { DEFAULT_TIMEOUT_S = 120, DEFAULT_MAX_CHARS = 5000, TIMEOUT_MAX_S = 30 * 24 * 3600 };
 enum { SIGNATURES_SHOWN = 20 };
 
-/* Where a tool's schema has the session's name, when there are several (the table's texts are
- * JSON but for this). */
-#define SESSION_HERE "\1"
-#define SERVERS_HERE "\2" /* the registered MCP servers, likewise */
+#define SERVERS_HERE "\2" /* where a tool's text has the registered MCP servers */
 static const char session_json[] =
     "\"session\":{\"type\":\"string\",\"title\":\"Session\",\"default\":\"default\","
     "\"description\":\"Name of the session: each has a kernel of its own, and is made when it is "
@@ -28,9 +28,8 @@ static const char session_json[] =
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-/* Numbers may come as text ("120"): models write them so, and clients were never told no. */
-static int get_number(const struct json *arguments, const char *name, double fallback, double *ret,
-                      struct err *e)
+int tool_number(const struct json *arguments, const char *name, double fallback, double *ret,
+                struct err *e)
 {
     const struct json *value = json_get(arguments, name);
     const char *text = json_text(value);
@@ -46,7 +45,7 @@ static int get_number(const struct json *arguments, const char *name, double fal
     return 0;
 }
 
-static int get_flag(const struct json *arguments, const char *name, bool *ret, struct err *e)
+int tool_flag(const struct json *arguments, const char *name, bool *ret, struct err *e)
 {
     const struct json *value = json_get(arguments, name);
     if (value && !json_is_null(value) && !json_is_bool(value))
@@ -79,7 +78,7 @@ static const char execute_json[] =
     "exceeded)\"},"
     "\"include_images\":{\"type\":\"boolean\",\"title\":\"Include Images\",\"default\":false,"
     "\"description\":\"Also return the images themselves, not only the paths they are saved "
-    "at\"}" SESSION_HERE "},"
+    "at\"}" TOOL_SESSION_HERE "},"
     "\"required\":[\"code\"]},"
     "\"annotations\":{\"title\":\"Run Python code\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}";
@@ -93,11 +92,11 @@ static int read_cell_arguments(struct mcp_call *call, const struct json *argumen
     double timeout = 0, max_chars = 0;
     int r = json_need_text(arguments, "code", &code, e);
     if (r == 0)
-        r = get_number(arguments, "timeout", DEFAULT_TIMEOUT_S, &timeout, e);
+        r = tool_number(arguments, "timeout", DEFAULT_TIMEOUT_S, &timeout, e);
     if (r == 0)
-        r = get_number(arguments, "max_output_chars", DEFAULT_MAX_CHARS, &max_chars, e);
+        r = tool_number(arguments, "max_output_chars", DEFAULT_MAX_CHARS, &max_chars, e);
     if (r == 0)
-        r = get_flag(arguments, "include_images", &call->include_images, e);
+        r = tool_flag(arguments, "include_images", &call->include_images, e);
     if (r < 0)
         return r;
     if (timeout <= 0)
@@ -122,8 +121,7 @@ static int execute_cell_tool(struct mcp_call *call, const struct json *arguments
     call->runs_code = true;
     request.tell_variables = call->shows_apps;
     request.origin = &call->origin;
-    return session_execute(call->mcp->config->session, &request, &cell_events, call, &call->cell,
-                           e);
+    return session_execute(call->session, &request, &cell_events, call, &call->cell, e);
 }
 
 /* --- install_package ------------------------------------------------------------------------ */
@@ -298,7 +296,7 @@ static const char reset_json[] =
     "Creates a new kernel: variables, imports, definitions and running threads are gone. "
     "Connections to MCP servers are closed, and opened again by the next call. Installed packages, "
     "files and mcptools/ persist.\","
-    "\"inputSchema\":{\"type\":\"object\",\"properties\":{" SESSION_HERE "}},"
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{" TOOL_SESSION_HERE "}},"
     "\"annotations\":{\"title\":\"Reset the kernel\",\"readOnlyHint\":false,"
     "\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}}";
 
@@ -322,32 +320,137 @@ static void was_reset(void *ctx, const struct err *why)
 static int reset_tool(struct mcp_call *call, const struct json *arguments, struct err *e)
 {
     (void)arguments;
-    const struct mcp_config *config = call->mcp->config;
     /* All sessions share the MCP servers: only the one that was there first may stop them. */
-    if (!config->session_id || strcmp(config->session_id, SESSIONS_DEFAULT) == 0)
-        toolplane_reset(config->toolplane);
-    return session_reset(config->session, was_reset, call, &call->cell, e);
+    if (!*call->session_id || strcmp(call->session_id, SESSIONS_DEFAULT) == 0)
+        toolplane_reset(call->mcp->config->toolplane);
+    return session_reset(call->session, was_reset, call, &call->cell, e);
+}
+
+/* --- rewind --------------------------------------------------------------------------------- */
+
+static const char rewind_json[] =
+    "{\"name\":\"rewind\",\"title\":\"Undo cells\","
+    "\"description\":\"Bring variables, imports and definitions of the IPython kernel back to what "
+    "they were before the last cell, or the last few.\\n\\n"
+    "Files, network traffic, shell commands and tool calls are not undone. A few cells are kept "
+    "only; the error names how far it can go back.\\n\\n"
+    "Returns which cells were undone, and what of them was not.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"cells\":{\"type\":\"integer\",\"title\":\"Cells\",\"default\":1,\"minimum\":1,"
+    "\"description\":\"How many cells to undo\"}" TOOL_SESSION_HERE "}},"
+    "\"annotations\":{\"title\":\"Undo cells\",\"readOnlyHint\":false,"
+    "\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":false}}";
+
+struct tool_rewind { /* the work of a call */
+    struct mcp_call *call;
+    struct rewind *rewind;
+    uint64_t cell, next_cell;
+};
+
+static void cancel_tool_rewind(void *ctx)
+{
+    struct tool_rewind *work = ctx;
+    session_forget_rewind(work->rewind);
+    xfree(work);
+}
+
+static void put_rewound(struct jsonw *w, const struct tool_rewind *work)
+{
+    const struct session *session = work->call->session;
+    const struct session_call *made;
+    drop_buf struct buf text = BUF_INIT(MCP_ANSWER_MAX);
+    (void)buf_addf(&text,
+                   "Variables, imports and definitions are as they were before cell %llu; cells up "
+                   "to %llu were undone.\nNot undone:\n",
+                   (unsigned long long)work->cell, (unsigned long long)work->next_cell - 1);
+    for (const char *const *other = session_not_undone; *other; other++)
+        (void)buf_addf(&text, "- %s\n", *other);
+    for (size_t at = 0; (made = session_call_at(session, at)); at++)
+        if (made->cell >= work->cell)
+            (void)buf_addf(&text, "Cell %llu called the tool %s.\n", (unsigned long long)made->cell,
+                           made->name);
+    put_text_block(w, buf_text(&text), text.len - 1);
+}
+
+static void on_tool_rewound(void *ctx, const struct err *why)
+{
+    struct tool_rewind *work = ctx;
+    struct mcp_call *call = work->call;
+    struct buf out;
+    struct jsonw w;
+    call->work.cancel = NULL;
+    if (why) {
+        call_fail(call, "rewind", why->msg);
+    } else {
+        call_answer_begin(call, &out, &w);
+        put_rewound(&w, work);
+        call_answer_end(call, &out, &w, false);
+    }
+    xfree(work);
+}
+
+/* Those that were undone before do not count. */
+static int find_cell_back(const struct session *session, double cells, uint64_t *ret, struct err *e)
+{
+    struct session_checkpoint point;
+    size_t count = 0;
+    while (session_checkpoint_at(session, count, &point))
+        count++;
+    if (cells < 1 || floor(cells) != cells)
+        return err_set(e, -EINVAL, "cells: a whole number from 1 on is needed");
+    if (cells > (double)count)
+        return err_set(e, -ESTALE, "cells: %zu can be undone at most", count);
+    (void)session_checkpoint_at(session, (size_t)cells - 1, &point);
+    *ret = point.cell;
+    return 0;
+}
+
+static int rewind_tool(struct mcp_call *call, const struct json *arguments, struct err *e)
+{
+    struct session *session = call->session;
+    double cells = 0;
+    uint64_t cell = 0;
+    int r = tool_number(arguments, "cells", 1, &cells, e);
+    if (r == 0)
+        r = find_cell_back(session, cells, &cell, e);
+    if (r < 0)
+        return r;
+    struct tool_rewind *work = NEW(struct tool_rewind);
+    *work =
+        (struct tool_rewind){.call = call, .cell = cell, .next_cell = session_next_cell(session)};
+    r = session_rewind(session, cell, false, on_tool_rewound, work, &work->rewind, e);
+    if (r < 0) {
+        xfree(work);
+        return r;
+    }
+    call->work = (struct call_work){cancel_tool_rewind, work};
+    return 0;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
+#define OPTION(member) offsetof(struct mcp_config, member)
+
 static const struct tool {
     const char *name, *json;
     int (*start)(struct mcp_call *call, const struct json *arguments, struct err *e);
-    bool by_option; /* mcp_config.search_tool */
+    size_t option; /* of mcp_config: the bool that offers it; 0: it always is */
 } tools[] = {
-    {"execute_ipython_cell", execute_json, execute_cell_tool, false},
-    {"install_package", install_json, install_package_tool, false},
-    {"register_mcp_server", register_json, register_server, false},
-    {"reset", reset_json, reset_tool, false},
-    {"search_tools", search_tools_json, search_tools_tool, true},
+    {"execute_ipython_cell", execute_json, execute_cell_tool, 0},
+    {"install_package", install_json, install_package_tool, 0},
+    {"register_mcp_server", register_json, register_server, 0},
+    {"reset", reset_json, reset_tool, 0},
+    {"search_tools", search_tools_json, search_tools_tool, OPTION(search_tool)},
+    {"rewind", rewind_json, rewind_tool, OPTION(rewinds)},
+    {"fork", fork_json, fork_tool, OPTION(forks)},
+    {"end_session", end_session_json, end_session_tool, OPTION(forks)},
 };
 
 enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
 static bool is_offered(const struct mcp_config *config, const struct tool *tool)
 {
-    return !tool->by_option || config->search_tool;
+    return tool->option == 0 || *(const bool *)((const char *)config + tool->option);
 }
 
 static const struct tool *find_tool(const struct mcp_config *config, const char *name)
@@ -374,10 +477,16 @@ static void put_register_tool(struct jsonw *w, const struct mcp *mcp)
     jsonw_raw(w, buf_text(&text));
 }
 
+/* There are several sessions, of which a call names one. */
+static bool takes_names(const struct mcp_config *config)
+{
+    return config->shared || config->forks;
+}
+
 /* meta: more members, or "". */
 static void put_tool(struct jsonw *w, const char *json, bool with_session, const char *meta)
 {
-    const char *at = strstr(json, SESSION_HERE), *end = json + strlen(json) - 1;
+    const char *at = strstr(json, TOOL_SESSION_HERE), *end = json + strlen(json) - 1;
     const char *rest = at ? at + 1 : json;
     const bool is_first = at && at[-1] == '{';
     with_session = with_session && at;
@@ -399,7 +508,7 @@ void tools_put_list(struct jsonw *w, const struct mcp_request *r)
         if (tools[i].json == register_json)
             put_register_tool(w, r->mcp);
         else
-            put_tool(w, tools[i].json, config->shared,
+            put_tool(w, tools[i].json, takes_names(config),
                      shows_apps && tools[i].json == execute_json ? page : "");
     }
     if (config->extension)
@@ -410,7 +519,7 @@ void tools_put_list(struct jsonw *w, const struct mcp_request *r)
 bool tool_takes_session(const struct mcp_config *config, const char *name)
 {
     const struct tool *tool = find_tool(config, name);
-    return tool && strstr(tool->json, SESSION_HERE);
+    return tool && strstr(tool->json, TOOL_SESSION_HERE);
 }
 
 bool tool_exists(const struct mcp_config *config, const char *name)
@@ -421,6 +530,11 @@ bool tool_exists(const struct mcp_config *config, const char *name)
 void tool_call(struct mcp_call *call, const char *name, const struct json *arguments)
 {
     struct err e = ERR_NONE;
-    if (find_tool(call->mcp->config, name)->start(call, arguments, &e) < 0)
+    const struct tool *tool = find_tool(call->mcp->config, name);
+    const bool named = strstr(tool->json, TOOL_SESSION_HERE) != NULL;
+    int r = forks_find_session(call, named ? json_get(arguments, "session") : NULL, &e);
+    if (r == 0)
+        r = tool->start(call, arguments, &e);
+    if (r < 0)
         call_fail(call, name, e.msg);
 }

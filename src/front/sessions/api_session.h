@@ -44,12 +44,31 @@ struct api_session {
     struct executions *executions;
     struct execution_waiter *waiters;
     struct event_stream *streams;
+    struct terminal *terminals;
+    size_t terminal_count;
 };
 
 /* --- api_sessions.c --------------------------------------------------------------------------- */
 
 /* The api_session of {id}. NULL: it has answered 404. */
 struct api_session *api_session_of(struct api *api, struct http_request *r);
+
+struct fork_waiter;
+struct fork_waiter **api_fork_requests(struct api *api); /* those under way */
+
+/* --- api_fork.c ------------------------------------------------------------------------------- */
+
+void fork_post(void *ctx, struct http_request *r);
+void fork_requests_close(struct api *api);
+
+struct rewind_waiter;
+struct rewind_waiter **api_rewind_requests(struct api *api); /* those under way */
+
+/* --- api_rewind.c ----------------------------------------------------------------------------- */
+
+void checkpoints_get(void *ctx, struct http_request *r);
+void rewind_post(void *ctx, struct http_request *r);
+void rewind_requests_close(struct api *api);
 
 /* --- api_executions.c ------------------------------------------------------------------------- */
 
@@ -71,6 +90,18 @@ const char *execution_status(const struct execution *x);
 /* --- api_notebook.c --------------------------------------------------------------------------- */
 
 void notebook_get(void *ctx, struct http_request *r);
+
+/* --- api_questions.c -------------------------------------------------------------------------- */
+
+void complete_post(void *ctx, struct http_request *r);
+void inspect_post(void *ctx, struct http_request *r);
+void variables_get(void *ctx, struct http_request *r);
+
+/* --- api_terminal.c --------------------------------------------------------------------------- */
+
+#define TERMINALS_MAX 8 /* of one session */
+void terminal_get(void *ctx, struct http_request *r);
+void terminals_end(struct api_session *api_session, bool stopping, const char *reason);
 
 /* --- api_events.c ----------------------------------------------------------------------------- */
 

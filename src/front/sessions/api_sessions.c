@@ -17,6 +17,8 @@ struct api_sessions {
     struct api_session *api_sessions;
     struct sessions_watcher watcher;
     struct reset *resets;
+    struct fork_waiter *forks;
+    struct rewind_waiter *rewinds;
 };
 
 struct reset { /* a request that waits for a new kernel */
@@ -59,6 +61,16 @@ struct api_session *api_session_of(struct api *api, struct http_request *r)
     return open_api_session(api->sessions, &view);
 }
 
+struct fork_waiter **api_fork_requests(struct api *api)
+{
+    return &api->sessions->forks;
+}
+
+struct rewind_waiter **api_rewind_requests(struct api *api)
+{
+    return &api->sessions->rewinds;
+}
+
 void api_record(const struct api *api, const char *session, enum logged_kind kind,
                 const struct buf *data)
 {
@@ -77,6 +89,7 @@ static void free_api_session(struct api_sessions *all, struct api_session *api_s
 {
     chain_remove(&all->api_sessions, api_session);
     streams_end(api_session, FOLLOW_DONE, "the session has ended");
+    terminals_end(api_session, false, "the session has ended");
     waiters_free(api_session);
     xfree(api_session);
 }
@@ -90,6 +103,13 @@ static void on_session_ended(void *ctx, const char *id)
         api_session = api_session->next;
     if (api_session)
         free_api_session(all, api_session);
+}
+
+/* Before anything of it runs: what its parent may not do it may not either. */
+static void on_session_forked(void *ctx, const char *parent, const char *id)
+{
+    const struct api_sessions *all = ctx;
+    approvals_copy_rule(all->api->config->approvals, parent, id);
 }
 
 /* --- documents -------------------------------------------------------------------------------- */
@@ -111,6 +131,8 @@ static void put_session(struct jsonw *w, const struct api *api, const struct ses
     jsonw_set_text(w, "instance", api->config->instance);
     jsonw_set_text(w, "state", state_of(view->session));
     jsonw_set_text(w, "cwd", view->cwd);
+    if (view->parent)
+        jsonw_set_text(w, "forked_from", view->parent);
     jsonw_set_int(w, "timeout_ms", view->timeout_ms);
     jsonw_set_int(w, "idle_timeout_ms", view->idle_ms);
     jsonw_set_int(w, "created_ms", view->created_ms);
@@ -275,6 +297,17 @@ static const struct http_route routes[] = {
     {"GET", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_get},
     {"DELETE", "/v1/sessions/{id}", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_delete},
     {"POST", "/v1/sessions/{id}/reset", HTTP_NO_BODY, 0, NULL, API_EXECUTE, session_post_reset},
+    {"POST", "/v1/sessions/{id}/fork", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
+     fork_post},
+    {"POST", "/v1/sessions/{id}/complete", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
+     complete_post},
+    {"POST", "/v1/sessions/{id}/inspect", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
+     inspect_post},
+    {"GET", "/v1/sessions/{id}/variables", HTTP_NO_BODY, 0, NULL, API_EXECUTE, variables_get},
+    {"GET", "/v1/sessions/{id}/terminal", HTTP_WEBSOCKET, 0, NULL, API_ADMIN, terminal_get},
+    {"POST", "/v1/sessions/{id}/rewind", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
+     rewind_post},
+    {"GET", "/v1/sessions/{id}/checkpoints", HTTP_NO_BODY, 0, NULL, API_EXECUTE, checkpoints_get},
     {"GET", "/v1/sessions/{id}/events", HTTP_EVENTS, 0, NULL, API_EXECUTE, events_get},
     {"GET", "/v1/sessions/{id}/notebook", HTTP_NO_BODY, 0, NULL, API_EXECUTE, notebook_get},
     {"POST", "/v1/sessions/{id}/executions", HTTP_COLLECT, API_BODY_MAX, API_TYPE, API_EXECUTE,
@@ -296,7 +329,9 @@ static int open_sessions_group(struct api *api, struct err *e)
 {
     (void)e;
     struct api_sessions *all = NEW(struct api_sessions);
-    *all = (struct api_sessions){.api = api, .watcher = {.ended = on_session_ended, .ctx = all}};
+    *all = (struct api_sessions){
+        .api = api,
+        .watcher = {.ended = on_session_ended, .forked = on_session_forked, .ctx = all}};
     sessions_watch(api->config->sessions, &all->watcher);
     api->sessions = all;
     return 0;
@@ -305,8 +340,10 @@ static int open_sessions_group(struct api *api, struct err *e)
 static void drain_sessions_group(struct api *api)
 {
     for (struct api_session *api_session = api->sessions->api_sessions; api_session;
-         api_session = api_session->next)
+         api_session = api_session->next) {
         streams_end(api_session, FOLLOW_STOPPING, API_STOPPING);
+        terminals_end(api_session, true, API_STOPPING);
+    }
 }
 
 static void close_sessions_group(struct api *api)
@@ -314,6 +351,8 @@ static void close_sessions_group(struct api *api)
     struct api_sessions *all = api->sessions;
     if (!all)
         return;
+    fork_requests_close(api);
+    rewind_requests_close(api);
     while (all->resets) {
         cell_forget(all->resets->cell);
         free_reset(all->resets);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
@@ -43,7 +44,7 @@ enum {
 static const char asked_word[WORD] = "is this legible";
 
 struct tried { /* what the child tells */
-    int landlock, filter, listener, memory, peer;
+    int landlock, filter, listener, memory, open, peer;
     int read_fast;
 };
 
@@ -66,8 +67,10 @@ static int enter_probe_landlock(void *ctx)
     (void)ctx;
     const struct landlock_rights rights = landlock_rights_of(landlock_abi());
     const struct landlock_wants wants = {.fs = LANDLOCK_MAKE_BLOCK, .scoped = rights.scoped};
-    int ruleset = landlock_create(&wants);
-    if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    drop_fd int ruleset = landlock_create(&wants);
+    drop_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (ruleset < 0 || root < 0 || landlock_add_path(ruleset, LANDLOCK_MAKE_BLOCK, root) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return errno;
     return landlock_restrict(ruleset, 0) < 0 ? errno : 0;
 }
@@ -153,6 +156,21 @@ static bool read_fast(pid_t pid, uint64_t at)
            memcmp(word, asked_word, WORD) == 0;
 }
 
+/* As the broker opens every path: nothing else resolves a name without its links. */
+static int try_broker_open(void)
+{
+    const struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_DIRECTORY,
+                                 .resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS};
+    drop_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
+    return fd < 0 ? errno : 0;
+}
+
+static int try_notice_sizes(void)
+{
+    struct seccomp_notif_sizes sizes;
+    return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ? errno : 0;
+}
+
 /* The write end of a pipe, which looks like nothing that the other has by itself. */
 static int give_listener(int listener, uint64_t id)
 {
@@ -234,10 +252,10 @@ static int play_broker(void *ctx)
     struct tried tried = {0};
     tried.landlock = in_child(enter_probe_landlock, NULL);
     tried.filter = in_child(enter_filter, NULL);
-    if (tried.filter == 0)
+    tried.open = try_broker_open();
+    tried.listener = tried.filter != 0 ? tried.filter : try_notice_sizes();
+    if (tried.listener == 0)
         try_listener(&tried);
-    else
-        tried.listener = tried.filter;
     if (tried.listener != 0 && tried.memory == 0 && !tried.read_fast)
         tried.memory = tried.listener;              /* nobody asked, so nothing was read */
     if (tried.landlock != 0 && tried.listener != 0) /* a Linux has one of both, or is old */
@@ -264,18 +282,20 @@ void sandbox_probe(struct sandbox_probe *ret)
     struct tried tried = {0};
     int code = try_level(&tried);
     if (code != 0)
-        tried = (struct tried){code, code, code, code, code, 0};
+        tried = (struct tried){code, code, code, code, code, code, 0};
     const int abi = tried.landlock == 0 ? landlock_abi() : 0;
     *ret = (struct sandbox_probe){.landlock_abi = abi,
                                   .landlock_errno = tried.landlock,
                                   .filter_errno = tried.filter,
                                   .listener_errno = tried.listener,
                                   .memory_errno = tried.memory,
+                                  .open_errno = tried.open,
                                   .scopes = abi >= LANDLOCK_ABI_SCOPES,
                                   .read_fast = tried.read_fast != 0,
                                   .peers = tried.peer == 0};
+    const bool broker = tried.listener == 0 && tried.memory == 0 && tried.open == 0;
     if (tried.landlock == 0 && tried.filter == 0)
-        ret->level = tried.listener == 0 && tried.memory == 0 ? SANDBOX_FULL : SANDBOX_LANDLOCK;
+        ret->level = broker ? SANDBOX_FULL : SANDBOX_LANDLOCK;
 }
 
 /* --- people ----------------------------------------------------------------------------------- */
@@ -312,6 +332,11 @@ static const struct reason {
     {"seccomp listener", EINVAL, "the kernel is too old for it"},
     {"reading the memory of a child", EACCES, "ptrace is restricted on this host"},
     {"reading the memory of a child", EPERM, "ptrace is restricted on this host"},
+    {"openat2", EPERM,
+     "a seccomp profile refuses it: one that allows openat2 gives the level full"},
+    {"openat2", ENOSYS,
+     "the kernel is older than 5.6, or systemd's RestrictSUIDSGID= (with DynamicUser=, too) or a "
+     "seccomp profile refuses it: without the one, and allowed in the other, the level is full"},
 };
 
 static void missing(struct buf *text, const char *what, int code)
@@ -344,4 +369,5 @@ void sandbox_probe_text(const struct sandbox_probe *probe, struct buf *text)
         missing(text, "seccomp listener", probe->listener_errno);
     if (probe->listener_errno == 0)
         missing(text, "reading the memory of a child", probe->memory_errno);
+    missing(text, "openat2", probe->open_errno);
 }

@@ -16,8 +16,8 @@
 enum {
     TEXT_MAX = 1024,
     CLIMB_MAX = 64,
-    IDLE_NS = 500000,   /* so much, and */
-    IDLE_SHARE = 10000, /* this part of the time, is no work */
+    IDLE_NS = 2000000, /* so much, and */
+    IDLE_SHARE = 5000, /* this part of the time, is no work */
 };
 
 static ssize_t read_activity(pid_t pid, const char *name, char text[static TEXT_MAX])

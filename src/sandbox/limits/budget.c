@@ -547,3 +547,20 @@ bool budget_exceeds(uint64_t bytes)
     return use.own + use.shared + unnamed.memory + beside > bytes &&
            exceeds_exactly(NULL, bytes, beside);
 }
+
+static void add_process_part(void *ctx, pid_t pid)
+{
+    uint64_t *bytes = ctx;
+    char text[FILE_TEXT_MAX];
+    *bytes += read_memory_file(pid, "smaps_rollup", text) ? procfile_behind(text, "\nPss:") * KIB
+                                                          : resident(pid);
+    if (read_memory_file(pid, "status", text))
+        *bytes += procfile_behind(text, "\nVmPTE:") * KIB;
+}
+
+uint64_t budget_part(void)
+{
+    uint64_t bytes = 0;
+    (void)proctree_each(add_process_part, &bytes);
+    return bytes;
+}

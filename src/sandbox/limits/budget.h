@@ -43,6 +43,9 @@ int64_t budget_pause_ms(const struct budget *budget);
 /* One look, without the shared memory of the container. */
 bool budget_exceeds(uint64_t bytes);
 
+/* What they use now, of what is shared their part, with page tables. */
+uint64_t budget_part(void);
+
 /* The processor time of all that live below, and of the children that they have waited for, in
  * microseconds; a process that ends in between may count twice or not at all. Not in it: children
  * of this process that it has reaped, and those of a parent that ignores SIGCHLD. */

@@ -34,13 +34,19 @@ struct diskbudget {
     } quiet;
     /* of the last walk */
     struct diskuse last;
-    struct activity before;     /* when it began */
-    uint64_t filled;            /* then, of diskuse_filled() */
-    struct activity_own looked; /* of the last look */
+    struct activity before; /* when it began */
+    uint64_t filled;        /* then, of diskuse_filled() */
+    uint64_t foreign;       /* likewise, of b->seen.foreign */
     int64_t soon_ms, next_ms;
     /* of the one that goes on */
     struct activity begun;
-    uint64_t begun_filled;
+    uint64_t begun_filled, begun_foreign;
+    struct { /* at the last look */
+        struct activity_own own;
+        uint64_t filled, foreign; /* the latter: by how much the disks have filled, from one look to
+                                   * the next, while ours did not run */
+        bool has_run;             /* ours, since the look before it */
+    } seen;
     bool has_walker;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t go;
@@ -103,6 +109,7 @@ static void begin_walk(struct diskbudget *b, uint64_t filled)
         return;
     look_at_disk(b, &b->begun);
     b->begun_filled = filled;
+    b->begun_foreign = b->seen.foreign;
     (void)pthread_mutex_lock(&b->lock);
     b->state = WALKS;
     (void)pthread_cond_signal(&b->go);
@@ -158,8 +165,9 @@ static bool others_write(const struct activity *before, const struct activity *n
            activity_has_lost(before, now);
 }
 
-/* All growth is theirs, unless there was somebody else, or they did next to nothing. What has gone
- * out of sight has not gone: then nothing is given back. */
+/* All growth is theirs, unless there was somebody else, or they did next to nothing: then it is
+ * what they say. That is the least in any case; what came while they did not run is above it. What
+ * has gone out of sight has not gone: then nothing is given back. */
 static void charge(struct diskbudget *b, const struct diskuse *use, const struct activity *now,
                    bool unseen)
 {
@@ -169,8 +177,9 @@ static void charge(struct diskbudget *b, const struct diskuse *use, const struct
     const uint64_t told = disk_above(now->written, b->before.written);
     const bool doubtful =
         others_write(&b->before, now) || !activity_has_run(&b->before.own, &now->own);
-    if (doubtful && !now->untold && told < more)
-        more = told;
+    const uint64_t rest = doubtful ? 0 : disk_above(more, disk_above(b->seen.foreign, b->foreign));
+    if (!now->untold && told < more)
+        more = told > rest ? told : rest;
     b->charge = disk_above(b->charge + more, less);
 }
 
@@ -209,20 +218,32 @@ static bool judge_disk(struct diskbudget *b)
     const uint64_t taken = b->charge + unnamed.unnamed + missed(b, &now, unnamed.unnamed);
     b->before = b->begun;
     b->filled = b->begun_filled;
+    b->foreign = b->begun_foreign;
     b->soon_ms = end + took * SOON;
     b->next_ms = end + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
     return taken > b->most;
 }
 
+/* Most of what others write is told apart so before a walk may be due. Who does next to nothing and
+ * writes all the same is charged with what it says. */
+static void see(struct diskbudget *b)
+{
+    const uint64_t filled = diskuse_filled(b->places);
+    const struct activity_own own = activity_own();
+    b->seen.has_run = activity_has_run(&b->seen.own, &own);
+    if (!b->seen.has_run)
+        b->seen.foreign += disk_above(filled, b->seen.filled);
+    b->seen.own = own;
+    b->seen.filled = filled;
+}
+
 /* Also when the tree has just fallen asleep: what comes after that is not its doing. */
-static bool is_walk_due(struct diskbudget *b, uint64_t filled)
+static bool is_walk_due(const struct diskbudget *b)
 {
     const int64_t now = clock_ms();
-    const uint64_t grown = disk_above(filled, b->filled);
-    const struct activity_own own = activity_own();
-    const bool has_run = activity_has_run(&b->before.own, &own);
-    const bool sleeps = !activity_has_run(&b->looked, &own);
-    b->looked = own;
+    const uint64_t grown = disk_above(b->seen.filled, b->filled);
+    const bool has_run = activity_has_run(&b->before.own, &b->seen.own);
+    const bool sleeps = !b->seen.has_run;
     const bool fills = grown > 0 && grown >= disk_above(b->most, b->charge) / 2;
     if (has_run && (sleeps || fills))
         return now >= b->soon_ms;
@@ -231,6 +252,7 @@ static bool is_walk_due(struct diskbudget *b, uint64_t filled)
 
 bool diskbudget_exceeded(struct diskbudget *b)
 {
+    see(b);
     switch (look_at_walker(b)) {
     case WALKS:
         return false;
@@ -239,9 +261,8 @@ bool diskbudget_exceeded(struct diskbudget *b)
     case RESTS:
         break;
     }
-    const uint64_t filled = diskuse_filled(b->places);
-    if (is_walk_due(b, filled))
-        begin_walk(b, filled);
+    if (is_walk_due(b))
+        begin_walk(b, b->seen.filled);
     return false;
 }
 
@@ -266,6 +287,8 @@ struct diskbudget *diskbudget_open(uint64_t most, const char *const *places)
     b->unseen = b->last.unseen;
     b->filled = diskuse_filled(b->places);
     look_at_disk(b, &b->before);
+    b->seen.filled = b->filled;
+    b->seen.own = b->before.own;
     b->quiet.filled = b->filled;
     b->quiet.written = b->before.written;
     return b;

@@ -21,7 +21,7 @@ struct resource_look {
 static void count_open_resources(void *ctx, pid_t pid)
 {
     struct resource_look *look = ctx;
-    look->others |= pid != look->main;
+    look->others |= pid != look->main && pid != proctree_entered();
 }
 
 /* Devices without a state. */

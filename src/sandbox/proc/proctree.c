@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ enum {
     FREEZE_ROUNDS = 8,  /* then KILL anyway: frozen or not, the next round goes on */
     WALK_MAX = 1 << 22, /* parent links followed for one process: as many as the kernel has PIDs */
     PATH_KEPT = 1024,   /* of these, the last ones get a verdict */
-    STOPPED_FIRST = 64,
+    LIST_FIRST = 64,
+    CHASES = 32,
     VERDICTS = 4096, /* remembered per scan; a power of two */
 };
 
@@ -43,12 +45,72 @@ struct proc_scan {
     DIR *dir;
     int fd; /* of dir */
     pid_t self, session;
+    pid_t top;        /* below which we look: ourselves, or a root */
     pid_t last_group; /* the group killed last: once is enough */
     struct verdict verdicts[VERDICTS];
 };
 
 /* Too large for a stack, and there is one thread that calls. */
 static struct proc_scan the_scan;
+
+static struct {
+    pid_t roots[PROCTREE_ROOTS_MAX];
+    size_t count;
+    pid_t entered; /* 0: none */
+    const pid_t *joined;
+    size_t joined_count;
+} the_roots;
+
+static bool is_root(pid_t pid)
+{
+    for (size_t i = 0; i < the_roots.count; i++)
+        if (the_roots.roots[i] == pid)
+            return true;
+    return false;
+}
+
+int proctree_add_root(pid_t pid)
+{
+    if (is_root(pid))
+        return -EEXIST;
+    if (the_roots.count == PROCTREE_ROOTS_MAX)
+        return -ENOSPC;
+    the_roots.roots[the_roots.count++] = pid;
+    return 0;
+}
+
+void proctree_remove_root(pid_t pid)
+{
+    for (size_t i = 0; i < the_roots.count; i++)
+        if (the_roots.roots[i] == pid) {
+            the_roots.roots[i] = the_roots.roots[--the_roots.count];
+            return;
+        }
+}
+
+void proctree_enter(pid_t root)
+{
+    the_roots.entered = root;
+}
+
+pid_t proctree_entered(void)
+{
+    return the_roots.entered;
+}
+
+void proctree_join(const pid_t *roots, size_t count)
+{
+    the_roots.joined = roots;
+    the_roots.joined_count = count;
+}
+
+static bool has_joined(pid_t pid)
+{
+    for (size_t i = 0; i < the_roots.joined_count; i++)
+        if (the_roots.joined[i] == pid)
+            return true;
+    return false;
+}
 
 static bool read_stat_number(const char **at, pid_t *ret)
 {
@@ -122,6 +184,7 @@ static int scan_open(struct proc_scan *s)
     s->fd = dirfd(s->dir);
     s->self = getpid();
     s->session = getsid(0);
+    s->top = the_roots.entered ? the_roots.entered : s->self;
     s->last_group = 0;
     memset(s->verdicts, 0, sizeof s->verdicts);
     int r = check_proc(s->fd, s->self);
@@ -143,16 +206,16 @@ static bool remember_process(struct proc_scan *s, const pid_t *path, int n, bool
     return ours;
 }
 
-/* Does the chain of parents from `pid` lead to us, however long it is? Unknown (a link just
+/* Does the chain of parents from `pid` lead to our top, however long it is? Unknown (a link just
  * vanished) is "no": an orphan has come to us by the next round. */
 static bool leads_to_us(struct proc_scan *s, pid_t pid)
 {
     struct proctree_stat st;
     pid_t path[PATH_KEPT];
     for (int n = 0; n < WALK_MAX; n++) {
-        if (pid == s->self)
+        if (pid == s->top || has_joined(pid))
             return remember_process(s, path, n, true);
-        if (pid <= 1)
+        if (pid <= 1 || pid == s->self || is_root(pid))
             return remember_process(s, path, n, false);
         const struct verdict *known = verdict_of(s, pid);
         if (known->pid == pid)
@@ -198,7 +261,7 @@ static pid_t scan_next(struct proc_scan *s, struct proctree_stat *ret)
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid == s->self || read_stat(s->fd, pid, ret) < 0)
+        if (pid == s->self || is_root(pid) || read_stat(s->fd, pid, ret) < 0)
             continue;
         if (!leads_to_us(s, ret->ppid) || (is_dead(ret->state) && living_thread(s, pid) == 0))
             continue;
@@ -217,7 +280,7 @@ static bool signal_one(struct proc_scan *s, pid_t pid, pid_t ppid, int sig)
     if (fd < 0 && errno == ESRCH)
         return false;
     struct proctree_stat again;
-    if (read_stat(s->fd, pid, &again) < 0 || (again.ppid != ppid && again.ppid != s->self))
+    if (read_stat(s->fd, pid, &again) < 0 || (again.ppid != ppid && again.ppid != s->top))
         return false;
     if (fd >= 0 && syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0)
         return true;
@@ -263,6 +326,10 @@ int proctree_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
         if (thread > 0)
             fn(ctx, thread);
     }
+    if (the_roots.entered)
+        fn(ctx, the_roots.entered);
+    for (size_t i = 0; i < the_roots.joined_count; i++)
+        fn(ctx, the_roots.joined[i]);
     scan_close(s);
     return 0;
 }
@@ -294,29 +361,38 @@ int proctree_freeze(void)
     return r < 0 ? r : 0;
 }
 
-struct stopped { /* processes in the order of /proc, which is that of their birth */
+struct pids {
     pid_t *pids;
     size_t n, room;
 };
 
-static void note_stopped(void *ctx, pid_t pid)
+static void add_pid(struct pids *list, pid_t pid)
 {
-    struct stopped *list = ctx;
     if (list->n == list->room) {
-        list->room = list->room ? 2 * list->room : STOPPED_FIRST;
+        list->room = list->room ? 2 * list->room : LIST_FIRST;
         list->pids = xrealloc(list->pids, list->room * sizeof *list->pids);
     }
     list->pids[list->n++] = pid;
 }
 
+static void pids_free(struct pids *list)
+{
+    xfree(list->pids);
+}
+
+static void note_stopped(void *ctx, pid_t pid)
+{
+    add_pid(ctx, pid);
+}
+
 /* A number that went to a stranger meanwhile brings one that runs a signal without an effect. */
 int proctree_thaw(void)
 {
-    struct stopped list = {0};
+    struct pids list = {0}; /* in the order of /proc, which is that of their birth */
     int r = proctree_each(note_stopped, &list);
     while (list.n > 0)
         (void)kill(list.pids[--list.n], SIGCONT);
-    xfree(list.pids);
+    pids_free(&list);
     return r;
 }
 
@@ -359,14 +435,125 @@ static bool is_final(int r)
     return r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EXDEV;
 }
 
+pid_t proctree_parent(pid_t pid)
+{
+    struct proctree_stat stat;
+    drop_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return proc >= 0 && read_stat(proc, pid, &stat) == 0 ? stat.ppid : 0;
+}
+
+bool proctree_is_below(pid_t pid)
+{
+    struct proctree_stat stat;
+    drop_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int n = 0; proc >= 0 && pid > 1 && n < WALK_MAX; n++) {
+        if (read_stat(proc, pid, &stat) < 0)
+            return false;
+        pid = stat.ppid;
+        if (pid == getpid())
+            return true;
+    }
+    return false;
+}
+
+static int list_children_of_thread(pid_t pid, pid_t thread, struct pids *ret)
+{
+    char path[64];
+    int child;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    while (fscanf(file, "%d", &child) == 1)
+        add_pid(ret, child);
+    (void)fclose(file);
+    return 0;
+}
+
+/* The children of `pid`, in the order in which they came to it. Negative: this system has no such
+ * lists. */
+static int list_children(pid_t pid, struct pids *ret)
+{
+    char path[32];
+    const struct dirent *entry;
+    int r = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return -errno;
+    while (r == 0 && (entry = readdir(tasks)))
+        if (isdigit((unsigned char)entry->d_name[0]))
+            r = list_children_of_thread(pid, (pid_t)strtol(entry->d_name, NULL, 10), ret);
+    (void)closedir(tasks);
+    return r;
+}
+
+static bool lives_below(const struct proc_scan *s, pid_t child, struct proctree_stat *ret)
+{
+    return !is_root(child) && read_stat(s->fd, child, ret) == 0 &&
+           (!is_dead(ret->state) || living_thread(s, child) > 0);
+}
+
+/* Those that came last first: who hops from process to process is there. */
+static pid_t find_living(const struct proc_scan *s, const struct pids *list,
+                         struct proctree_stat *ret)
+{
+    for (size_t i = list->n; i > 0; i--)
+        if (lives_below(s, list->pids[i - 1], ret))
+            return list->pids[i - 1];
+    return 0;
+}
+
+static bool pids_equal(const struct pids *a, const struct pids *b)
+{
+    return a->n == b->n && (a->n == 0 || memcmp(a->pids, b->pids, a->n * sizeof *a->pids) == 0);
+}
+
+/* A child of `pid` that lives and is no root; 0: there is none, which holds for everybody below it
+ * as well, since an orphan comes to it. Nobody reaps here meanwhile, so that the list only grows.
+ * When all of a list are dead it is read again, since the last of them may have forked another one
+ * after the first reading: if nobody has come by then, nobody is there who could. -EAGAIN: somebody
+ * has; -ENOENT: this system has no such lists. */
+static pid_t find_living_child(struct proc_scan *s, pid_t pid, struct proctree_stat *ret)
+{
+    struct pids before = {0}, now = {0};
+    int r = list_children(pid, &before);
+    if (r == 0)
+        r = find_living(s, &before, ret);
+    if (r == 0)
+        r = list_children(pid, &now);
+    if (r == 0 && !pids_equal(&before, &now))
+        r = -EAGAIN;
+    pids_free(&before);
+    pids_free(&now);
+    return r;
+}
+
+static bool has_living_child(pid_t pid)
+{
+    struct proc_scan *s = &the_scan;
+    struct proctree_stat stat;
+    if (scan_open(s) < 0)
+        return true;
+    pid_t found = find_living_child(s, pid, &stat);
+    scan_close(s);
+    return found != 0;
+}
+
+/* Reaps; false: nobody is left but roots and who is theirs. */
+static bool anybody_left(const struct reap *reap)
+{
+    return reap_all(reap) && (the_roots.count == 0 || has_living_child(getpid()));
+}
+
 static bool end_gently(int64_t grace_ms, const struct reap *reap)
 {
     int64_t until = clock_ms() + grace_ms;
     if (grace_ms <= 0)
-        return reap_all(reap);
+        return anybody_left(reap);
     (void)proctree_signal(SIGTERM);
     (void)proctree_signal(SIGCONT);
-    while (reap_all(reap)) {
+    while (anybody_left(reap)) {
         if (clock_ms() >= until)
             return true;
         pause_for_child();
@@ -379,12 +566,12 @@ static int end_by_force(const struct reap *reap)
     for (;;) {
         (void)proctree_freeze();
         int r = proctree_signal(SIGKILL);
-        if (!reap_all(reap))
+        if (!anybody_left(reap))
             return 0;
         if (is_final(r))
             return r;
         pause_for_child();
-        if (!reap_all(reap))
+        if (!anybody_left(reap))
             return 0;
     }
 }
@@ -404,4 +591,39 @@ int proctree_end_and_note(int64_t grace_ms, pid_t pid, int *ret_status)
 int proctree_end(int64_t grace_ms)
 {
     return proctree_end_and_note(grace_ms, 0, NULL);
+}
+
+/* What is found is killed at once: a look at all of /proc takes longer, with the dead that nobody
+ * reaps, than a process needs to fork another one and end. False: somebody may live. */
+static bool end_children_of(pid_t root)
+{
+    struct proc_scan *s = &the_scan;
+    struct proctree_stat stat;
+    pid_t found = 1;
+    if (scan_open(s) < 0)
+        return false;
+    for (int i = 0; i < CHASES && found != 0; i++) {
+        found = find_living_child(s, root, &stat);
+        if (found > 0) {
+            kill_group(s, &stat);
+            (void)signal_one(s, found, stat.ppid, SIGKILL);
+        }
+        s->last_group = 0;
+    }
+    scan_close(s);
+    return found == 0;
+}
+
+bool proctree_end_entered(int64_t wait_ms)
+{
+    const int64_t until = clock_ms() + wait_ms;
+    for (;;) {
+        (void)proctree_freeze();
+        (void)proctree_signal(SIGKILL);
+        if (end_children_of(the_roots.entered))
+            return true;
+        if (clock_ms() >= until)
+            return false;
+        (void)poll(NULL, 0, 1);
+    }
 }

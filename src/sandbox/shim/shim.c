@@ -33,6 +33,7 @@
 #include "sandbox/limits/diskbudget.h"
 #include "sandbox/limits/open_resources.h"
 #include "sandbox/proc/proctree.h"
+#include "sandbox/shim/branches.h"
 #include "sandbox/shim/shim_tell.h"
 
 enum {
@@ -43,6 +44,8 @@ enum {
     TICKS_US = 300000,
     BLOCK = 512,
     SHORT_TURN_NS = 100000,
+    OWN_POLLED = 5,
+    POLLED_MAX = OWN_POLLED + BRANCHES_MAX * BRANCH_POLLED,
 };
 
 struct shim_failure { /* what goes through the start pipe */
@@ -59,7 +62,10 @@ struct shim {
     int64_t deadline; /* when an outside TERM becomes a KILL; NO_DEADLINE */
     bool kill;        /* end everything */
     int spec;         /* -1: the child has no walls */
-    int confine;      /* our end of the pair with the child; -1 once it is behind its walls */
+    int confine;      /* our end of the pair with the child; -1 once it is behind its walls, */
+    int line;         /* and then this, until the child closes its end */
+    struct branches branches;
+    bool strays; /* a branch has ended: something of it may be among what is the child's */
     struct guard *guard;
     struct sandbox_limits limits;
     char options[16];        /* as in the spec: how those of the limits are called */
@@ -81,6 +87,7 @@ const char *shim_step_name(int step)
         [SHIM_STEP_SETSID] = "setsid", [SHIM_STEP_PARENT] = "parent",
         [SHIM_STEP_LIMITS] = "limits", [SHIM_STEP_EXEC] = "exec",
         [SHIM_STEP_ADOPT] = "adopt",   [SHIM_STEP_SANDBOX] = "sandbox",
+        [SHIM_STEP_BRANCH] = "branch",
     };
     return step > 0 && step < SHIM_STEP__COUNT ? names[step] : "unknown step";
 }
@@ -328,7 +335,10 @@ static int on_shim_confined(struct shim *s)
     struct err e = ERR_NONE;
     if (guard_accept(s->guard, s->confine, 0, teller_refused, &s->teller, &e) < 0)
         return failed_sandbox(s, &e);
-    s->confine = fd_close(s->confine);
+    s->line = fd_take(&s->confine);
+    s->branches.limits = s->limits;
+    s->branches.options = s->options;
+    s->branches.child = s->child;
     if (!guard_has_broker(s->guard))
         s->guard = guard_free(s->guard);
     if (s->limits.tasks > 0 || s->limits.cpu > 0 || s->disk)
@@ -408,7 +418,7 @@ static bool cpu_exceeded(const struct shim *s)
 /* The first KILL comes before all order: what goes on growing is stopped by nothing else. */
 static void look_at_memory(struct shim *s)
 {
-    if (budget_exceeded(s->memory)) {
+    if (branches_exceed(&s->branches, s->memory)) {
         notify_memory(s);
         (void)proctree_signal(SIGKILL);
     }
@@ -459,10 +469,17 @@ static void signal_shim_group(const struct shim *s, int sig)
 static void on_shim_control(struct shim *s)
 {
     char order;
-    drop_fd int fd = -1;
+    int fds[UNIXSOCK_FDS_MAX] = {-1};
     size_t count = 0;
-    if (unixsock_receive(s->control, &order, 1, &fd, 1, &count) < 0)
+    if (unixsock_receive(s->control, &order, 1, fds, UNIXSOCK_FDS_MAX, &count) < 0)
         order = SHIM_KILL;
+    if (order == SHIM_FORK) {
+        branches_fork(&s->branches, s->child > 0 && s->disk == NULL ? s->line : -1, fds, count);
+        return;
+    }
+    while (count > 1)
+        (void)fd_close(fds[--count]);
+    drop_fd int fd = count > 0 ? fds[0] : -1;
     switch ((enum shim_order)order) {
     case SHIM_INTERRUPT:
         signal_shim_group(s, SIGINT);
@@ -482,6 +499,10 @@ static void on_shim_control(struct shim *s)
     case SHIM_LOOK:
         report_shim(s, SHIM_HOLDS, s->child <= 0 || open_resources_any(s->child), 0);
         break;
+    case SHIM_FORK:
+    case SHIM_SLEEP:
+    case SHIM_WAKE:
+    case SHIM_MEASURE:
     case SHIM_KILL:
     default: /* a server that speaks otherwise is not ours */
         s->kill = true;
@@ -531,6 +552,9 @@ static bool is_shim_due(int64_t when)
 static int shim_time_left(const struct shim *s)
 {
     int64_t next = s->deadline;
+    const int64_t branches = branches_next_look(&s->branches);
+    if (branches != NO_DEADLINE && (next == NO_DEADLINE || branches < next))
+        next = branches;
     if (s->next_look != NO_DEADLINE && (next == NO_DEADLINE || s->next_look < next))
         next = s->next_look;
     if (s->next_memory != NO_DEADLINE && (next == NO_DEADLINE || s->next_memory < next))
@@ -555,6 +579,8 @@ static int act_on_shim_event(struct shim *s, const struct pollfd *fds)
         on_shim_control(s);
     if (fds[1].revents)
         on_shim_signals(s);
+    if (fds[4].revents) /* it says nothing by itself */
+        s->line = fd_close(s->line);
     if (is_shim_due(s->next_memory))
         look_at_memory(s);
     if (!s->kill && is_shim_due(s->next_look))
@@ -573,13 +599,18 @@ static bool is_starting(const struct shim *s)
 static int wait_for_shim_event(struct shim *s)
 {
     /* -1 is passed over. How the confinement ended decides before the pipe does. */
-    struct pollfd fds[] = {{s->control, POLLIN, 0},
-                           {s->signals, POLLIN, 0},
-                           {s->confine < 0 ? s->start : -1, POLLIN, 0},
-                           {s->confine, POLLIN, 0}};
-    if (poll(fds, 4, shim_time_left(s)) < 0 && errno != EINTR)
+    struct pollfd fds[POLLED_MAX] = {{s->control, POLLIN, 0},
+                                     {s->signals, POLLIN, 0},
+                                     {s->confine < 0 ? s->start : -1, POLLIN, 0},
+                                     {s->confine, POLLIN, 0},
+                                     {s->line, POLLIN, 0}};
+    const size_t n = OWN_POLLED + branches_poll(&s->branches, fds + OWN_POLLED);
+    if (poll(fds, n, shim_time_left(s)) < 0 && errno != EINTR)
         s->kill = true;
-    return s->kill ? 0 : act_on_shim_event(s, fds);
+    if (s->kill)
+        return 0;
+    s->strays |= branches_act(&s->branches, fds + OWN_POLLED);
+    return act_on_shim_event(s, fds);
 }
 
 /* Until the child has ended or must end. 0, or negative: it never started. */
@@ -621,6 +652,27 @@ static void report_exit(struct shim *s, int status)
                   s->program && !s->kill && !s->alone ? "left" : NULL);
 }
 
+/* The broker of the branches is here, and they are below us. The child has gone with all that was
+ * its own; the server hears no more of it. */
+static void watch_branches(struct shim *s)
+{
+    int status;
+    s->control = fd_close(s->control);
+    s->branches.child = 0;
+    s->line = fd_close(s->line);
+    s->next_look = s->next_memory = NO_DEADLINE;
+    s->kill = false;
+    while (branches_any(&s->branches) && !s->kill) {
+        (void)wait_for_shim_event(s);
+        if (s->strays)
+            (void)proctree_end(0);
+        s->strays = false;
+        (void)reap_shim_children(s, &status);
+    }
+    branches_end(&s->branches);
+    (void)proctree_end(0);
+}
+
 static int supervise_shim_child(struct shim *s)
 {
     int status = SIGKILL; /* as a wait status: killed; stays when an order to kill came first */
@@ -639,6 +691,9 @@ static int supervise_shim_child(struct shim *s)
         s->cpu_us = clock_of_process_ns(child) / 1000;
     (void)proctree_end_and_note(0, child, &status);
     report_exit(s, status); /* now that the ports and files of its descendants are free too */
+    s->child = 0;
+    if (branches_any(&s->branches))
+        watch_branches(s);
     return 0;
 }
 
@@ -694,6 +749,7 @@ int shim_main(int argc, char **argv)
                       .deadline = NO_DEADLINE,
                       .spec = -1,
                       .confine = -1,
+                      .line = -1,
                       .next_look = NO_DEADLINE,
                       .next_memory = NO_DEADLINE};
     char **words = NULL;

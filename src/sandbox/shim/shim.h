@@ -24,6 +24,9 @@
  *           confine.h, whose other end PID has. A child that cannot be confined is never run:
  *           FAILED. When the shim is killed every call that the broker answers fails in whoever
  *           is left.
+ * Branches: kernels that are forked from the running child, each with a control socket of its own
+ *           on which it is spoken of as a child is here; branch_line.h has what SHIM_FORK brings.
+ *           The shim stays until the last of them has ended.
  * To it:    one byte per message, enum shim_order; with SHIM_CONFINE a descriptor as FD. End of
  *           file, also after kill -9 of the server, is SHIM_KILL. What comes before STARTED was
  *           reported is lost, but for SHIM_KILL.
@@ -40,6 +43,8 @@
  *             HOLDS    the answer to SHIM_LOOK. a = 0: nothing (open_resources.h); 1: something, or
  *             it has
  *                      not started yet.
+ *             USES     the answer to SHIM_MEASURE. a = its memory, of what is shared its part, in
+ *                      units of 1 << SHIM_USES_SHIFT bytes.
  *             EXITED   once after STARTED. a = exit status or -1, b = signal or 0. Before it the
  *                      shim ends what the child left behind, without grace. The last message.
  *                      Of a --program: text "left" when something is left and goes on; only LIMIT
@@ -68,7 +73,11 @@ enum shim_order {
     SHIM_RESUME = 'C',    /* SIGCONT to the whole tree */
     SHIM_KILL = 'K',      /* end the whole tree at once */
     SHIM_CONFINE = 'S',   /* other settings for the running child */
+    SHIM_FORK = 'F',      /* a branch of the running child: branches.h */
     SHIM_LOOK = 'L',      /* does the tree hold anything that others could miss? */
+    SHIM_SLEEP = 'P',     /* of a branch alone, as the next two: branches.h */
+    SHIM_WAKE = 'W',
+    SHIM_MEASURE = 'M',
 };
 
 enum shim_kind {
@@ -79,7 +88,10 @@ enum shim_kind {
     SHIM_LIMIT,
     SHIM_CONFINED,
     SHIM_HOLDS,
+    SHIM_USES,
 };
+
+#define SHIM_USES_SHIFT 12 /* it counts in pages */
 
 enum shim_limit {
     SHIM_LIMIT_MEMORY = 1,
@@ -97,6 +109,7 @@ enum shim_step {                      /* where a start failed */
                  SHIM_STEP_EXEC,
                  SHIM_STEP_ADOPT,   /* PID is no child of ours */
                  SHIM_STEP_SANDBOX, /* the walls; the text says which part of them */
+                 SHIM_STEP_BRANCH,  /* a fork of a running child */
                  SHIM_STEP__COUNT
 };
 
@@ -110,5 +123,9 @@ const char *shim_step_name(int step);
 
 /* The role: argv[0] is "shim", argv[1] CONTROL_FD. Returns the exit status. */
 int shim_main(int argc, char **argv);
+
+/* The role of a branch's root (branches.h): argv[0] is "branch", argv[1] its line, argv[2] the
+ * branch, which is its child. Returns the exit status. */
+int branch_main(int argc, char **argv);
 
 #endif

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/unixsock.h"
+#include "sandbox/shim/branch_line.h"
 #include "sandbox/shim/shim.h"
 #include "sandbox/shim/spawn_launch.h"
 
@@ -170,7 +171,8 @@ static void check_program_over(struct child *child)
     notify_ended(child, &child->how, NULL);
 }
 
-/* Hands on what is in the pipe, a bounded amount; true while there may be more. */
+/* Hands on what is in the pipe, a bounded amount, until whoever gets it pauses; what an ended child
+ * left is read all the same. True while there may be more. */
 static bool read_spawn_stream(struct child *child, struct spawn_stream *stream)
 {
     static char chunk[OUTPUT_CHUNK];
@@ -190,6 +192,8 @@ static bool read_spawn_stream(struct child *child, struct spawn_stream *stream)
             child->events->output(child->ctx, chunk, (size_t)n);
         else if (child->events)
             child->events->errors(child->ctx, chunk, (size_t)n);
+        if (child->paused && !child->exited)
+            break;
     }
     return true;
 }
@@ -219,14 +223,17 @@ static void on_spawn_input(void *ctx, unsigned events)
         child->events->writable(child->ctx);
 }
 
-static void on_spawn_refused(const struct spawner *spawner, const struct shim_report *report,
+static void on_spawn_refused(const struct child *child, const struct shim_report *report,
                              const char *text)
 {
+    const struct spawner *spawner = child->spawner;
     drop_str char *more =
         report->b > 0 ? xasprintf(", and %d more before it", (int)report->b) : NULL;
     drop_str char *line = xasprintf("pid=%d %s%s", (int)report->a, text, more ? more : "");
     if (spawner->refused)
         spawner->refused(spawner->refused_ctx, line);
+    if (child->events && child->events->refused)
+        child->events->refused(child->ctx, line);
 }
 
 static void on_limit(struct child *child, const struct shim_report *report, const char *text)
@@ -294,15 +301,18 @@ static void on_report(struct child *child, const struct shim_report *report, con
             child->events->started(child->ctx, report->a);
         return;
     case SHIM_FAILED:
-        (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
-                      *text ? text : strerror(report->a));
+        if (report->b == SHIM_STEP_BRANCH)
+            (void)err_set(&why, -report->a, "%s", *text ? text : strerror(report->a));
+        else
+            (void)err_set(&why, -report->a, "cannot start (%s): %s", shim_step_name(report->b),
+                          *text ? text : strerror(report->a));
         notify_ended(child, NULL, &why);
         return;
     case SHIM_EXITED:
         on_exited(child, report, *text != '\0');
         return;
     case SHIM_REFUSED:
-        on_spawn_refused(child->spawner, report, text);
+        on_spawn_refused(child, report, text);
         return;
     case SHIM_LIMIT:
         on_limit(child, report, text);
@@ -313,6 +323,10 @@ static void on_report(struct child *child, const struct shim_report *report, con
     case SHIM_HOLDS:
         if (child->events && child->events->holds)
             child->events->holds(child->ctx, report->a != 0);
+        return;
+    case SHIM_USES:
+        if (child->events && child->events->measured)
+            child->events->measured(child->ctx, (uint64_t)(uint32_t)report->a << SHIM_USES_SHIFT);
         return;
     }
 }
@@ -547,6 +561,33 @@ int child_adopt(struct spawner *spawner, const struct child_events *events, void
     return 0;
 }
 
+_Static_assert(CHILD_FDS_MAX + 3 == BRANCH_ASKED && BRANCH_ASKED <= UNIXSOCK_FDS_MAX, "all fit");
+
+int child_branch(const struct child *parent, const int *fds, int orders,
+                 const struct child_events *events, void *ctx, struct child **ret, struct err *e)
+{
+    const char order = SHIM_FORK;
+    struct child_ends ends;
+    struct child *child = NULL;
+    int sent[BRANCH_ASKED];
+    int r = child_adopt(parent->spawner, events, ctx, &ends, &child, e);
+    if (r < 0)
+        return r;
+    sent[0] = ends.control;
+    sent[1] = ends.output;
+    memcpy(sent + 2, fds, CHILD_FDS_MAX * sizeof *fds);
+    sent[BRANCH_ASKED - 1] = orders;
+    r = unixsock_send(parent->control, &order, 1, sent, BRANCH_ASKED, MSG_DONTWAIT);
+    (void)fd_close(ends.control);
+    (void)fd_close(ends.output);
+    if (r < 0) {
+        (void)child_end(child);
+        return err_set(e, r, "the kernel's shim: %s", strerror(-r));
+    }
+    *ret = child;
+    return 0;
+}
+
 static void command(struct child *child, char letter)
 {
     (void)send(child->control, &letter, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -575,6 +616,21 @@ void child_resume(struct child *child)
 void child_look(struct child *child)
 {
     command(child, SHIM_LOOK);
+}
+
+void child_sleep(struct child *child)
+{
+    command(child, SHIM_SLEEP);
+}
+
+void child_wake(struct child *child)
+{
+    command(child, SHIM_WAKE);
+}
+
+void child_measure(struct child *child)
+{
+    command(child, SHIM_MEASURE);
 }
 
 void child_kill(struct child *child)

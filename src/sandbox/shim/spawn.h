@@ -15,6 +15,7 @@
 #define SANDBOX_SHIM_SPAWN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -73,8 +74,12 @@ struct child_events {
     void (*confined)(void *ctx, const struct err *why);
     /* The answer to child_look(). May be NULL where that is not asked. */
     void (*holds)(void *ctx, bool any);
+    /* The answer to child_measure(). May be NULL where that is not asked. */
+    void (*measured)(void *ctx, uint64_t bytes);
     /* It met a limit that does not end it, in a sentence; may be NULL. */
     void (*limited)(void *ctx, const char *text);
+    /* Its policy refused a call, in the words of spawner_on_refused(); may be NULL. */
+    void (*refused)(void *ctx, const char *text);
     /* The last event but for `gone`: the child ended, and its tree with it, or (how == NULL) it
      * never ran, for this reason. */
     void (*ended)(void *ctx, const struct child_exit *how, const struct err *why);
@@ -95,6 +100,16 @@ struct child_ends {
 MUST_CHECK int child_adopt(struct spawner *spawner, const struct child_events *events, void *ctx,
                            struct child_ends *ret_ends, struct child **ret, struct err *e);
 
+/* A child that is forked from `parent`, a running one behind walls, with all that it has in memory.
+ * Its events are as those of any child; `ended` without `how` when `parent` does not fork, for the
+ * reason that it gives. `fds`: CHILD_FDS_MAX of them, given as those of a child. `orders`: a file
+ * with what is told to both, in slots of CHILD_SLOT bytes that end with zeros. */
+#define CHILD_SLOT 4096
+enum child_slot { CHILD_SLOT_BRANCH, CHILD_SLOT_ORDER, CHILD_SLOT_PARENT, CHILD_SLOTS };
+MUST_CHECK int child_branch(const struct child *parent, const int *fds, int orders,
+                            const struct child_events *events, void *ctx, struct child **ret,
+                            struct err *e);
+
 /* A helper of the server itself, without a shim: it finds `fd` as its descriptor 3, writes to the
  * server's standard error, and has to end when the other end of fd is closed. The spawner knows the
  * one that was started last. */
@@ -113,6 +128,9 @@ void child_terminate(struct child *child);    /* SIGTERM to it; to what a progra
 void child_freeze(struct child *child);       /* SIGSTOP to the whole tree */
 void child_resume(struct child *child);       /* SIGCONT to it */
 void child_look(struct child *child);         /* `holds` follows: see open_resources.h */
+void child_sleep(struct child *child);        /* of a branch: SHIM_SLEEP */
+void child_wake(struct child *child);         /* SHIM_WAKE */
+void child_measure(struct child *child);      /* of a branch; `measured` follows */
 void child_kill(struct child *child);         /* SIGKILL to the whole tree; `ended` follows */
 struct child *child_end(struct child *child); /* NULL in, NULL out */
 /* Of a program: it has ended itself, and what it left has its output open still. */

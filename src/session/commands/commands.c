@@ -218,10 +218,13 @@ static bool anybody_behind(const struct command *c)
     return false;
 }
 
+/* The report of a start may come after the first output: what is written before it waits in the
+ * pipe, as what is kept for late readers has a limit. */
 static void pace(const struct command *c)
 {
+    bool not_told_yet = c->pid == 0 && c->readers;
     if (c->child)
-        child_pause(c->child, anybody_behind(c));
+        child_pause(c->child, not_told_yet || anybody_behind(c));
 }
 
 static void put_command_output(struct command *c, enum command_stream stream, const char *bytes,

@@ -18,6 +18,7 @@ enum metrics_restart {
     RESTART_LOST,
     RESTART_UNRESPONSIVE,
     RESTART_IDLE,
+    RESTART_REWIND,
     METRICS_RESTARTS
 };
 

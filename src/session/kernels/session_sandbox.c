@@ -135,6 +135,27 @@ int session_sandbox_open(struct session_sandbox *w, struct session_config *confi
     return r;
 }
 
+/* A session with a limit for disk space is not forked: its places need no copy. */
+int session_sandbox_copy(struct session_sandbox *w, struct session_config *config,
+                         const struct session_sandbox *from, struct err *e)
+{
+    *w = (struct session_sandbox){
+        .config = config, .server = config->kernel.sandbox, .spares = config->pool};
+    int r = from->offered.settings ? take_offer(w, e) : 0;
+    if (r < 0)
+        return r;
+    if (from->server == &from->tighter) {
+        w->tighter = *w->server;
+        w->tighter.limits = from->tighter.limits;
+        w->server = &w->tighter;
+        w->spares = NULL;
+        use_walls(w, NULL);
+    }
+    if (from->settings)
+        use_walls(w, xstrdup(from->settings));
+    return 0;
+}
+
 void session_sandbox_close(struct session_sandbox *w)
 {
     xfree(w->settings);

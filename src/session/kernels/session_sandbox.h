@@ -43,6 +43,9 @@ struct session_sandbox { /* embedded in its owner */
  * checked and copied. -EDOM: this machine has no sandbox. */
 MUST_CHECK int session_sandbox_open(struct session_sandbox *walls, struct session_config *config,
                                     const char *settings, const struct json *limits, struct err *e);
+/* The same for a config that is a copy of `from`'s, which has just been forked. */
+MUST_CHECK int session_sandbox_copy(struct session_sandbox *walls, struct session_config *config,
+                                    const struct session_sandbox *from, struct err *e);
 void session_sandbox_close(struct session_sandbox *walls); /* after the session */
 
 const struct sandbox_limits *

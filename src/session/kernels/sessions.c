@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/kernels/sessions.h"
+#include "session/kernels/sessions_internal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,40 +14,9 @@
 #include "sandbox/policy/settings.h"
 #include "session/commands/commands.h"
 #include "session/executions/executions.h"
-#include "session/kernels/session_sandbox.h"
 #include "session/kernels/setup.h"
 
 enum { RANDOM_ID_BYTES = 8 };
-
-struct session_entry {
-    struct sessions *owner;
-    struct session_entry *next; /* in the order of their coming */
-    char id[SESSIONS_ID_MAX + 1];
-    char *cwd, *setup;
-    struct json *env;
-    struct session_config config;
-    struct session_sandbox walls;
-    struct session *session;
-    struct executions *executions;
-    struct commands *commands;
-    int64_t timeout_ms, idle_ms, used_ms, created_ms;
-    struct loop_timer idle;
-    bool ending, closed;
-    struct loop_defer gone;
-};
-
-struct sessions {
-    struct sessions_config config;
-    struct loop *loop;
-    struct session_entry *first;
-    size_t count;
-    size_t pending; /* bytes of code, see executions.h */
-    struct sessions_watcher *watchers;
-    bool stopping;
-    loop_fn stopped;
-    void *stopped_ctx;
-    struct loop_defer notify_stopped;
-};
 
 /* --- finding --------------------------------------------------------------------------------- */
 
@@ -63,6 +32,7 @@ static void describe_session_entry(const struct session_entry *entry, struct ses
 {
     *ret = (struct sessions_view){.id = entry->id,
                                   .cwd = entry->cwd,
+                                  .parent = *entry->parent ? entry->parent : NULL,
                                   .timeout_ms = entry->timeout_ms,
                                   .idle_ms = entry->idle_ms,
                                   .created_ms = entry->created_ms,
@@ -76,7 +46,7 @@ static void describe_session_entry(const struct session_entry *entry, struct ses
 bool sessions_find(const struct sessions *all, const char *id, struct sessions_view *ret)
 {
     const struct session_entry *entry = find_session(all, id);
-    if (!entry || entry->ending)
+    if (!entry || entry->ending || entry->fork)
         return false;
     describe_session_entry(entry, ret);
     return true;
@@ -92,7 +62,7 @@ bool sessions_next(const struct sessions *all, size_t *at, struct sessions_view 
 {
     size_t n = 0;
     for (const struct session_entry *entry = all->first; entry; entry = entry->next) {
-        if (entry->ending || n++ < *at)
+        if (entry->ending || entry->fork || n++ < *at)
             continue;
         ++*at;
         describe_session_entry(entry, ret);
@@ -113,7 +83,7 @@ const struct session_config *sessions_base(const struct sessions *all)
 
 /* --- ending ---------------------------------------------------------------------------------- */
 
-static void free_session_entry(struct session_entry *entry)
+void sessions_free_entry(struct session_entry *entry)
 {
     struct sessions *all = entry->owner;
     chain_remove(&all->first, entry);
@@ -138,7 +108,7 @@ static void on_session_gone(void *ctx)
         next = w->next;
         w->ended(w->ctx, entry->id);
     }
-    free_session_entry(entry);
+    sessions_free_entry(entry);
 }
 
 static void on_stopped(void *ctx)
@@ -187,10 +157,12 @@ static void end_session_entry(struct session_entry *entry, const char *why)
 int sessions_end(struct sessions *all, const char *id, struct err *e)
 {
     struct session_entry *entry = find_session(all, id);
-    if (!entry || entry->ending)
+    if (!entry || entry->ending || entry->fork)
         return err_set(e, -ENOENT, "there is no session %.80s", id);
     if (strcmp(id, SESSIONS_DEFAULT) == 0)
         return err_set(e, -EPERM, "the session " SESSIONS_DEFAULT " cannot be ended");
+    if (all->stopping)
+        return err_set(e, -ESHUTDOWN, "the server is stopping");
     end_session_entry(entry, "deleted");
     return 0;
 }
@@ -198,6 +170,7 @@ int sessions_end(struct sessions *all, const char *id, struct err *e)
 void sessions_stop(struct sessions *all, int64_t grace_ms, loop_fn done, void *ctx)
 {
     all->stopping = true;
+    sessions_drop_forks(all);
     all->stopped = done;
     all->stopped_ctx = ctx;
     for (struct session_entry *entry = all->first; entry; entry = entry->next) {
@@ -378,25 +351,42 @@ static int start_session(struct session_entry *entry, const struct sessions_spec
     entry->config.id = entry->id;
     entry->config.setup = entry->setup;
     entry->config.lazy = spec->lazy;
+    if (spec->own_checkpoints && spec->checkpoints < base->checkpoints)
+        entry->config.checkpoints = spec->checkpoints;
     if (r == 0)
         r = session_sandbox_open(&entry->walls, &entry->config, own_settings_of(spec, base),
                                  spec->limits, e);
     if (r == 0)
         r = session_open(&entry->config, &entry->session, e);
-    if (r < 0)
-        return r;
+    if (r == 0)
+        sessions_serve_entry(entry, spec->env);
+    return r;
+}
+
+void sessions_serve_entry(struct session_entry *entry, const struct json *env)
+{
     const struct executions_config executions = {.loop = entry->owner->loop,
                                                  .session = entry->session,
                                                  .pending = &entry->owner->pending,
                                                  .used = on_used,
                                                  .ctx = entry};
     entry->executions = executions_open(&executions);
-    open_commands(entry, spec->env);
-    return 0;
+    open_commands(entry, env);
 }
 
-int sessions_create(struct sessions *all, const struct sessions_spec *spec,
-                    struct sessions_view *ret, struct err *e)
+void sessions_announce(struct session_entry *entry, const char *parent)
+{
+    struct sessions *all = entry->owner;
+    (void)audit_add(entry->config.audit, &(struct audit_event){.kind = AUDIT_SESSION_CREATED,
+                                                               .session = entry->id,
+                                                               .parent = parent});
+    entry->used_ms = loop_now(all->loop);
+    if (entry->idle_ms > 0)
+        loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_session_idle, entry);
+}
+
+int sessions_new_entry(struct sessions *all, const struct sessions_spec *spec,
+                       struct session_entry **ret, struct err *e)
 {
     int r = check_session_id(all, spec, e);
     if (r < 0)
@@ -414,24 +404,33 @@ int sessions_create(struct sessions *all, const struct sessions_spec *spec,
         random_hex(entry->id, RANDOM_ID_BYTES);
     chain_append(&all->first, entry);
     all->count++;
+    *ret = entry;
+    return 0;
+}
+
+int sessions_create(struct sessions *all, const struct sessions_spec *spec,
+                    struct sessions_view *ret, struct err *e)
+{
+    struct session_entry *entry = NULL;
+    int r = sessions_new_entry(all, spec, &entry, e);
+    if (r < 0)
+        return r;
     r = start_session(entry, spec, e);
     if (r < 0) {
-        free_session_entry(entry);
+        sessions_free_entry(entry);
         return r;
     }
-    audit_session(entry, AUDIT_SESSION_CREATED, NULL);
-    if (entry->idle_ms > 0)
-        loop_timer_set(all->loop, &entry->idle, entry->idle_ms, on_session_idle, entry);
+    sessions_announce(entry, NULL);
     describe_session_entry(entry, ret);
     return 0;
 }
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
-static struct session_entry *need_session(const struct sessions *all, const char *id, struct err *e)
+struct session_entry *sessions_need(const struct sessions *all, const char *id, struct err *e)
 {
     struct session_entry *entry = find_session(all, id);
-    if (entry && !entry->ending)
+    if (entry && !entry->ending && !entry->fork)
         return entry;
     (void)err_set(e, -ENOENT, "there is no session %.80s", id);
     return NULL;
@@ -439,7 +438,7 @@ static struct session_entry *need_session(const struct sessions *all, const char
 
 int sessions_pause(struct sessions *all, const char *id, bool pause, struct err *e)
 {
-    const struct session_entry *entry = need_session(all, id, e);
+    const struct session_entry *entry = sessions_need(all, id, e);
     if (!entry)
         return -ENOENT;
     audit_session(entry, pause ? AUDIT_SESSION_PAUSED : AUDIT_SESSION_RESUMED, NULL);
@@ -452,7 +451,7 @@ int sessions_change_sandbox(struct sessions *all, const char *id, const char *se
                             void (*done)(void *ctx, const struct err *why), void *ctx,
                             struct err *e)
 {
-    struct session_entry *entry = need_session(all, id, e);
+    struct session_entry *entry = sessions_need(all, id, e);
     return entry ? session_sandbox_change(&entry->walls, entry->session, settings, reset, done, ctx,
                                           e)
                  : -ENOENT;
@@ -467,7 +466,7 @@ void sessions_forget_change(struct sessions *all, const void *ctx)
 int sessions_explain_sandbox(const struct sessions *all, const char *id, struct buf *text,
                              struct err *e)
 {
-    const struct session_entry *entry = need_session(all, id, e);
+    const struct session_entry *entry = sessions_need(all, id, e);
     return entry ? session_sandbox_explain(&entry->walls, text, e) : -ENOENT;
 }
 
@@ -492,8 +491,9 @@ struct sessions *sessions_close(struct sessions *all)
 {
     if (!all)
         return NULL;
+    sessions_drop_forks(all);
     while (all->first)
-        free_session_entry(all->first);
+        sessions_free_entry(all->first);
     loop_defer_stop(all->loop, &all->notify_stopped);
     xfree(all);
     return NULL;

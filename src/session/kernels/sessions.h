@@ -39,10 +39,13 @@ struct sessions_spec {      /* borrowed for the call */
     const char *sandbox; /* settings of its own; NULL: the server's */
     bool sandboxed;      /* where there are neither, the default settings */
     const struct json *limits; /* as of limits.h; NULL: the server's */
+    bool own_checkpoints;      /* and not as many as the server's: */
+    size_t checkpoints;        /* fewer */
 };
 
 struct sessions_view { /* borrowed until the next turn of the loop */
     const char *id, *cwd;
+    const char *parent; /* that it was forked from, may be gone; NULL: it is no fork */
     int64_t timeout_ms, idle_ms;
     int64_t created_ms;                  /* since 1970 */
     const char *sandbox;                 /* the settings in force, NULL: there is no sandbox */
@@ -75,11 +78,36 @@ const char *sessions_settings(const struct sessions *sessions);
 bool sessions_next(const struct sessions *sessions, size_t *at, struct sessions_view *ret);
 size_t sessions_count(const struct sessions *sessions);
 
-/* Its cells end as stopped. -ENOENT; -EPERM: it is the default one. */
+/* Its cells end as stopped. -ENOENT; -EPERM: it is the default one; -ESHUTDOWN. */
 MUST_CHECK int sessions_end(struct sessions *sessions, const char *id, struct err *e);
 
 /* All that runs in it stands still, kernel and commands, or goes on. -ENOENT. */
 MUST_CHECK int sessions_pause(struct sessions *sessions, const char *id, bool pause, struct err *e);
+
+/* --- forks: sessions that begin with all that another has in memory (docs/fork.md)
+ * ----------------------------------------------------- */
+
+#define SESSIONS_FORK_MAX 64      /* at once */
+#define SESSIONS_FORK_NAME_MAX 61 /* with "-64" an id */
+
+struct sessions_fork_spec { /* borrowed for the call, but for ctx */
+    const char *id;         /* of the parent */
+    const char *name;       /* of the fork, or with several what they begin with; NULL: random */
+    size_t count;           /* 1 to SESSIONS_FORK_MAX */
+    bool force;             /* though they may lack what the parent has */
+    bool wait;              /* for the cells of the parent */
+    bool keep_random;       /* random states are the parent's, not new ones */
+    /* The last of all. All are there, or (why != NULL) none is. */
+    void (*done)(void *ctx, const char *const *ids, size_t count, const struct err *why);
+    void *ctx;
+};
+
+struct sessions_fork;
+/* 0: done follows. -ENOENT; -EBUSY: a cell is running, or there is no kernel; else as
+ * sessions_create(). */
+MUST_CHECK int sessions_fork(struct sessions *sessions, const struct sessions_fork_spec *spec,
+                             struct sessions_fork **ret, struct err *e);
+void sessions_forget_fork(struct sessions_fork *fork); /* nothing is called; it goes on */
 
 /* --- the sandbox of its kernels (session_sandbox.h)
  * ----------------------------------------------------- */
@@ -106,6 +134,8 @@ struct sessions_watcher { /* embedded in its owner */
     void (*ended)(void *ctx, const char *id);
     /* There are too many: true when one was ended that nobody misses. NULL: none ever is. */
     bool (*make_room)(void *ctx);
+    /* A fork of `parent` has this id now; nothing of it has run. NULL: nobody wants to know. */
+    void (*forked)(void *ctx, const char *parent, const char *id);
     void *ctx;
 };
 void sessions_watch(struct sessions *sessions, struct sessions_watcher *w);

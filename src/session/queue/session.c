@@ -43,7 +43,7 @@ static void free_cell(struct cell *cell)
     xfree(cell);
 }
 
-static struct cell *take_first(struct session *s)
+struct cell *session_take_first(struct session *s)
 {
     struct cell *cell = s->queue;
     s->queue = cell->next;
@@ -100,7 +100,7 @@ static void notify_finished(struct session *s, struct cell *cell, struct cell_re
 
 static void finish_reset(struct session *s)
 {
-    struct cell *cell = take_first(s);
+    struct cell *cell = session_take_first(s);
     cell->reset_done(cell->ctx, NULL);
     free_cell(cell);
 }
@@ -122,7 +122,7 @@ static void refuse_cell(struct session *s, struct cell *cell, enum cell_status s
 static void refuse_all_cells(struct session *s, const struct err *why)
 {
     while (s->queue)
-        refuse_cell(s, take_first(s), CELL_REFUSED, why->msg);
+        refuse_cell(s, session_take_first(s), CELL_REFUSED, why->msg);
 }
 
 /* --- kernel's events ------------------------------------------------------------------------ */
@@ -191,6 +191,17 @@ static void on_session_limited(void *ctx, const char *text)
     s->config->log(LOG_WARNING, text);
 }
 
+static void on_session_refused(void *ctx, const char *text)
+{
+    struct session *s = ctx;
+    refusals_add(&s->refusals, text);
+}
+
+const struct refusals *session_refusals(const struct session *s)
+{
+    return &s->refusals;
+}
+
 static void on_session_kernel_ended(void *ctx, const struct err *why, const char *last_words)
 {
     struct session *s = ctx;
@@ -203,13 +214,15 @@ static void on_session_kernel_ended(void *ctx, const struct err *why, const char
     s->why = NULL;
 }
 
-static const struct kernel_events kernel_events = {
+const struct kernel_events session_kernel_events = {
     .ready = on_session_kernel_ready,
+    .forked = session_kernel_forked,
     .message = on_session_message,
     .external = on_session_external,
     .done = on_session_cell_done,
     .heartbeat = on_session_heartbeat,
     .limited = on_session_limited,
+    .refused = on_session_refused,
     .ended = on_session_kernel_ended,
 };
 
@@ -220,17 +233,16 @@ static void on_released(void *ctx)
     dispatch(s, RELEASED);
 }
 
-static void on_retired_kernel_gone(void *ctx)
+void session_kernel_gone(void *ctx)
 {
     struct session *s = ctx;
     s->retiring--;
     check_closed(s);
 }
 
-static void retire_kernel(struct session *s)
+void session_retire_kernel(struct session *s)
 {
-    static const struct kernel_leave leave = {.released = on_released,
-                                              .gone = on_retired_kernel_gone};
+    static const struct kernel_leave leave = {.released = on_released, .gone = session_kernel_gone};
     if (!s->kernel)
         return;
     struct kernel *kernel = s->kernel;
@@ -243,11 +255,12 @@ static void retire_kernel(struct session *s)
 
 /* --- steps: what an event means in a state -------------------------------------------------- */
 
-static void own_kernel(struct session *s)
+void session_own_kernel(struct session *s)
 {
     external_lost(&s->external, &s->place); /* of the kernel before */
     s->state = STARTING;
     s->used = false;
+    s->rewound = 0;
     if (s->config->metrics)
         s->config->metrics->kernels++;
     if (s->config->id)
@@ -259,14 +272,15 @@ static void start_kernel(struct session *s)
     struct err e = ERR_NONE;
     bool ready = false;
     if (s->config->pool)
-        s->kernel = pool_take(s->config->pool, &kernel_events, s, &ready);
-    if (!s->kernel && kernel_start(&s->config->kernel, &kernel_events, s, &s->kernel, &e) < 0) {
+        s->kernel = pool_take(s->config->pool, &session_kernel_events, s, &ready);
+    if (!s->kernel &&
+        kernel_start(&s->config->kernel, &session_kernel_events, s, &s->kernel, &e) < 0) {
         s->state = DOWN;
         s->config->log(LOG_ERROR, e.msg);
         refuse_all_cells(s, &e);
         return;
     }
-    own_kernel(s);
+    session_own_kernel(s);
     if (ready)
         loop_defer(s->loop, &s->spare_ready, on_session_kernel_ready, s);
 }
@@ -287,7 +301,8 @@ static void start_reset(struct session *s)
     s->running = true;
     s->notice[0] = '\0';
     background_drop(&s->late);
-    retire_kernel(s);
+    session_drop_checkpoints(s);
+    session_retire_kernel(s);
     start_kernel(s);
 }
 
@@ -306,7 +321,7 @@ static void start_cell(struct session *s)
         kernel_execute(s->kernel, code, cell->tell_variables ? KERNEL_CELL_TELLING : KERNEL_CELL,
                        &e) < 0) {
         struct cell_result result = {.status = CELL_REFUSED, .reason = e.msg};
-        notify_finished(s, take_first(s), &result);
+        notify_finished(s, session_take_first(s), &result);
         session_look_for_work(s);
         return;
     }
@@ -328,7 +343,7 @@ static void on_kernel_idle(void *ctx)
     dispatch(ctx, IDLED);
 }
 
-static void rest(struct session *s)
+void session_rest(struct session *s)
 {
     s->state = IDLE;
     if (s->config->kernel_idle_ms > 0)
@@ -339,16 +354,18 @@ static void step_work(struct session *s)
 {
     if (!s->queue || s->paused)
         return;
-    if (s->queue->reset_done)
+    if (s->queue->turn)
+        session_begin_turn(s);
+    else if (s->queue->reset_done)
         start_reset(s);
-    else
+    else if (!session_begin_checkpoint(s))
         start_cell(s);
 }
 
 /* True: it runs, and its end is told as DONE. */
 static bool start_setup(struct session *s)
 {
-    if (!s->config->setup)
+    if (!s->config->setup || s->branch)
         return false;
     drop_str char *code = xstrdup(s->config->setup);
     return kernel_execute(s->kernel, (struct slice){code, strlen(code)}, KERNEL_ASIDE, NULL) == 0;
@@ -356,18 +373,20 @@ static bool start_setup(struct session *s)
 
 static void step_begin(struct session *s)
 {
-    rest(s);
+    session_rest(s);
     if (s->paused)
         kernel_freeze(s->kernel);
-    record_kernel(s->events, "ready", "");
+    record_kernel(s->events, "ready", s->branch ? "forked" : "");
+    s->branch = false;
     if (s->running) /* a reset waits for this kernel */
         finish_reset(s);
     session_look_for_work(s);
     session_tell_watcher(s);
+    session_tell_born(s, NULL);
 }
 
 /* What the kernel before held (files, ports, processes) is free when the next one runs a cell. */
-static void wait_for_leaving(struct session *s)
+void session_await_leaving(struct session *s)
 {
     if (!s->leaving) {
         step_begin(s);
@@ -381,7 +400,7 @@ static void step_ready(struct session *s)
 {
     s->state = SETTING_UP;
     if (!start_setup(s))
-        wait_for_leaving(s);
+        session_await_leaving(s);
 }
 
 static void step_set_up(struct session *s)
@@ -392,7 +411,7 @@ static void step_set_up(struct session *s)
         (void)snprintf(s->notice, sizeof s->notice,
                        "The session's directory and variables could not be set in this kernel: %s",
                        why ? why : "the kernel did not say why");
-    wait_for_leaving(s);
+    session_await_leaving(s);
 }
 
 static void step_start_failed(struct session *s)
@@ -406,9 +425,11 @@ static void step_start_failed(struct session *s)
                              : "",
                   *s->last_words ? "; it wrote: " : "");
     (void)err_set_words(&e, sentence.code, sentence.msg, s->last_words);
-    s->config->log(LOG_ERROR, e.msg);
+    if (!s->branch) /* who asked for that hears it */
+        s->config->log(LOG_ERROR, e.msg);
     refuse_all_cells(s, &e);
     check_closed(s);
+    session_tell_born(s, s->why);
 }
 
 static void note_new_kernel(struct session *s, const char *why)
@@ -423,7 +444,7 @@ static void note_new_kernel(struct session *s, const char *why)
 static void replace_after_exit(struct session *s)
 {
     note_new_kernel(s, "the cell before it called exit()");
-    retire_kernel(s);
+    session_retire_kernel(s);
     if (!s->closing)
         start_kernel(s);
 }
@@ -431,7 +452,7 @@ static void replace_after_exit(struct session *s)
 static void step_done(struct session *s)
 {
     bool interrupted = s->state == INTERRUPTED;
-    rest(s);
+    session_rest(s);
     bool exits = collect_payload(&s->queue->output, s->reply);
     const char *status = json_get_text(s->reply, "status");
     bool ok = status && strcmp(status, "ok") == 0;
@@ -447,7 +468,7 @@ static void step_done(struct session *s)
         .reason = interrupted ? "the cell was interrupted; the kernel keeps its state" : "",
         .variables = json_get(s->reply, "variables"),
     };
-    notify_finished(s, take_first(s), &result);
+    notify_finished(s, session_take_first(s), &result);
     if (exits)
         replace_after_exit(s);
     session_look_for_work(s);
@@ -457,7 +478,7 @@ static void step_done(struct session *s)
 static void step_idled(struct session *s)
 {
     if (s->queue || s->paused || external_running(&s->external)) {
-        rest(s);
+        session_rest(s);
         return;
     }
     s->state = DOWN;
@@ -465,7 +486,8 @@ static void step_idled(struct session *s)
     metrics_restart(s->config->metrics, RESTART_IDLE);
     if (s->used)
         note_new_kernel(s, "the one before was idle for longer than --kernel-idle-timeout");
-    retire_kernel(s);
+    session_drop_checkpoints(s);
+    session_retire_kernel(s);
     session_tell_watcher(s);
 }
 
@@ -510,7 +532,7 @@ static void note_ignored(struct session *s)
 
 static void step_replace(struct session *s)
 {
-    retire_kernel(s);
+    session_retire_kernel(s);
     s->state = DOWN;
     record_kernel(s->events, "replaced", "a cell ignored its interrupt");
     metrics_restart(s->config->metrics, RESTART_UNRESPONSIVE);
@@ -520,7 +542,7 @@ static void step_replace(struct session *s)
                   "started: all variables and imports are gone",
         .kernel_replaced = true,
     };
-    notify_finished(s, take_first(s), &result);
+    notify_finished(s, session_take_first(s), &result);
     note_ignored(s);
     if (!s->closing)
         start_kernel(s);
@@ -540,6 +562,12 @@ static void step_lost_idle(struct session *s)
     check_closed(s);
 }
 
+static void step_lost_lent(struct session *s)
+{
+    session_lose_turn(s);
+    step_lost_idle(s);
+}
+
 static void step_lost_running(struct session *s)
 {
     struct err why = *s->why;
@@ -549,7 +577,7 @@ static void step_lost_running(struct session *s)
         .last_words = s->last_words,
         .kernel_replaced = true,
     };
-    notify_finished(s, take_first(s), &result);
+    notify_finished(s, session_take_first(s), &result);
     step_lost_idle(s);
 }
 
@@ -559,6 +587,8 @@ static void (*const steps[STATE__COUNT][EVENT__COUNT])(struct session *s) = {
     [SETTING_UP] = {[DONE] = step_set_up, [LOST] = step_start_failed},
     [WAITING] = {[RELEASED] = step_begin, [LOST] = step_start_failed},
     [IDLE] = {[WORK] = step_work, [LOST] = step_lost_idle, [IDLED] = step_idled},
+    [LENT] = {[LOST] = step_lost_lent},
+    [CHECKPOINTING] = {[LOST] = step_lost_idle},
     [RUNNING] = {[DONE] = step_done,
                  [TIMEOUT] = step_timeout,
                  [CANCEL] = step_cancel,
@@ -577,10 +607,9 @@ static void dispatch(struct session *s, enum event event)
 
 /* --- calls from above ----------------------------------------------------------------------- */
 
-int session_open(const struct session_config *config, struct session **ret, struct err *e)
+struct session *session_new(const struct session_config *config)
 {
     struct session *s = NEW(struct session);
-    (void)e;
     *s = (struct session){.config = config, .loop = config->kernel.loop};
     background_init(&s->late, config->workspace);
     s->events = record_open(config);
@@ -588,13 +617,20 @@ int session_open(const struct session_config *config, struct session **ret, stru
     s->place = (struct external_place){s->loop,    config->audit, config->metrics,
                                        s->history, config->id,    NULL};
     failure_init(&s->failure, TRACEBACK_MAX);
+    return s;
+}
+
+int session_open(const struct session_config *config, struct session **ret, struct err *e)
+{
+    struct session *s = session_new(config);
+    (void)e;
     if (!config->lazy)
         start_kernel(s);
     *ret = s;
     return 0;
 }
 
-static int enqueue(struct session *s, struct cell *cell, struct cell **ret, struct err *e)
+int session_enqueue(struct session *s, struct cell *cell, struct cell **ret, struct err *e)
 {
     int r = 0;
     if (s->closing)
@@ -628,7 +664,7 @@ int session_execute(struct session *s, const struct cell_request *request,
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, request->max_chars,
                 s->config->output_file_limit);
-    return enqueue(s, cell, ret, e);
+    return session_enqueue(s, cell, ret, e);
 }
 
 int session_reset(struct session *s, void (*done)(void *ctx, const struct err *why), void *ctx,
@@ -639,32 +675,7 @@ int session_reset(struct session *s, void (*done)(void *ctx, const struct err *w
     cell->reset_done = done;
     cell->ctx = ctx;
     output_init(&cell->output, s->config->workspace, 0, 0);
-    return enqueue(s, cell, ret, e);
-}
-
-static void ignore_result(void *ctx, const struct cell_result *result)
-{
-    (void)ctx, (void)result;
-}
-
-static void ignore_reset(void *ctx, const struct err *why)
-{
-    (void)ctx, (void)why;
-}
-
-void cell_forget(struct cell *cell)
-{
-    static const struct cell_events silent = {.finished = ignore_result};
-    if (cell->reset_done)
-        cell->reset_done = ignore_reset;
-    else
-        cell->events = &silent;
-}
-
-void cell_abandon(struct cell *cell)
-{
-    cell_forget(cell);
-    cell->abandoned = cell->reset_done == NULL;
+    return session_enqueue(s, cell, ret, e);
 }
 
 void cell_cancel(struct cell *cell)
@@ -680,24 +691,10 @@ void cell_cancel(struct cell *cell)
     check_closed(s);
 }
 
-size_t session_waiting(const struct session *s)
-{
-    return s->queued;
-}
-
-uint64_t session_cell(const struct session *s)
-{
-    return s->running ? s->queue->number : 0;
-}
-
-void cell_before_reset(struct cell *cell, loop_fn fn)
-{
-    cell->before_reset = fn;
-}
-
 int session_confine(struct session *s, const char *settings,
                     void (*done)(void *ctx, const struct err *why), void *ctx, struct err *e)
 {
+    session_drop_checkpoints(s); /* or the settings before would come back with one */
     return is_session_starting(s->state) || !s->kernel
                ? 1
                : kernel_confine(s->kernel, settings, done, ctx, e);
@@ -729,7 +726,8 @@ static void check_closed(struct session *s)
     if (!s->closing || s->queue || !s->closed)
         return;
     s->state = DOWN;
-    retire_kernel(s);
+    session_drop_checkpoints(s);
+    session_retire_kernel(s);
     if (s->retiring > 0 || !s->closed)
         return;
     loop_timer_stop(s->loop, &s->close_timer);
@@ -745,7 +743,7 @@ static void on_close_deadline(void *ctx)
     (void)err_set(&why, -ESHUTDOWN, "the server is stopping");
     if (s->running && !s->queue->reset_done) {
         struct cell_result result = {.status = CELL_STOPPED, .reason = why.msg};
-        notify_finished(s, take_first(s), &result);
+        notify_finished(s, session_take_first(s), &result);
     }
     s->kernel = kernel_kill(s->kernel);
     loop_defer_stop(s->loop, &s->spare_ready);
@@ -773,6 +771,8 @@ struct session *session_free(struct session *s)
     refuse_all_cells(s, &why);
     external_lost(&s->external, &s->place);
     (void)kernel_kill(s->kernel);
+    session_free_checkpoints(s);
+    refusals_free(&s->refusals);
     loop_timer_stop(s->loop, &s->timer);
     loop_timer_stop(s->loop, &s->idle);
     loop_timer_stop(s->loop, &s->close_timer);

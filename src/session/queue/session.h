@@ -25,6 +25,7 @@
 #include "output/retention.h"
 #include "session/events/eventlog.h"
 #include "session/events/metrics.h"
+#include "session/events/refusals.h"
 #include "session/history/history.h"
 #include "session/queue/request_context.h"
 
@@ -63,6 +64,7 @@ struct session_config {
     struct metrics *metrics; /* NULL: nobody counts */
     struct audit *audit;     /* NULL: there is none */
     bool lazy;               /* its first kernel is started by its first cell */
+    size_t checkpoints;      /* states that are kept (session_checkpoints.h); 0: none */
     bool gateway;            /* configured: its clients run cells here (external.h) */
     void (*log)(enum log_level level, const char *text);
 };
@@ -118,6 +120,9 @@ struct cell;
 
 /* No cell has run or waits, and there is no kernel: ending it loses nothing. */
 bool session_is_untouched(const struct session *session);
+
+/* What the sandbox of its kernels refused last; borrowed. */
+const struct refusals *session_refusals(const struct session *session);
 MUST_CHECK int session_open(const struct session_config *config, struct session **ret,
                             struct err *e);
 
@@ -169,6 +174,35 @@ MUST_CHECK int session_confine(struct session *session, const char *settings,
 
 /* A kernel that is not up yet is started anew, with what the config says now. */
 void session_renew(struct session *session);
+
+/* --- lending and forking its kernel (session_turn.c)
+ * ------------------------------------------ */
+
+/* A turn among its cells, with which its kernel is lent: begun is called when the kernel is up and
+ * idle, and no cell begins until session_end_turn(). over: the kernel has ended meanwhile, or there
+ * was no turn; nothing else follows. */
+MUST_CHECK int session_ask_turn(struct session *session, loop_fn begun,
+                                void (*over)(void *ctx, const struct err *why), void *ctx,
+                                struct cell **ret, struct err *e);
+void session_end_turn(struct cell *turn);
+
+struct session_born { /* all but the first are called once; why == NULL: its kernel is ready */
+    void (*forked)(void *ctx);
+    void (*ready)(void *ctx, const struct err *why);
+};
+
+/* A session whose first kernel is forked from that of `parent`, which is lent to the caller. */
+MUST_CHECK int session_open_branch(const struct session_config *config, struct session *parent,
+                                   const struct kernel_branch *how, const struct session_born *born,
+                                   void *ctx, struct session **ret, struct err *e);
+/* The last of the branches has forked: kernel_renew(). */
+void session_renew_token(struct session *session);
+
+/* Its kernel is asked something beside its cells (jupyter/questions.h). cursor: in characters.
+ * -EBUSY: no kernel is up, it stands still, or, of code, a cell runs or waits. */
+MUST_CHECK int session_ask(struct session *session, enum question_kind kind, const char *code,
+                           size_t cursor, question_fn fn, void *ctx, struct kernel_question **ret,
+                           struct err *e);
 
 /* What happened in it, late output among it; NULL: none is kept. Borrowed. */
 struct eventlog *session_events(const struct session *session);

@@ -13,6 +13,16 @@ const struct request_context *session_request_context(const struct session *s)
     return s->running ? &s->queue->origin : NULL;
 }
 
+size_t session_waiting(const struct session *s)
+{
+    return s->queued;
+}
+
+uint64_t session_cell(const struct session *s)
+{
+    return s->running ? s->queue->number : 0;
+}
+
 struct eventlog *session_events(const struct session *session)
 {
     return session->events;

@@ -192,10 +192,7 @@ static void on_line(struct stdio_transport *s, char *text, size_t n)
 static void end_server_line(struct stdio_transport *s)
 {
     on_line(s, s->line.data, s->line.len);
-    if (s->line.size > LINE_KEPT)
-        buf_done(&s->line);
-    else
-        buf_clear(&s->line);
+    buf_reuse(&s->line, LINE_KEPT);
 }
 
 static void stdio_message_too_long(struct stdio_transport *s)

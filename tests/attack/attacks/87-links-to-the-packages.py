@@ -10,9 +10,9 @@ ONLY = ["*+S"]
 
 PLANT = """
 base = '/app/workspace/.packages'
-os.rename(base, base + '-old')
 os.mkdir('/app/workspace/way')
 os.symlink('/tmp', '/app/workspace/way/python')
+os.rename(base, base + '-old')
 os.symlink('way', base)
 """
 BUILD = """

@@ -14,6 +14,18 @@ async function pausing() {
   return { first, second, state, on }
 }
 
+async function forking() {
+  const sandbox = await Sandbox.create()
+  await sandbox.runCode('kept = [1]')
+  const [first, second] = await sandbox.fork({ count: 2, timeoutMs: 60_000 })
+  const own = (await first.runCode('kept.append(2); kept')).text
+  const other = (await second.runCode('kept')).text
+  const snapshot = await failure(sandbox.createSnapshot())
+  const snapshots = (await Sandbox.listSnapshots().nextItems()).length
+  const killed = [await sandbox.kill(), await first.kill(), await Sandbox.kill(second.sandboxId)]
+  return { own, other, killed, snapshot: snapshot.message, snapshots, unknown: await failure(Sandbox.fork('nosuchsandbox')) }
+}
+
 async function failure(promise) {
   return promise.then(() => null, (error) => ({ name: error.constructor.name, message: error.message }))
 }
@@ -27,7 +39,7 @@ async function seenOfControl(sandbox) {
   return {
     info: { id: info.sandboxId, metadata: info.metadata, state: info.state },
     listed: page.map((one) => one.sandboxId), other: other.length, connected: connected.sandboxId,
-    running: await sandbox.isRunning(), pause: await pausing(),
+    running: await sandbox.isRunning(), pause: await pausing(), fork: await forking(),
     unknown: await failure(Sandbox.connect('nosuchsandbox')), key: await failure(Sandbox.create({ apiKey: 'e2b_ffff' })),
   }
 }

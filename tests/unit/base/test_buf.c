@@ -56,6 +56,18 @@ static void a_failure_is_sticky_until_the_buffer_is_cleared(void)
     TEST_CHECK(strcmp(buf_text(&b), "d") == 0);
 }
 
+static void a_block_of_more_than_is_kept_is_freed(void)
+{
+    drop_buf struct buf b = BUF_INIT(1000);
+    (void)buf_adds(&b, "ab");
+    const size_t size = b.size;
+    buf_reuse(&b, size);
+    TEST_CHECK(b.len == 0 && b.size == size);
+    buf_reuse(&b, size - 1);
+    TEST_CHECK(b.len == 0 && b.size == 0);
+    TEST_CHECK(buf_adds(&b, "c") == 0);
+}
+
 static void without_memory_the_contents_stay(void)
 {
     for (long n = 1; n < 6; n++) {
@@ -119,6 +131,7 @@ static void a_finished_buffer_can_be_used_again(void)
 TEST_LIST = {
     {"appended pieces stand in order and end with 0",
      appended_pieces_stand_in_order_and_end_with_0},
+    {"a block of more than is kept is freed", a_block_of_more_than_is_kept_is_freed},
     {"the cap is reached exactly and never passed", the_cap_is_reached_exactly_and_never_passed},
     {"a piece that does not fit changes nothing", a_piece_that_does_not_fit_changes_nothing},
     {"a failure is sticky until the buffer is cleared",

@@ -4,7 +4,9 @@
 #include <acutest.h>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json/json.h"
@@ -193,7 +195,114 @@ static void what_turns_or_hides_the_text_is_shown(void)
     log_set_json(false);
 }
 
+/* --- who does not read ------------------------------------------------------------------------ */
+
+enum { MANY = 20000 };
+
+/* Reads what there is, and counts the lines; those of log_info("flood", "%d") come in order. */
+static char heap[(MANY + 10) * 80];
+static size_t had;
+
+static void read_more(void)
+{
+    ssize_t n = read(from_log, heap + had, sizeof heap - had - 1);
+    had += n > 0 ? (size_t)n : 0;
+    heap[had] = '\0';
+}
+
+static void begin_blocking(void)
+{
+    begin();
+    int flags = fcntl(2, F_GETFL);
+    TEST_ASSERT(fcntl(2, F_SETFL, flags & ~O_NONBLOCK) == 0);
+    had = 0;
+}
+
+static void a_reader_who_stands_still_stops_nobody_and_is_told_how_much_is_missing(void)
+{
+    begin_blocking();
+    for (int i = 0; i < MANY; i++)
+        log_info("flood", "%d", i);
+    while (!log_flush())
+        read_more();
+    log_info("flood", "over");
+    log_close(0);
+    read_more();
+    (void)end();
+    char *at = heap;
+    int came = 0;
+    for (int number; (at = strstr(at, "flood: ")) && sscanf(at + 7, "%d", &number) == 1; at++)
+        TEST_CHECK(number == came++);
+    unsigned long long missing = 0;
+    const char *notice = strstr(heap, "WARNING log: ");
+    TEST_ASSERT(notice && sscanf(notice + 13, "%llu lines are missing", &missing) == 1);
+    TEST_CHECK(came > 0 && came + (int)missing == MANY);
+    TEST_CHECK(strstr(notice, "flood: over\n") != NULL);
+    TEST_MSG("%d came, %llu are missing", came, missing);
+}
+
+static void a_slow_reader_loses_nothing(void)
+{
+    begin_blocking();
+    for (int i = 0; i < MANY; i++) {
+        log_info("flood", "%d", i);
+        if (i % 500 == 0)
+            read_more();
+    }
+    while (!log_flush())
+        read_more();
+    read_more();
+    (void)end();
+    int lines = 0;
+    for (const char *at = heap; (at = strchr(at, '\n')); at++)
+        lines++;
+    TEST_CHECK(lines == MANY && !strstr(heap, "are missing"));
+    TEST_MSG("%d", lines);
+}
+
+static void a_fork_does_not_repeat_what_waits(void)
+{
+    begin_blocking();
+    for (int i = 0; i < 3000; i++)
+        log_info("flood", "%d", i);
+    TEST_ASSERT(!log_flush());
+    read_more();
+    pid_t pid = fork();
+    if (pid == 0) {
+        log_info("child", "here");
+        _exit(log_flush() ? 0 : 1);
+    }
+    int status = 0;
+    TEST_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    while (!log_flush())
+        read_more();
+    read_more();
+    (void)end();
+    int lines = 0;
+    for (const char *at = heap; (at = strchr(at, '\n')); at++)
+        lines++;
+    TEST_CHECK(lines == 3001);
+    TEST_MSG("%d", lines);
+}
+
+static void the_end_does_not_wait_for_ever(void)
+{
+    begin_blocking();
+    for (int i = 0; i < 3000; i++)
+        log_info("flood", "%d", i);
+    log_close(10);
+    TEST_CHECK(!log_flush());
+    while (!log_flush())
+        read_more();
+    (void)end();
+}
+
 TEST_LIST = {
+    {"a_reader_who_stands_still_stops_nobody_and_is_told_how_much_is_missing",
+     a_reader_who_stands_still_stops_nobody_and_is_told_how_much_is_missing},
+    {"a_slow_reader_loses_nothing", a_slow_reader_loses_nothing},
+    {"a_fork_does_not_repeat_what_waits", a_fork_does_not_repeat_what_waits},
+    {"the_end_does_not_wait_for_ever", the_end_does_not_wait_for_ever},
     {"what_turns_or_hides_the_text_is_shown", what_turns_or_hides_the_text_is_shown},
     {"a line is time, level, room and text", a_line_is_time_level_room_and_text},
     {"lines below the level are not written", lines_below_the_level_are_not_written},

@@ -32,6 +32,7 @@ static struct metrics metrics;
 static const char *api_host = "localhost";
 static struct audit *audit_of_sessions; /* NULL: there is none */
 static struct packages_config packages;
+static size_t max_sessions = 3;
 
 static void ignore_log(enum log_level level, const char *text)
 {
@@ -53,7 +54,7 @@ static void open_api_behind(const struct sandbox_spec *sandbox)
                                              .event_memory = 1 << 20,
                                              .history_memory = 1 << 20,
                                              .log = ignore_log};
-    struct sessions_config config = {.base = &session_config, .max = 3};
+    struct sessions_config config = {.base = &session_config, .max = max_sessions};
     TEST_ASSERT(sessions_open(&config, &sessions, &e) == 0);
     struct approvals_config asked = {
         .loop = loop, .timeout_ms = 600000, .ask_by_default = true, .metrics = &metrics};

@@ -372,7 +372,87 @@ static void the_cell_of_an_owner_before_is_told_as_ready(void)
     end();
 }
 
+static void on_answer(void *ctx, const struct json *content, const struct err *why)
+{
+    (void)ctx;
+    note("answer", content ? "told" : why->code == -ETIMEDOUT ? "late" : why->msg);
+}
+
+static int ask(enum question_kind kind, struct kernel_question **ret)
+{
+    return kernel_ask(kernel, kind, (struct slice){(char[]){"{}"}, 2}, on_answer, NULL, ret, NULL);
+}
+
+static void a_question_is_answered_by_its_own_reply(void)
+{
+    struct kernel_question *question;
+    begin();
+    TEST_CHECK(ask(QUESTION_COMPLETE, &question) == 0);
+    TEST_CHECK(ask(QUESTION_VARIABLES, &question) == 0);
+    fake_link_say(LINK_SHELL, JUPYTER_COMPLETE_REPLY, "r2", OURS, "{}"); /* the other's id */
+    fake_link_say(LINK_SHELL, JUPYTER_INSPECT_REPLY, "r1", OURS, "{}");
+    TOLD("");
+    fake_link_say(LINK_CONTROL, JUPYTER_VARIABLES_REPLY, "r2", OURS, "{}");
+    fake_link_say(LINK_SHELL, JUPYTER_COMPLETE_REPLY, "r1", OURS, "{}");
+    fake_link_say(LINK_SHELL, JUPYTER_COMPLETE_REPLY, "r1", OURS, "{}");
+    TOLD("answer:told;answer:told;");
+    end();
+}
+
+static void while_a_cell_runs_only_its_variables_are_asked_for(void)
+{
+    struct kernel_question *question;
+    begin();
+    TEST_CHECK(execute() == 0);
+    TEST_CHECK(ask(QUESTION_INSPECT, &question) == -EBUSY);
+    TEST_CHECK(ask(QUESTION_VARIABLES, &question) == 0);
+    question_forget(question);
+    say_reply();
+    say_idle();
+    TOLD("done:ok;");
+    end();
+}
+
+static void a_question_about_code_that_takes_long_is_interrupted(void)
+{
+    struct kernel_question *question;
+    begin();
+    fake_spawn.orders[0] = '\0';
+    TEST_CHECK(ask(QUESTION_VARIABLES, &question) == 0);
+    wait_ms(QUESTION_MS);
+    TEST_CHECK(fake_spawn.orders[0] == '\0');
+    TEST_CHECK(ask(QUESTION_COMPLETE, &question) == 0);
+    wait_ms(QUESTION_MS);
+    TEST_CHECK_(strcmp(fake_spawn.orders, "interrupt") == 0, "%s", fake_spawn.orders);
+    TOLD("answer:late;answer:late;");
+    end();
+}
+
+static void a_kernel_that_goes_owes_no_answer(void)
+{
+    struct kernel_question *question;
+    begin();
+    for (int i = 0; i < QUESTIONS_MAX; i++)
+        TEST_CHECK(ask(QUESTION_VARIABLES, &question) == 0);
+    TEST_CHECK(ask(QUESTION_VARIABLES, &question) == -EAGAIN);
+    for (int i = 0; i < QUESTIONS_MAX - 1; i++)
+        fake_link_say(LINK_CONTROL, JUPYTER_VARIABLES_REPLY,
+                      (char[][4]){"r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10",
+                                  "r11", "r12", "r13", "r14", "r15"}[i],
+                      OURS, "{}");
+    told[0] = '\0';
+    kernel = kernel_retire(kernel, &leave, NULL);
+    TOLD("answer:the kernel has ended;");
+    end();
+}
+
 TEST_LIST = {
+    {"a question is answered by its own reply", a_question_is_answered_by_its_own_reply},
+    {"while a cell runs only its variables are asked for",
+     while_a_cell_runs_only_its_variables_are_asked_for},
+    {"a question about code that takes long is interrupted",
+     a_question_about_code_that_takes_long_is_interrupted},
+    {"a kernel that goes owes no answer", a_kernel_that_goes_owes_no_answer},
     {"it is ready when it has answered and published",
      it_is_ready_when_it_has_answered_and_published},
     {"one that does not come up has ended", one_that_does_not_come_up_has_ended},

@@ -491,12 +491,12 @@ static void contents_of_requests_are_what_a_kernel_expects(void)
                       "\"store_history\":false,\"user_expressions\":{},\"allow_stdin\":false,"
                       "\"stop_on_error\":false}") == 0);
     buf_clear(&b);
-    x = (struct jupyter_execute){constant(""), true, true, true, true};
+    x = (struct jupyter_execute){constant(""), true, true, true};
     jupyter_put_execute(&b, &x);
     TEST_CHECK(strcmp(buf_text(&b), "{\"code\":\"\",\"silent\":true,\"store_history\":true,"
                                     "\"user_expressions\":{\"ipybox.variables\":\"\"},"
                                     "\"allow_stdin\":false,"
-                                    "\"stop_on_error\":true}") == 0);
+                                    "\"stop_on_error\":false}") == 0);
     buf_clear(&b);
     jupyter_put_shutdown(&b, true);
     jupyter_put_shutdown(&b, false);

@@ -243,6 +243,151 @@ static void a_timeout_may_pause_and_a_request_may_wake(void)
     close_e2b();
 }
 
+/* --- forks ------------------------------------------------------------------------------------ */
+
+static int send_fork(const char *body)
+{
+    drop_str char *line = xasprintf("POST /sandboxes/%s/fork", id);
+    int fd = send_with(line, KEY, body);
+    turn();
+    return fd;
+}
+
+/* The branch that was made last forks and comes up. */
+static void branch_comes_up(void)
+{
+    fake_kernel_forked();
+    fake_kernel_ready();
+    turn();
+}
+
+static void a_fork_is_a_sandbox_that_begins_as_another(void)
+{
+    char parent[64], parent_token[64];
+    open_e2b();
+    make_sandbox(",\"metadata\":{\"who\":\"me\"},\"autoPause\":true");
+    memcpy(parent, id, sizeof parent);
+    memcpy(parent_token, access_token, sizeof parent_token);
+    int fd = send_fork("{\"timeout\":30}");
+    TEST_CHECK(fake.forks == 1);
+    call_with("GET /v2/sandboxes", KEY, "");
+    TEST_CHECK(strstr(body_of(), "},{") == NULL); /* not before it is ready */
+    branch_comes_up();
+    finish(fd);
+    check_head("HTTP/1.1 201 ");
+    check_has("[{\"sandbox\":{\"templateID\":\"base\",");
+    take_member("sandboxID", id);
+    take_member("envdAccessToken", access_token);
+    take_member("trafficAccessToken", traffic_token);
+    TEST_CHECK(strcmp(id, parent) != 0 && strcmp(access_token, parent_token) != 0);
+    control("GET ", "", "200");
+    check_has("\"metadata\":{\"who\":\"me\"}");
+    check_has("\"onTimeout\":\"pause\"");
+    drop_str char *other = xasprintf("X-Access-Token: %s\r\n", parent_token);
+    call_sandbox("GET /contexts", other, "");
+    check_head("HTTP/1.1 401 ");
+    call_sandbox("GET /contexts", with_token(), "");
+    check_has(id);
+    pass(31000);
+    control("GET ", "", "200");
+    check_has("\"state\":\"paused\"");
+    memcpy(id, parent, sizeof id);
+    control("GET ", "", "200");
+    check_has("\"state\":\"running\"");
+    close_e2b();
+}
+
+static void a_fork_that_cannot_be_had_is_refused_and_leaves_nothing(void)
+{
+    open_e2b();
+    make_sandbox("");
+    control("POST /fork", "{\"count\":0}", "400");
+    check_has("count: a whole number from 1 to 20 is needed");
+    control("POST /fork", "{\"count\":21}", "400");
+    control("POST /fork", "{\"count\":1.5}", "400");
+    control("POST /fork", "{\"count\":\"2\"}", "400");
+    control("POST /fork", "{\"timeout\":0}", "400");
+    control("POST /fork", "{\"timeout\":-1}", "400");
+    control("POST /fork", "[]", "400");
+    control("POST /fork", "{\"count\":2}", "429");
+    fake.fail_start = true;
+    control("POST /fork", "{}", "400");
+    fake.fail_start = false;
+    control("POST /pause", "{}", "204");
+    control("POST /fork", "{}", "409");
+    control("POST /resume", "{}", "201");
+    control("POST /snapshots", "{\"name\":\"s\"}", "501");
+    check_has("snapshots are not served");
+    call_with("GET /snapshots", KEY, "");
+    check_has("[]");
+    call_with("DELETE /templates/s:default", KEY, "");
+    check_head("HTTP/1.1 404 ");
+    call_with("POST /sandboxes/none/fork", KEY, "{}");
+    check_head("HTTP/1.1 404 ");
+    call_with("POST /sandboxes/none/fork", "", "{}");
+    check_head("HTTP/1.1 401 ");
+    TEST_CHECK(sessions_count(sessions) == 2);
+
+    int fd = send_fork("{}");
+    fake_kernel_dies("a fork would lack this: a socket (descriptor 9)", "");
+    turn();
+    finish(fd);
+    check_has("\"code\":");
+    check_has("socket");
+    TEST_CHECK(sessions_count(sessions) == 2);
+
+    fd = send_fork("{}"); /* the client leaves */
+    (void)fd_close(fd);
+    turn();
+    branch_comes_up();
+    TEST_CHECK(sessions_count(sessions) == 2);
+    close_e2b();
+}
+
+static void a_fork_has_the_contexts_and_their_names(void)
+{
+    char context[64], parent[64];
+    max_sessions = 5;
+    open_e2b();
+    make_sandbox("");
+    memcpy(parent, id, sizeof parent);
+    call_sandbox("POST /contexts", with_token(), "{\"language\":\"bash\"}");
+    take_member("id", context);
+    fake_kernel_ready();
+    turn();
+    int fd = send_fork("");
+    branch_comes_up(); /* the sandbox's own session, */
+    branch_comes_up(); /* and the context's */
+    finish(fd);
+    check_head("HTTP/1.1 201 ");
+    TEST_CHECK(fake.forks == 2);
+    take_member("sandboxID", id);
+    take_member("envdAccessToken", access_token);
+    call_sandbox("GET /contexts", with_token(), "");
+    check_has(context);
+    check_has("\"language\":\"bash\"");
+    drop_str char *line = xasprintf("DELETE /contexts/%s", context);
+    call_sandbox(line, with_token(), "");
+    check_head("HTTP/1.1 204 ");
+    call_sandbox("GET /contexts", with_token(), "");
+    check_has_not(context);
+    TEST_CHECK(sessions_count(sessions) == 4);
+
+    /* none of it is there when the context cannot be forked */
+    control("DELETE ", "", "204");
+    memcpy(id, parent, sizeof id);
+    fd = send_fork("{}");
+    fake.fail_start = true;
+    branch_comes_up();
+    turn();
+    finish(fd);
+    check_head("HTTP/1.1 400 ");
+    TEST_CHECK(sessions_count(sessions) == 3);
+    fake.fail_start = false;
+    max_sessions = 3;
+    close_e2b();
+}
+
 static void there_are_figures_of_the_container(void)
 {
     open_e2b();
@@ -475,6 +620,10 @@ TEST_LIST = {
     {"a_key_of_idempotency_makes_one_sandbox", a_key_of_idempotency_makes_one_sandbox},
     {"a_sandbox_stands_still_while_it_is_paused", a_sandbox_stands_still_while_it_is_paused},
     {"a_timeout_may_pause_and_a_request_may_wake", a_timeout_may_pause_and_a_request_may_wake},
+    {"a_fork_is_a_sandbox_that_begins_as_another", a_fork_is_a_sandbox_that_begins_as_another},
+    {"a_fork_that_cannot_be_had_is_refused_and_leaves_nothing",
+     a_fork_that_cannot_be_had_is_refused_and_leaves_nothing},
+    {"a_fork_has_the_contexts_and_their_names", a_fork_has_the_contexts_and_their_names},
     {"there_are_figures_of_the_container", there_are_figures_of_the_container},
     {"a_timeout_ends_a_sandbox_and_its_contexts", a_timeout_ends_a_sandbox_and_its_contexts},
     {"a_sandbox_takes_its_own_tokens_alone", a_sandbox_takes_its_own_tokens_alone},

@@ -264,6 +264,20 @@ static void a_client_that_goes_away_is_forgotten(void)
     close_it();
 }
 
+/* What it has said is still there to be read, and the hang-up is told as long as it is watched. */
+static void a_client_that_goes_away_in_a_line_costs_no_turns(void)
+{
+    open_it();
+    int client = connect_with("GET /a");
+    (void)fd_close(client);
+    pass_time(0);
+    expect_given(0, 0, 0);
+    int64_t before = clock_ms();
+    loop_turn(loop, QUIET_MS);
+    TEST_CHECK(clock_ms() - before >= QUIET_MS / 2);
+    close_it();
+}
+
 static void the_oldest_makes_room_for_one_that_speaks(void)
 {
     int clients[SORTER_MAX + 1];
@@ -295,6 +309,7 @@ TEST_LIST = {
     TEST(a_line_in_pieces_is_waited_for_without_spinning),
     TEST(who_does_not_say_it_is_closed),
     TEST(a_client_that_goes_away_is_forgotten),
+    TEST(a_client_that_goes_away_in_a_line_costs_no_turns),
     TEST(the_oldest_makes_room_for_one_that_speaks),
     {NULL, NULL},
 };

@@ -735,7 +735,7 @@ static void where_calls_name_their_session_any_can_be_read(void)
     open_mcp();
     open_history();
     config.shared = true;
-    config.sessions = (const struct sessions *)&fake;
+    config.sessions = (struct sessions *)&fake;
     (void)snprintf(fake.other, sizeof fake.other, "other");
     say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/templates/list\",\"params\":{" META
         "}}");

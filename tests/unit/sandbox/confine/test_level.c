@@ -25,10 +25,18 @@ static const struct lack lacks[] = {
     {"no Landlock", LANDLOCK_CALL_CREATE, ENOSYS, SANDBOX_NONE, "(the kernel was built without it"},
     {"Landlock switched off", LANDLOCK_CALL_CREATE, EOPNOTSUPP, SANDBOX_NONE,
      "it is not among the security modules"},
+    {"Landlock without rules", LANDLOCK_CALL_ADD_RULE, EPERM, SANDBOX_NONE,
+     "no Landlock: Operation not permitted (a seccomp profile refuses it)"},
     {"Landlock not to be entered", LANDLOCK_CALL_RESTRICT, EPERM, SANDBOX_NONE,
      "no Landlock: Operation not permitted (a seccomp profile refuses it)"},
     {"no filters", SYS_seccomp, EPERM, SANDBOX_NONE,
      "no seccomp filter: Operation not permitted (a seccomp profile refuses it)"},
+    {"no openat2 by an old profile", SYS_openat2, EPERM, SANDBOX_LANDLOCK,
+     "no openat2: Operation not permitted "
+     "(a seccomp profile refuses it: one that allows openat2 gives the level full)"},
+    {"no openat2 by systemd", SYS_openat2, ENOSYS, SANDBOX_LANDLOCK,
+     "no openat2: Function not implemented (the kernel is older than 5.6, or systemd's "
+     "RestrictSUIDSGID= (with DynamicUser=, too)"},
     {"no fast reads", SYS_process_vm_readv, EPERM, SANDBOX_FULL, "memory by /proc/PID/mem"},
 };
 
@@ -95,7 +103,7 @@ static void this_machine_has_everything(void)
     struct sandbox_probe probe;
     sandbox_probe(&probe);
     TEST_CHECK(probe.scopes == (probe.landlock_abi >= 6));
-    TEST_CHECK(probe.listener_errno == 0 && probe.memory_errno == 0);
+    TEST_CHECK(probe.listener_errno == 0 && probe.memory_errno == 0 && probe.open_errno == 0);
 }
 
 static void inside_another_sandbox_the_listener_is_taken(void)

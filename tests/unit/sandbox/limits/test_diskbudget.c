@@ -394,7 +394,23 @@ static void what_others_write_while_it_sleeps_does_not_count(void)
     check_under(&st);
     make(&st, 'x', 100);
     check_under(&st);
-    make(&st, 's', 20000);
+    make(&st, 'f', 140); /* in place of the 80; told, as other tests fill this disk, too */
+    check_over(&st);
+    end(&st);
+}
+
+/* Also where the next walk is not due before it runs again. */
+static void what_others_write_just_before_it_runs_does_not_count(void)
+{
+    make_place();
+    struct stage st = open_stage(48 * MIB);
+    make(&st, 'x', 100);
+    TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 20));
+    write_file(80);
+    TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 4));
+    make(&st, 'x', 100);
+    check_under(&st);
+    make(&st, 'f', 140); /* in place of the 80; told, as other tests fill this disk, too */
     check_over(&st);
     end(&st);
 }
@@ -427,6 +443,8 @@ TEST_LIST = {
     {"what_was_there_before_does_not_count", what_was_there_before_does_not_count},
     {"what_others_write_while_it_sleeps_does_not_count",
      what_others_write_while_it_sleeps_does_not_count},
+    {"what_others_write_just_before_it_runs_does_not_count",
+     what_others_write_just_before_it_runs_does_not_count},
     {"what_others_write_while_it_runs_counts", what_others_write_while_it_runs_counts},
     {NULL, NULL},
 };

@@ -413,6 +413,103 @@ static void a_fork_bomb_ends(void)
     TEST_CHECK(all_gone());
 }
 
+/* --- roots ------------------------------------------------------------------------------------ */
+
+static void note_pid(void *ctx, pid_t pid)
+{
+    pid_t *pids = ctx;
+    while (*pids)
+        pids++;
+    *pids = pid;
+}
+
+/* A root and a child of it in a session of its own. */
+static pid_t fork_root(void)
+{
+    const pid_t root = fork();
+    if (root == 0) {
+        (void)setsid();
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        if (fork() == 0) {
+            (void)setsid();
+            live_on();
+        }
+        live_on();
+    }
+    wait_ready(2);
+    TEST_CHECK(proctree_add_root(root) == 0);
+    return root;
+}
+
+static void what_is_below_a_root_is_looked_at_where_it_is_entered(void)
+{
+    become_reaper();
+    const pid_t root = fork_root();
+    TEST_CHECK(proctree_add_root(root) == -EEXIST);
+    pid_t found[8] = {0};
+    TEST_CHECK(proctree_each(note_pid, found) == 0 && found[0] == 0);
+    proctree_enter(root);
+    TEST_CHECK(proctree_entered() == root);
+    TEST_CHECK(proctree_each(note_pid, found) == 0);
+    TEST_CHECK(found[0] > 1 && found[0] != root && found[1] == root && found[2] == 0);
+    TEST_CHECK(proctree_parent(found[0]) == root && proctree_parent(root) == getpid());
+    TEST_CHECK(proctree_is_below(found[0]) && !proctree_is_below(getppid()));
+    TEST_CHECK(proctree_signal(SIGCONT) == 1); /* the root itself is not signalled */
+    proctree_enter(0);
+    proctree_remove_root(root);
+    TEST_CHECK(proctree_signal(SIGCONT) == 2);
+    TEST_CHECK(proctree_end(0) == 0 && all_gone());
+}
+
+static void our_tree_ends_and_those_of_roots_live_on(void)
+{
+    become_reaper();
+    const pid_t root = fork_root();
+    struct bomb *b = new_bomb(2000000);
+    for (int i = 0; i < 2; i++) {
+        if (fork() == 0) {
+            (void)setsid();
+            hop(b, i == 1);
+        }
+    }
+    wait_ready(2);
+    const int64_t from = clock_ms();
+    TEST_CHECK(proctree_end(50) == 0);
+    TEST_CHECK_(clock_ms() - from < 15000, "%d ms", (int)(clock_ms() - from));
+    const int left = b->left;
+    TEST_CHECK(left > 0 && kill(root, 0) == 0);
+    (void)poll(NULL, 0, 100);
+    TEST_CHECK_(b->left == left, "it hops on");
+    TEST_CHECK(waitpid(root, NULL, WNOHANG) == 0);
+    proctree_remove_root(root);
+    TEST_CHECK(proctree_end(0) == 0 && all_gone());
+}
+
+static void what_is_below_an_entered_root_ends_however_it_hops(void)
+{
+    become_reaper();
+    struct bomb *b = new_bomb(2000000);
+    const pid_t root = fork();
+    if (root == 0) {
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        (void)setsid();
+        if (fork() == 0)
+            hop(b, true);
+        live_on();
+    }
+    wait_ready(2);
+    TEST_CHECK(proctree_add_root(root) == 0);
+    TEST_CHECK(kill(root, SIGSTOP) == 0);
+    proctree_enter(root);
+    TEST_CHECK(proctree_end_entered(15000));
+    const int left = b->left;
+    (void)poll(NULL, 0, 100);
+    TEST_CHECK(left > 0 && b->left == left);
+    proctree_enter(0);
+    proctree_remove_root(root);
+    TEST_CHECK(proctree_end(0) == 0 && all_gone());
+}
+
 TEST_LIST = {
     {"stat_texts_are_parsed_or_refused", stat_texts_are_parsed_or_refused},
     {"without_children_the_end_comes_at_once", without_children_the_end_comes_at_once},
@@ -429,5 +526,10 @@ TEST_LIST = {
     {"a_process_that_hops_from_pid_to_pid_is_caught",
      a_process_that_hops_from_pid_to_pid_is_caught},
     {"a_fork_bomb_ends", a_fork_bomb_ends},
+    {"what_is_below_a_root_is_looked_at_where_it_is_entered",
+     what_is_below_a_root_is_looked_at_where_it_is_entered},
+    {"our_tree_ends_and_those_of_roots_live_on", our_tree_ends_and_those_of_roots_live_on},
+    {"what_is_below_an_entered_root_ends_however_it_hops",
+     what_is_below_an_entered_root_ends_however_it_hops},
     {NULL, NULL},
 };

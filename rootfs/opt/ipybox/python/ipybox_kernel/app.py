@@ -229,13 +229,22 @@ class App(IPKernelApp):
         working_dir.install(self.shell)
         self.kernel.start()
         self.io_loop = IOLoop.current()
+        self.be_forkable()
         while True:
             try:
                 self.io_loop.start()
-                break
+                if not self.go_on():
+                    break
             except KeyboardInterrupt:
                 pass
         self._end_control()
+
+    def be_forkable(self) -> None:
+        """All is there that belongs to the kernel itself; what comes now is a user's."""
+
+    def go_on(self) -> bool:
+        """The event loop has stopped: whether it was not for the kernel's end."""
+        return False
 
     def _end_control(self) -> None:
         """Have the control thread end before the IOPub thread does: it may have yet to publish that

@@ -14,6 +14,7 @@ import os
 import resource
 import socket
 import struct
+from contextlib import ExitStack
 
 VERSION = 1
 OFFER, CAPABILITIES, PRIVILEGES, LIMITS, LANDLOCK, SECCOMP, GO = range(1, 8)  # steps
@@ -27,7 +28,9 @@ ANSWER = struct.Struct("=ii")
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAPBSET_DROP = 24
 CAPABILITY_VERSION_3 = 0x20080522
+NR_LANDLOCK_CREATE_RULESET = 444
 NR_LANDLOCK_RESTRICT_SELF = 446
+SCOPES_ALONE = struct.pack("=QQQ", 0, 0, 3)  # of files, of ports, of abstract sockets and signals
 NR_SECCOMP = {"x86_64": 317, "aarch64": 277}
 SECCOMP_SET_MODE_FILTER = 1
 SECCOMP_FILTER_FLAG_NEW_LISTENER = 1 << 3
@@ -65,10 +68,12 @@ class _Failed(Exception):
         self.answer = ANSWER.pack(number, step)
 
 
-def confine(fd: int) -> None:
-    """Do what is offered on `fd`, which is closed, and wait for the word to go on. Raises
-    ConfineError; then nothing else may be run here."""
-    with socket.socket(fileno=fd) as broker:
+def confine(fd: int) -> socket.socket:
+    """Do what is offered on `fd`, and wait for the word to go on. Returns the socket, which is the
+    line to the shim from now on. Raises ConfineError; then nothing else may be run here."""
+    broker = socket.socket(fileno=fd)
+    with ExitStack() as stack:
+        stack.enter_context(broker)
         try:
             data, fds, _, _ = socket.recv_fds(broker, 4096, 2, socket.MSG_CMSG_CLOEXEC)
         except OSError as error:
@@ -83,6 +88,26 @@ def confine(fd: int) -> None:
             os.close(number)
         if broker.recv(1) == b"":
             raise ConfineError("the broker has gone")
+        stack.pop_all()
+    return broker
+
+
+def enter_domain() -> None:
+    """Enter a Landlock domain that takes nothing away but signals and abstract sockets to the
+    outside, and with them what debuggers do: of a process outside of it nothing can be read or
+    written. Raises ConfineError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ruleset = libc.syscall(
+        ctypes.c_long(NR_LANDLOCK_CREATE_RULESET), SCOPES_ALONE, len(SCOPES_ALONE), 0
+    )
+    if ruleset < 0:
+        raise ConfineError(f"Landlock: {os.strerror(ctypes.get_errno())}")
+    try:
+        _restrict(libc, ruleset)
+    except _Failed as error:
+        raise ConfineError(f"Landlock: {error}") from error
+    finally:
+        os.close(ruleset)
 
 
 def _send(broker: socket.socket, data: bytes, fds: list[int]) -> None:

@@ -6,26 +6,36 @@ so depends on their insides; the tests compare its kernels with ordinary ones.
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
 import signal
+import socket
 import sys
 import uuid
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import zmq
 from IPython.core import interactiveshell
 from IPython.core.application import BaseIPythonApplication
 from IPython.core.profiledir import ProfileDir
 from IPython.paths import get_ipython_dir
+from tornado.ioloop import IOLoop
 from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel import launch, shell_approval
-from ipybox_kernel.app import App, count_processors, plain_output
+from ipybox_kernel.app import App, count_processors, flush_before_exit, plain_output
+from ipybox_kernel.branch import Branches
 from ipybox_kernel.confine import confine
 from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel, leave
+from ipybox_kernel.sockets import Socket
 
 NOWHERE = "/"  # it is there, and has no profile
 PROFILE = "profile_default"
 SETTINGS = ("ipython_config.py", "ipython_config.json", "ipybox_kernel_config.py")
+
+
+_LEFT: list[Any] = []  # of the kernels that this one was forked from
 
 
 def has_settings(profile: str) -> bool:
@@ -44,6 +54,9 @@ def run_anew(request: Request) -> NoReturn:
 
 class ForkedApp(App):
     """build() once in the template; run() in each fork."""
+
+    _line: socket.socket | None = None  # to the shim
+    _branches: Branches | None = None
 
     def build(self) -> None:
         """Settings, kernel and shell, and a cell run once so that its code is warm.
@@ -76,7 +89,7 @@ class ForkedApp(App):
             become_kernel(request, channel)
             self.open_crash_report()
             if request.confine is not None:
-                confine(request.confine)
+                self._line = confine(request.confine)
             self._set_environment()
             home = get_ipython_dir()
             if has_settings(f"{home}/{PROFILE}"):
@@ -91,8 +104,45 @@ class ForkedApp(App):
         channel.close()  # what users have must not take the requests for other kernels from it
         self._enter_home(home)
         self._connect(request.connection_file)
+        self.init_code()  # also hides from %who what is there by now: not for a fork
+        sys.stdout.flush()
+        sys.stderr.flush()
         self.start()
         leave()
+
+    def be_forkable(self) -> None:
+        """Take orders to fork, where there is a shim that gives them."""
+        if self._line is not None:
+            self._branches = Branches(self, self._line)
+
+    def go_on(self) -> bool:
+        """Fork, if that was asked for; then this is one of both."""
+        return self._branches is not None and self._branches.go_on()
+
+    def begin_anew(self, line: socket.socket) -> None:
+        """In a fork of a kernel that has run: open what belongs to this one. What the other had is
+        kept, untouched: its threads are not here, and it is not ours to close."""
+        atexit.unregister(self.close)
+        names = "heartbeat", "control_thread", "shell_channel_thread", "iopub_thread", "context"
+        _LEFT.append([getattr(self, name) for name in names])
+        _LEFT.append([sys.stdout, sys.stderr, self.io_loop, self.shell_socket, self._branches])
+        for name in names:
+            setattr(self, name, None)
+        for name in ("shell", "iopub", "stdin", "control", "hb"):
+            setattr(self, f"{name}_port", 0)
+        self.ip, self._ports, self._given = "", {}, False
+        Socket.in_child = False
+        zmq.Context._instance = None
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        self.kernel._main_asyncio_lock = asyncio.Lock()
+        self.kernel._aborting = False  # a timer ends it after a cell that failed: it is not here
+        self.open_crash_report()
+        self._connect(self.connection_file)
+        flush_before_exit()
+        self.kernel.start()
+        self.io_loop = IOLoop.current()
+        self._line = line
+        self.be_forkable()
 
     def _set_environment(self) -> None:
         """As an ordinary kernel's after its shell was made."""
@@ -127,9 +177,6 @@ class ForkedApp(App):
         self.init_io()
         self.init_signal()
         self._wire()
-        self.init_code()
-        sys.stdout.flush()
-        sys.stderr.flush()
 
     def _wire(self) -> None:
         """Give the kernel and its shell what an ordinary one gets when it is made."""

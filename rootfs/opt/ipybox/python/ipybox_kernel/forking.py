@@ -159,13 +159,14 @@ def leave() -> NoReturn:
     raise AssertionError("exit() returns")
 
 
-def new_secrets() -> None:
-    """Replace what would be the same in every kernel. Python's random does so itself."""
+def new_secrets(random: bool = True) -> None:
+    """Replace what would be the same in every kernel; `random`: random states, too. Python's own
+    is a new one behind every os.fork()."""
     if "multiprocessing.process" in sys.modules:
         import multiprocessing.process
 
         multiprocessing.process.current_process().authkey = os.urandom(32)
-    if "numpy.random" in sys.modules:
+    if random and "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
 
 

@@ -36,7 +36,7 @@ from ipybox_kernel.history import History
 from ipybox_kernel.once import Cell
 from ipybox_kernel.publisher import Publisher
 from ipybox_kernel.tracebacks import Tracebacks, ending_outside
-from ipybox_kernel.variables import ASK, variables
+from ipybox_kernel.variables import ASK, inventory, variables
 
 _WAKE = signal.SIGURG  # ignored by default, so also where a cell takes its handler away
 _WAKE_AFTER = (0.01, 0.1, 1.0)  # seconds after the interrupt
@@ -77,10 +77,25 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _is_of_kernel(task: asyncio.Task[Any]) -> bool:
+def is_of_kernel(task: asyncio.Task[Any]) -> bool:
     """Whether the task serves a request, as opposed to one that a cell has made."""
     code = getattr(task.get_coro(), "cr_code", None)
     return code is not None and code.co_filename.startswith(_KERNEL_CODE)
+
+
+def _keep_no_parsed_files() -> None:
+    """jedi keeps what it has parsed as pickles in ~/.cache, also those of other sessions, and fails
+    where a sandbox keeps it from making them. It remembers them in this process all the same."""
+    with suppress(ImportError):
+        from parso import cache
+
+        for name in ("_load_from_file_system", "_save_to_file_system"):
+            setattr(cache, name, _nothing)
+        cache._remove_cache_and_update_lock = _nothing
+
+
+def _nothing(*args: object, **kwargs: object) -> None:
+    """In the place of what reads and writes these files."""
 
 
 def _end_child(reply: dict[str, Any]) -> NoReturn:
@@ -103,10 +118,13 @@ class Kernel(IPythonKernel):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        assert self.shell is not None
+        self.shell.enable_tip = False  # chosen with a number of the generator that cells may seed
         self._cell = Cell(self.shell)
         self._history = History(self.shell, self._cell)
         self._displays = Displays(self.shell)
         self._tracebacks = Tracebacks(self.shell)
+        self.control_handlers["variables_request"] = self.variables_request
 
     def start(self) -> None:
         """Begin to serve requests."""
@@ -132,13 +150,34 @@ class Kernel(IPythonKernel):
 
     async def complete_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Complete code, which may run slow properties of the user's."""
-        self._allow_interrupts()
-        await super().complete_request(stream, ident, parent)
+        handle = super().complete_request(stream, ident, parent)
+        await self._look(handle, stream, ident, parent, "complete_reply")
 
     async def inspect_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Describe an object, with the same risk."""
-        self._allow_interrupts()
-        await super().inspect_request(stream, ident, parent)
+        handle = super().inspect_request(stream, ident, parent)
+        await self._look(handle, stream, ident, parent, "inspect_reply")
+
+    async def _look(
+        self, handle: Any, stream: Any, ident: Any, parent: dict[str, Any], kind: str
+    ) -> None:
+        """What an interrupt ends is answered, too."""
+        try:
+            self._allow_interrupts()
+            await handle
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            self._ignore_interrupts()
+            assert self.session is not None
+            self.session.send(stream, kind, {"status": "aborted"}, parent, ident=ident)
+        finally:
+            self._ignore_interrupts()
+
+    async def variables_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Tell what variables there are: in the control thread, whatever runs in the main one."""
+        assert self.shell is not None
+        assert self.session is not None
+        answer = inventory(self.shell.user_ns, self.shell.user_ns_hidden)
+        self.session.send(stream, "variables_reply", answer, parent, ident=ident)
 
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Run a cell and reply, also if an interrupt came before or after its own code."""
@@ -152,6 +191,11 @@ class Kernel(IPythonKernel):
             assert self.session is not None
             content = self._failed("KeyboardInterrupt")
             self.session.send(stream, "execute_reply", content, parent, ident=ident)
+
+    async def do_complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
+        """Names that begin so."""
+        _keep_no_parsed_files()
+        return cast(dict[str, Any], super().do_complete(code, cursor_pos))
 
     async def do_execute(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Run a cell; afterwards no interrupt and no waiting until the reply is out.
@@ -209,9 +253,7 @@ class Kernel(IPythonKernel):
 
         def interrupt(signum: int, frame: FrameType | None) -> None:
             running = asyncio.current_task(loop)
-            in_code = (
-                running is not None and not _is_of_kernel(running) and _in_task(running, frame)
-            )
+            in_code = running is not None and not is_of_kernel(running) and _in_task(running, frame)
             if in_code and running is future:
                 raise ending_outside(KeyboardInterrupt())
             if in_code:  # of a task that the user has made

@@ -1,9 +1,10 @@
 """A process that has imported and built everything, and forks kernels on request.
 
-    python3 -I -m ipybox_kernel.template --socket FD
+    python3 -I -m ipybox_kernel.template --socket FD [--forks LIBRARY]
 
-FD is one end of a SOCK_SEQPACKET pair; each packet is one JSON object. The template ends when the
-other end is closed. It has one thread, no ZeroMQ context, no children but those asked for.
+FD is one end of a SOCK_SEQPACKET pair; each packet is one JSON object. LIBRARY is what kernels fork
+themselves with (forks.py). The template ends when the other end is closed. It has one thread, no
+ZeroMQ context, no children but those asked for.
 
 First packet from here, and the only one before requests are read:
 
@@ -56,7 +57,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from ipybox_kernel import launch
+from ipybox_kernel import forks, launch
 from ipybox_kernel.forking import (
     LIBC,
     PR_SET_CHILD_SUBREAPER,
@@ -89,9 +90,10 @@ def main(argv: list[str]) -> None:
     began = time.monotonic()
     parser = argparse.ArgumentParser(prog="ipybox_kernel.template")
     parser.add_argument("--socket", type=int, required=True, metavar="FD")
-    number = parser.parse_args(argv).socket
+    parser.add_argument("--forks", metavar="LIBRARY")
+    words = parser.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel = Channel(number)
+    channel = Channel(words.socket)
     give_back_memory()
     launch.prepare()
     later, asked = PRELOAD.read_text().split(), asked_for()
@@ -101,6 +103,8 @@ def main(argv: list[str]) -> None:
         later = []
     failed = load(asked)
     app = build()
+    if words.forks:
+        forks.load(words.forks)
     keep_shared()
     if threading.active_count() > 1:
         sys.exit(f"template: a preloaded module started threads: {threading.enumerate()}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "front/mcp/stdio.h"
+#include "front/mcp_stdio/stdio.h"
 
 #include <fcntl.h>
 #include <string.h>

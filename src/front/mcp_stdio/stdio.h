@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/mcp/stdio.h - MCP on standard input and output: one message per line, nothing else.
+ * front/mcp_stdio/stdio.h - MCP on standard input and output: one message per line, nothing else.
  * Output:  opening moves descriptor 1 to a private one and points 1 at standard error, so that no
  *          stray print of a library can get between two messages.
  * Limits:  a line over STDIO_LINE_MAX bytes is dropped as it streams by and answered under its own
  *          id; while STDIO_BACKLOG_MAX bytes of answers wait for a slow reader nothing is read.
  * End:     end of input lets the open requests finish; `ended` is called when all is answered and
  *          written, or when the reader is gone. */
-#ifndef FRONT_MCP_STDIO_H
-#define FRONT_MCP_STDIO_H
+#ifndef FRONT_MCP_STDIO_STDIO_H
+#define FRONT_MCP_STDIO_STDIO_H
 
 #include "front/mcp/mcp.h"
 
