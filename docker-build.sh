@@ -56,11 +56,19 @@ build()
     # As before, the image's default identity is the builder's; for root the image's own 1000 stays.
     if [ "$(id -u)" -ne 0 ]; then args+=(--build-arg "UID=$(id -u)" --build-arg "GID=$(id -g)"); fi
     if [ -n "$IPYBOX_CA" ]; then args+=(--secret "id=ca,src=$IPYBOX_CA"); fi
-    "$top/third_party/fetch" --local
+    get_archives
     DOCKER_BUILDKIT=1 "$docker" build --build-arg "BASE_IMAGE=$BASE_IMAGE" "${args[@]}" "${tag[@]}" "$@" "$top"
     if [ ${#tag[@]} -gt 0 ]; then
         say "image ipybox: $(($("$docker" image inspect ipybox --format '{{.Size}}') / 1000000)) MB"
     fi
+}
+
+# All archives of the libraries, as the tests bring them too: with others the libraries would be built anew. What cannot be downloaded
+# here is downloaded where they are built.
+get_archives()
+{
+    if command -v curl >/dev/null && "$top/third_party/fetch"; then return; fi
+    "$top/third_party/fetch" --local
 }
 
 # What a label says of this checkout and the base image goes to args: it would make every layer anew in the Dockerfile.
@@ -83,7 +91,7 @@ wheels()
     local machine args=() arch
     need_base
     if [ -n "$IPYBOX_CA" ]; then args+=(--secret "id=ca,src=$IPYBOX_CA"); fi
-    "$top/third_party/fetch" --local
+    get_archives
     mkdir -p "$top/dist"
     rm -f "$top"/dist/*.whl
     for machine in ${IPYBOX_WHEEL_MACHINES:-x86_64 aarch64}; do

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,13 @@ def test_an_agent_of_a_framework(name: str, seen: str, last: str) -> None:
     assert printed.strip().endswith(last)
     assert seen in printed
     assert "Error" not in printed
+
+
+def test_a_search_in_branches_and_the_same_in_new_sessions() -> None:
+    printed = example("tree_search.py")
+    assert printed.count("-> 12 of 12 tests") == 2
+    ratio = re.search(r"All 12 tests pass. Branches are ([0-9.]+) times faster.", printed)
+    assert ratio and float(ratio[1]) > 1, printed
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import select
 import subprocess
 import sys
 import time
@@ -30,12 +31,13 @@ YES = {"action": "accept", "content": {"decision": "approve"}}
 class McpServer:
     """A server on standard input and output, and calls of it one at a time."""
 
-    def __init__(self, *command: str, **variables: str) -> None:
+    def __init__(self, *command: str, errors: int | None = None, **variables: str) -> None:
         self.begun = time.perf_counter()
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=errors,
             env={**os.environ, **variables},
             text=True,
         )
@@ -78,6 +80,26 @@ def test_the_mcp_server(folder: Path) -> None:
         f"initialize {server.answered * 1000:.0f} ms, first cell {time.perf_counter() - server.begun:.2f} s"
     )
     assert server.end() == 0
+
+
+def test_a_client_that_never_reads_the_log_is_served(folder: Path) -> None:
+    """Many clients open a pipe for standard error and forget it. This one is full already."""
+    unread, errors = os.pipe()
+    os.set_blocking(errors, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(errors, bytes(4096))
+    os.set_blocking(errors, True)
+    command = (str(BIN / "ipybox"), "--workspace", str(folder), "--log-level", "DEBUG")
+    server = McpServer(*command, errors=errors)
+    os.close(errors)
+    assert server.cell("6 * 7") == "42"
+    said = b""
+    while b"ipybox" not in said:  # what was to be logged comes when somebody reads
+        assert select.select([unread], [], [], 60)[0], said.strip(b"\0")
+        said += os.read(unread, 65536)
+    assert server.end() == 0
+    os.close(unread)
 
 
 def test_servers_of_one_user_live_side_by_side(folder: Path) -> None:

@@ -26,6 +26,7 @@ from ipybox import (
     CodeExecutor,
     generate_mcp_sources,
 )
+from ipybox.errors import HttpError
 
 SEARCH = """
 from mcptools.brave_search.brave_image_search import Params, Result, run
@@ -291,6 +292,34 @@ def test_reset_stops_servers(backend: str, search: dict[str, Any]) -> None:
             assert (await executor.execute(code)).text != first
 
     asyncio.run(main())
+
+
+def test_forks_begin_with_what_is_in_memory(backend: str) -> None:
+    async def main() -> None:
+        async with CodeExecutor() as executor:
+            await executor.execute("data = [1, 2]")
+            first, second = await executor.fork(2)
+            async with first, second:
+                await first.execute("data.append(3)")
+                await executor.execute("data.clear()")
+                assert (await first.execute("len(data)")).text == "3"
+                assert (await second.execute("len(data)")).text == "2"
+                assert len(await executor.client.sessions()) == 3
+            assert len(await executor.client.sessions()) == 1
+            await executor.execute("import socket\ns = socket.socket()")
+            with pytest.raises(HttpError, match="a socket"):
+                await executor.fork()
+            (forced,) = await executor.fork(force=True)
+            assert (await forced.execute("len(data)")).text == "0"
+            await forced.stop()
+
+    asyncio.run(main())
+    with ipybox.sync.CodeExecutor() as executor:
+        executor.execute("import random; random.seed(1); x = 5")
+        (branch,) = executor.fork(keep_random=True)
+        with branch:
+            assert branch.execute("x").text == "5"
+            assert branch.execute("random.random()").text == "0.13436424411240122"
 
 
 def test_timeout_interrupts(backend: str) -> None:
@@ -561,16 +590,17 @@ def test_files_of_the_workspace(backend: str) -> None:
 
 def test_speed(backend: str) -> None:
     """A cell through the SDK costs at most a millisecond more than over the HTTP API; natively an
-    executor starts and answers within the 0.6 seconds of the goal."""
+    executor starts and answers within the 0.6 seconds of the goal: the quickest of ten starts, as
+    other tests run beside this one."""
 
     async def main() -> None:
         starts, ours, bare = [], [], []
-        for _ in range(3):
+        for _ in range(10):
             begun = time.perf_counter()
             async with CodeExecutor() as executor:
                 await executor.execute("1")
                 starts.append(time.perf_counter() - begun)
-                for _ in range(100):
+                for _ in range(30):
                     begun = time.perf_counter()
                     await executor.execute("print(1)")
                     middle = time.perf_counter()

@@ -11,11 +11,12 @@ The second form is a client, a process of its own so that it can be killed: it r
 session, reads the stream of each, puts files, and writes what it was told to standard output.
 
 The run is a row of lives, each of which ends with the death of the server. In each life clients and
-kernels are killed for a while; then all clients are, and it is looked at what is left: every cell
-that had begun comes to an end by its key, every execution whose end a client was told can be read
-again, event by event; every session takes cells; when the sessions are deleted the server has the
-processes and descriptors it had before. Then clients come back, the server is killed while they
-work, the container is started again, and nothing of the life before is in its way.
+kernels are killed for a while, and sessions are forked and rewound while their cells run; branches
+are killed and end as others do. Then all clients are killed, and it is looked at what is left:
+every cell that had begun comes to an end by its key, every execution whose end a client was told
+can be read again, event by event; every session takes cells; when the sessions are deleted the
+server has the processes and descriptors it had before. Then clients come back, the server is killed
+while they work, the container is started again, and nothing of the life before is in its way.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from typing import Any, NamedTuple
 from drive import LIST_PROCESSES, Failure, Process, docker, equal, fail, note, wait_for
 
 CLIENTS = 6
+BRANCHES = 8  # at once
 LINES = 40  # of a cell, at most
 REREAD = 50  # executions of each session that are read again
 LIFE = (6.0, 25.0)  # seconds until the server is killed, chosen at random
@@ -190,12 +192,13 @@ class Chaos:
         self.count: collections.Counter[str] = collections.Counter()
         self.clients: dict[str, subprocess.Popen[bytes]] = {}
         self.files: list[Path] = []
+        self.branches: list[str] = []
         self.number = self.port = 0
         self.baseline: list[str] = []
         command = ["run", "-d", "--name", name, "--label", f"ipybox.test={name}"]
         command += ["--cap-add", "SYS_PTRACE"]  # descriptors are looked at
         command += ["--pids-limit", "1000", "-p", "127.0.0.1::8080", "-e", f"IPYBOX_TOKEN={TOKEN}"]
-        docker(*command, image, "serve")
+        docker(*command, image, "serve", "--checkpoints", "2")
 
     # --- the container ---
 
@@ -278,12 +281,51 @@ class Chaos:
             self.kill(self.random.choice(kernels))
             self.count["kernels"] += 1
 
+    def fork(self) -> None:
+        """A branch answers at once. Its session may be dead, or not there yet."""
+        session = f"c{self.random.randrange(CLIENTS)}"
+        how = {
+            "count": self.random.randint(1, 2),
+            "wait": True,
+            "force": self.random.random() < 0.8,
+        }
+        answer = self.call("POST", f"/v1/sessions/{session}/fork", how)
+        if answer.status != 201:
+            if answer.status not in (404, 409, 422):  # 422: begun while the template was away
+                fail(f"a fork of {session}: {answer}")
+            self.count["forks refused"] += 1
+            return
+        for made in answer.json()["sessions"]:
+            self.branches.append(made["id"])
+            ran = self.call("POST", path_of(made["id"]), {"code": "print('a branch')"}).json()
+            equal((ran["status"], ran["stdout"]), ("ok", "a branch\n"))
+            self.count["branches"] += 1
+        while len(self.branches) > BRANCHES:
+            self.end_branch(self.branches.pop(self.random.randrange(BRANCHES)))
+
+    def end_branch(self, branch: str) -> None:
+        equal(self.call("DELETE", f"/v1/sessions/{branch}").status, 204)
+
+    def rewind(self) -> None:
+        """To before one of the last cells. There may be no state, or no session."""
+        session = f"c{self.random.randrange(CLIENTS)}"
+        kept = self.call("GET", f"/v1/sessions/{session}/checkpoints")
+        points = kept.json()["checkpoints"] if kept.status == 200 else []
+        if not points:
+            return
+        how = {"cell": self.random.choice(points)["cell"], "wait": True}
+        answer = self.call("POST", f"/v1/sessions/{session}/rewind", how)
+        if answer.status not in (200, 409):  # 409: newer cells have taken its place meanwhile
+            fail(f"a rewind of {session}: {answer}")
+        self.count["rewinds" if answer.status == 200 else "rewinds refused"] += 1
+
     def disturb(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         for session in [f"c{i}" for i in range(CLIENTS)]:
             self.start_client(session)
         while time.monotonic() < end:
-            self.random.choice((self.kill_client, self.kill_client, self.kill_kernel))()
+            acts = self.kill_client, self.kill_client, self.kill_kernel, self.fork, self.rewind
+            self.random.choice(acts)()
             time.sleep(self.random.random() * PAUSE)
 
     # --- what must hold ---
@@ -341,6 +383,9 @@ class Chaos:
         """All clients are gone: nothing of what they did is lost, nothing is left behind."""
         for session in sorted(self.clients):
             self.end_client(session)
+        while self.branches:
+            self.check_session(self.branches[-1])
+            self.end_branch(self.branches.pop())
         for session, told in sorted(self.told().items()):
             if self.call("GET", f"/v1/sessions/{session}").status == 404:
                 equal(told.ended, {})  # its client did not come so far
@@ -378,7 +423,7 @@ class Chaos:
         self.count["servers"] += 1
         for process in self.clients.values():
             equal(process.wait(30), WENT)
-        self.clients = {}
+        self.clients, self.branches = {}, []
         docker("start", self.name)
 
     def run(self) -> None:

@@ -135,7 +135,7 @@ class Process(NamedTuple):
     @property
     def is_server(self) -> bool:
         """The MCP server: the program in no other role."""
-        roles = (["init"], ["shim"], ["health"])
+        roles = (["init"], ["shim"], ["branch"], ["health"])
         program = Path(self.words[0]).name if self.words else ""
         return program == "ipybox" and self.words[1:2] not in roles
 
@@ -334,7 +334,7 @@ class Box:
 
     # --- tools
 
-    def start_tool(self, name: str, _meta: JsonObject | None = None, **arguments: Any) -> Any:
+    def start_tool(self, name: str, /, _meta: JsonObject | None = None, **arguments: Any) -> Any:
         """Call a tool without waiting; the id of the call."""
         if not self.greeted:
             self.greet()
@@ -343,7 +343,7 @@ class Box:
             params["_meta"] = _meta
         return self.post("tools/call", params)
 
-    def tool(self, name: str, seconds: float = WAIT, **arguments: Any) -> Answer:
+    def tool(self, name: str, /, seconds: float = WAIT, **arguments: Any) -> Answer:
         """Call a tool and wait."""
         return Answer(self.answer(self.start_tool(name, **arguments), seconds))
 

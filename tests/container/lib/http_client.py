@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pathlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -60,6 +61,29 @@ def call(
 
 def run(code: str, session: str = "default", **more: object) -> Answer:
     return call("POST", f"/v1/sessions/{session}/executions", {"code": code, **more})
+
+
+def text(code: str, session: str = "default") -> str:  # what a cell prints, which must succeed
+    answer = run(code, session)
+    assert answer["status"] == "ok", answer.text
+    return str(answer["stdout"])
+
+
+def fork(session: str, **how: object) -> Answer:
+    answer = call("POST", f"/v1/sessions/{session}/fork", how)
+    assert answer.status == 201, answer.text
+    return answer
+
+
+def traces() -> tuple[int, int, int]:  # processes, the server's descriptors, names of sockets
+    processes = [p for p in pathlib.Path("/proc").glob("[0-9]*") if (p / "comm").exists()]
+    server = next(
+        p
+        for p in processes
+        if (p / "stat").read_text().split()[3] == "1" and (p / "comm").read_text() == "ipybox\n"
+    )
+    names = list(pathlib.Path("/run/ipybox").rglob("*"))
+    return len(processes), len(list((server / "fd").iterdir())), len(names)
 
 
 def events(connection: http.client.HTTPConnection) -> Iterator[dict[str, Any]]:

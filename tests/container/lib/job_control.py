@@ -6,6 +6,7 @@ job_control.py CASE [PROGRAM] prints what went wrong and ends with status 1, or 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -87,6 +88,17 @@ class Terminal:
                 raise SystemExit(f"{name} does not run; seen {self.seen!r}")
             time.sleep(0.01)
 
+    def until_there(self, name: str) -> None:
+        """Wait until a program of this name is executed.
+
+        A shell may be in vfork() until then, where it cannot be stopped.
+        """
+        deadline = time.monotonic() + WAIT
+        while name not in programs():
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{name} is not there; seen {self.seen!r}")
+            time.sleep(0.01)
+
     def ended(self) -> int:
         """Wait for the end of the program; its status."""
         deadline = time.monotonic() + WAIT
@@ -94,6 +106,15 @@ class Terminal:
             pass
         os.close(self.fd)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def programs() -> set[str]:
+    """The names of what runs in the container."""
+    names = set()
+    for file in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # it has ended
+            names.add(file.read_text().rstrip())
+    return names
 
 
 def shell(*words: str) -> Terminal:
@@ -151,6 +172,7 @@ def outside(program: str) -> None:
     t.ask("echo status $last", "status 130")
     t.line(f"{program} sandbox -- sh -c 'echo u''p; sleep 600; echo after' &")
     t.expect("up")
+    t.until_there("sleep")
     t.ask("jobs", r"Running\s+\S+ sandbox")
     t.line("fg")
     t.until_foreground(False, own)

@@ -229,6 +229,25 @@ PY
     done
 }
 
+@test "where openat2 is refused: --sandbox does not start, with --sandbox-min landlock cells open what they may" {
+    local refusing=$BATS_TEST_TMPDIR/no-openat2.json
+    cat > "$refusing" <<'JSON'
+{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["openat2"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}
+JSON
+    run_box --security-opt "seccomp=$refusing" -- --sandbox </dev/null
+    assert_equal "$status" 2
+    assert_match "$errors" "level full is needed .*level landlock;.* no openat2: Operation not permitted"
+    workspace 1000 0755
+    printf 'text' | as_root tee "$workspace/README.md" > /dev/null
+    echo SECRET=1 | as_root tee "$workspace/.env" > /dev/null
+    drive --security-opt "seccomp=$refusing" -v "$workspace:/app/workspace" -- --sandbox --sandbox-min landlock <<'PY'
+        prints("print(open('README.md').read())", "text")
+        fails("open('.env').read()", "Permission denied: '.env'")
+        fails("open('/home/ipybox/x', 'w')", "Permission denied")
+        matches(box.log(), "sandbox: level landlock")
+PY
+}
+
 @test "ipybox doctor finds every way out closed" {
     run_box -e PATH=/usr/local/bin:/usr/bin:/bin -- doctor
     assert_equal "$status" 0
