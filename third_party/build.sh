@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh TARGET - builds every library of PINS, static, into build/deps/<target>-<key>/ and points the symlink
-# build/deps/<target> at it. TARGET: x86_64-linux-musl | aarch64-linux-musl (release, zig) | gcc-asan (development).
+# build.sh TARGET - builds every library of PINS, static, into build/deps/<target>-<key>/ (or $IPYBOX_TEST_CACHE/deps/…, which checkouts
+# share) and points the symlink build/deps/<target> at it. TARGET: x86_64-linux-musl | aarch64-linux-musl (release, zig) | gcc-asan (development).
 #
 # key = hash of PINS, patches, this script, the versions of tools and compiler, and the target: as long as none of them
 # changes, a second call costs milliseconds. The rest of the project sees a prefix (include/, lib/, lib/pkgconfig).
@@ -22,12 +22,13 @@ main()
     target=$1
     "$here/tools.sh"
     toolchain
-    prefix=$BUILD_DIR/deps/$target-$(key)
-    mkdir -p "$BUILD_DIR/deps"
-    exec 9> "$BUILD_DIR/deps/.lock-$target"
+    local store=${IPYBOX_TEST_CACHE:-$BUILD_DIR}/deps
+    prefix=$store/$target-$(key)
+    mkdir -p "$BUILD_DIR/deps" "$store"
+    exec 9> "$store/.lock-$target"
     flock 9                                                # two builds at once: the second finds the work done
     if [ ! -d "$prefix" ]; then build_all; fi
-    ln -sfn "$(basename "$prefix")" "$BUILD_DIR/deps/$target"
+    ln -sfn "$(realpath --relative-base="$BUILD_DIR/deps" "$prefix")" "$BUILD_DIR/deps/$target"
     echo "deps: $prefix"
 }
 

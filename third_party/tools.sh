@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools.sh - makes build/tools: meson, ninja, cmake and zig from the hash-checked wheels of tools.txt, and in
+# tools.sh - makes build/tools (a link into $IPYBOX_TEST_CACHE, where that is set): meson, ninja, cmake and zig from the hash-checked wheels of tools.txt, and in
 # build/tools/bin the compiler commands <target>-cc, -c++, -ar, -ranlib that cross files and build.sh name.
 #
 # BUILD_DIR  where build products go (default: build/ beside third_party)
@@ -7,16 +7,25 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BUILD_DIR:-$(dirname "$here")/build}
-tools=$build/tools
+tools=$build/tools store=${IPYBOX_TEST_CACHE:-}
 targets='x86_64-linux-musl aarch64-linux-musl'
 
 main()
 {
     local key
     # A developer has the tools in PATH: the venv must not be made with its own, just deleted, python.
-    PATH=:$PATH: PATH=${PATH//":$tools/bin:"/:} PATH=${PATH#:} PATH=${PATH%:}
+    PATH=:$PATH: PATH=${PATH//":$tools/bin:"/:} PATH=${PATH#:} PATH=${PATH%:}          # build/tools/bin, also where that is a link
+    if [ -n "$store" ]; then tools=$store/tools; fi
     # The folder is part of the key: scripts of a venv hold absolute paths.
     key=$(cat "$here/tools.txt" "${BASH_SOURCE[0]}" <(echo "$tools") <(python3 --version 2>&1) | sha256sum | cut -c1-16)
+    if [ -n "$store" ]; then
+        tools=$tools-$key
+        mkdir -p "$store" "$build"
+        if [ ! -L "$build/tools" ]; then rm -rf -- "${build:?}/tools"; fi
+        ln -sfn "$tools" "$build/tools"
+        exec 8> "$tools.lock"
+        flock 8
+    fi
     if [ -f "$tools/.key" ] && [ "$(cat "$tools/.key")" = "$key" ]; then return 0; fi
 
     echo "tools: meson, ninja, cmake and zig into $tools" >&2
@@ -48,7 +57,7 @@ wrapper()
     cat > "$tools/bin/$1" <<EOF
 #!/bin/sh
 ${3:-}
-export ZIG_GLOBAL_CACHE_DIR="\${ZIG_GLOBAL_CACHE_DIR:-$build/zig-cache}" ZIG_LOCAL_CACHE_DIR="\${ZIG_GLOBAL_CACHE_DIR:-$build/zig-cache}"
+export ZIG_GLOBAL_CACHE_DIR="\${ZIG_GLOBAL_CACHE_DIR:-${store:-$build}/zig-cache}" ZIG_LOCAL_CACHE_DIR="\${ZIG_GLOBAL_CACHE_DIR:-${store:-$build}/zig-cache}"
 exec "$tools/bin/zig" $2 "\$@"
 EOF
     chmod +x "$tools/bin/$1"

@@ -158,7 +158,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--image", default="ipybox")
     parser.add_argument("--engine", action="append", default=[])
-    parser.add_argument("--mode", default="*", help="a pattern, such as 'docker R*'")
+    parser.add_argument("--mode", action="append", help="a pattern, such as 'docker R*' [all]")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("names", nargs="*", help="parts of the names of attacks")
     words = parser.parse_args()
@@ -166,7 +166,7 @@ def main() -> int:
     chosen = [p for p in paths if not words.names or any(n in p.stem for n in words.names)]
     attacks = [load(path) for path in chosen]
     all_modes = [m for e in words.engine or ["docker"] for m in modes(e, words.image)]
-    here = [mode for mode in all_modes if matches(mode, [words.mode])]
+    here = [mode for mode in all_modes if matches(mode, words.mode or ["*"])]
     with ThreadPoolExecutor(words.jobs) as pool:
         parts = list(pool.map(lambda mode: attack_mode(mode, attacks), here))
     return summary([one for part in parts for one in part], [mode.name for mode in here])

@@ -1,5 +1,5 @@
-# SPDX - License - Identifier : Apache - 2.0
-"""What the lints share: the files to look at, findings, and the pinned tools of build/lint.
+# SPDX-License-Identifier: Apache-2.0
+"""What the lints share: the files to look at, findings, and the pinned tools of requirements.txt.
 
 A lint prints `file:line: what is wrong: what to do` for each finding and exits with 1 when there
 is one. `--root DIR` looks at another tree than the repository (tests/lint/selftest does that).
@@ -8,12 +8,9 @@ is one. `--root DIR` looks at another tree than the repository (tests/lint/selft
 from __future__ import annotations
 
 import argparse
-import fcntl
-import hashlib
 import re
 import subprocess
 import sys
-import venv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,31 +104,6 @@ def c_code(text: str, *, keep_strings: bool = False) -> str:
 
 def tool(name: str) -> str:
     """The path of a program of tests/lint/requirements.txt, which is installed when it is not."""
-    place = TOP / "build" / "lint"
-    place.mkdir(parents=True, exist_ok=True)
-    place = place.resolve()  # worktrees may share one by a link
-    lock = HERE / "requirements.txt"
-    key = hashlib.sha256(lock.read_bytes() + sys.version.encode() + str(place).encode()).hexdigest()
-    with (place / ".lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        marker = place / ".key"
-        if not marker.exists() or marker.read_text() != key:
-            install(place / "venv", lock)
-            marker.write_text(key)
-    return str(place / "venv" / "bin" / name)
-
-
-def install(place: Path, lock: Path) -> None:
-    print(f"lint: installing the tools of {lock.relative_to(TOP)}", file=sys.stderr)
-    venv.create(place, clear=True, with_pip=True)
-    again = str(TOP / "third_party" / "again")
-    uv = [
-        str(TOP / "third_party" / "uv"),
-        "pip",
-        "install",
-        "-q",
-        "--python",
-        str(place / "bin" / "python"),
-    ]
-    wanted = ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)]
-    subprocess.run([again, *uv, *wanted], check=True)
+    make = [str(TOP / "third_party" / "venv"), str(HERE / "requirements.txt")]
+    done = subprocess.run(make, stdout=subprocess.PIPE, text=True, check=True)
+    return f"{done.stdout.strip()}/bin/{name}"

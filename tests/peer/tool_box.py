@@ -154,17 +154,8 @@ def install(box: Box, *packages: str) -> None:
     """Packages for the image's Python, by the host's uv, into a folder of the workspace."""
     tell = "import platform as p; print(*p.python_version_tuple()[:2], sep='.'); print(p.machine())"
     version, machine = docker("run", "--rm", IMAGE, "python3", "-c", tell).split()
-    command = [os.environ["PEER_UV"], "pip", "install", "-q", "--python", sys.executable]
+    command = [os.environ["PEER_UV"], "install", "--python", sys.executable]
     wanted = ["--python-version", version, "--python-platform", f"{machine}-manylinux_2_34"]
     wanted += ["--only-binary", ":all:"]
     target = ["--target", str(box.workspace / "site")]
-    environment = dict(os.environ)
-    if ca := os.environ.get("IPYBOX_CA"):
-        environment["SSL_CERT_FILE"] = ca
-    for tries in (2, 1, 0):  # a download may break off
-        done = subprocess.run(
-            [*command, *wanted, *target, *packages], check=not tries, timeout=300, env=environment
-        )
-        if done.returncode == 0:
-            return
-        time.sleep(5)
+    subprocess.run([*command, *wanted, *target, *packages], check=True)

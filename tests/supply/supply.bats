@@ -102,7 +102,7 @@ blob()
 }
 
 @test "SPDX and CycloneDX documents are valid, and name every library inside the binary" {
-    "$place/../supply-venv/bin/python" "$BATS_TEST_DIRNAME/documents.py" "$place/one/sbom" "$top/third_party/PINS"
+    "$SUPPLY_VENV/bin/python" "$BATS_TEST_DIRNAME/documents.py" "$place/one/sbom" "$top/third_party/PINS"
 }
 
 @test "the provenance names images, commit, archives and packages" {
