@@ -2,7 +2,9 @@
 # ./docker-build.sh [ARGUMENT...]   build the image "ipybox"; the arguments are passed on to `docker build`
 #                                   (--target slim -t ipybox:slim, --build-arg UID=1234, --no-cache, ...)
 # ./docker-build.sh run             set everything up on a fresh machine, build, and execute a cell over MCP
-# ./docker-build.sh test            build and run every test
+# ./docker-build.sh test            build, and run the tests that every change must pass: 25 minutes on 2 processors, 45 on a fresh machine
+# ./docker-build.sh test all        every test; `test SECTION...`: some sections of them (tests/run names them)
+# ./docker-build.sh measure         the tests that measure: seconds, bytes, statistics
 # ./docker-build.sh wheel           make dist/ipybox-*.whl: for Linux on x86_64 and aarch64, and for any machine (Docker);
 #                                   and dist/llms.txt, dist/llms-full.txt: the documentation for language models
 # ./docker-build.sh release [FOLDER] make a release's images and papers, the same bytes each time (docs/verify.md)
@@ -40,6 +42,7 @@ main()
         release) shift; need_docker; need_base; need_release; exec "$top/release/build" "$@" ;;
         root) shift; [ $# -eq 1 ] || die "root takes the name of a Debian release"; need_docker; make_base "$1" ;;
         test) shift; need_docker; need_base; exec "$top/tests/run" "$@" ;;
+        measure) need_docker; need_base; exec "$top/tests/run" "$@" ;;
         *) need_docker; build "$@" ;;
     esac
 }

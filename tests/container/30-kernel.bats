@@ -1,6 +1,7 @@
 # Cells and the kernel's life: state, interrupts, deaths, environment, and no output lost.
 load lib/helpers
 
+# bats test_tags=all
 @test "10,000 quick cells lose no output: print, os.write(1), child processes" {
     drive_timeout=170
     drive <<'PY'

@@ -191,6 +191,7 @@ PY
     done
 }
 
+# bats test_tags=all
 @test "200 MB in one message arrive, and one that is too large is an error in the cell" {
     drive_timeout=170
     drive <<'PY'
@@ -228,6 +229,7 @@ PY
 PY
 }
 
+# bats test_tags=all
 @test "a thousand resets leave no process, descriptor, file or memory behind" {
     drive_timeout=300
     drive <<'PY'

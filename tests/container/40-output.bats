@@ -164,6 +164,7 @@ PY
 PY
 }
 
+# bats test_tags=all
 @test "100 MB of output cost the server no memory, and the file has every byte" {
     drive_timeout=170
     drive <<'PY'

@@ -1,4 +1,5 @@
 # install_package and pip, from the real index. IPYBOX_CA: a CA bundle that this needs here, as for the build.
+# bats file_tags=all
 load lib/helpers
 
 # Tiny packages: of Python alone, and with an extension module.
@@ -214,6 +215,7 @@ wait_for("their reaping", lambda: not zombies())
 PY
 }
 
+# bats test_tags=all
 @test "numpy, pandas and matplotlib do the same in forked kernels, with and without preloading, as in ordinary ones" {
     workspace 1000:1000
     home=$workspace

@@ -1,4 +1,5 @@
 # Nothing that is installed keeps kernels, their template or the gateway from starting: lib/pins.txt. IPYBOX_CA: as in 60-packages.
+# bats file_tags=all
 load lib/helpers
 
 setup_file()

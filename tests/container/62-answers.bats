@@ -78,6 +78,7 @@ PY
 PY
 }
 
+# bats test_tags=all
 @test "libraries' displays are text where they can be, and files where they cannot" {
     local ca=()
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro" -e IPYBOX_CA=/ca.pem); fi

@@ -266,11 +266,9 @@ equal(there(f"print(await (await Channels.open('{id}')).run('import os; print([k
 PY
 }
 
+# bats test_tags=all
 @test "the KernelClient of ipybox 0.9.2 finds what it knows, and loses nothing of what 2,000 cells print" {
-    python3 -m venv "$BATS_TEST_TMPDIR/venv"
-    for _ in 1 2 3; do      # a download may break off
-        if "$BATS_TEST_TMPDIR/venv/bin/pip" install -q 'ipybox==0.9.2' 'mcp<2'; then break; fi
-    done
+    venv=$("$here/../../../third_party/venv" "$here/../../../bench/requirements-peer.txt")
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     cat > "$BATS_TEST_TMPDIR/client.py" <<'PY'
 import asyncio, sys, time
@@ -325,7 +323,7 @@ async def main(port: int, cells: int) -> None:
 asyncio.run(main(int(sys.argv[1]), 2000))
 PY
     start_box -i --network host -e KERNEL_ENV_FROM_OUTSIDE=yes -- --kernel-gateway-port "$port"
-    output=$(wait_for 20 log_has 'serves MCP' && timeout 150 "$BATS_TEST_TMPDIR/venv/bin/python" "$BATS_TEST_TMPDIR/client.py" "$port")
+    output=$(wait_for 20 log_has 'serves MCP' && timeout 150 "$venv/bin/python" "$BATS_TEST_TMPDIR/client.py" "$port")
     note "KernelClient 0.9.2: $output"
     assert_match "$output" '^0 of 2000 lost'
     timeout 60 docker rm -f "$id" >/dev/null

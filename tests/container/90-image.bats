@@ -174,6 +174,7 @@ PY'
     assert_equal "$output" "libgomp.so.1 "
 }
 
+# bats test_tags=all
 @test "science has at most 1100 MB and all that it names" {
     local mb
     mb=$(($(docker image inspect --format '{{.Size}}' "$science_image") / 1000000))

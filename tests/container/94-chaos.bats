@@ -1,4 +1,5 @@
 # SIGKILL at random moments, for 20 seconds; `bench/chaos.sh` does it for as long as one likes.
+# bats file_tags=alone
 load lib/helpers
 
 @test "clients, kernels and the server are killed at random: no event is lost, nothing waits for ever, nothing stays" {

@@ -112,6 +112,7 @@ def execute(url: str, body: Any, token: str = TOKEN) -> tuple[int, Any]:
 # --- commands ---
 
 
+@pytest.mark.gate
 def test_a_command_has_output_and_a_status(sandbox: Any) -> None:
     run = sandbox.commands.run("echo out; echo é >&2; exit 3")
     assert (run.stdout, run.stderr, run.exit_code) == ("out\n", "é\n", 3)
@@ -155,6 +156,7 @@ def test_commands_run_at_once(sandbox: Any) -> None:
     assert (a, b) == ("r\n", "l\n")
 
 
+@pytest.mark.gate
 def test_a_client_that_goes_away_ends_its_command(guarded: Guarded, sandbox: Any) -> None:
     port = int(guarded[0].rsplit(":", 1)[1])
     body = b'{"command": "sleep 986 & touch begun; wait"}'
@@ -181,6 +183,7 @@ def test_what_is_no_command_is_refused(guarded: Guarded) -> None:
         assert status == 400 and "timeout_seconds" in answer["message"], seconds
 
 
+@pytest.mark.gate
 def test_a_token_is_needed_but_for_health(guarded: Guarded) -> None:
     url = guarded[0]
     assert json.loads(call("GET", f"{url}/")[1])["status"] == "ok"
@@ -233,6 +236,7 @@ def test_every_answer_names_the_server(guarded: Guarded) -> None:
 # --- files ---
 
 
+@pytest.mark.gate
 def test_files_are_written_read_and_listed(sandbox: Any) -> None:
     files = sandbox.files
     files.write("dir a/b/c é.txt", "text")
@@ -277,6 +281,7 @@ def test_a_dot_is_the_workspace_as_some_clients_send_it(guarded: Guarded) -> Non
         assert answer.status == status, path
 
 
+@pytest.mark.gate
 def test_paths_that_lead_out_are_403(guarded: Guarded) -> None:
     headers = {"X-Ipybox-Token": TOKEN}
     for what in ("download", "list", "exists"):

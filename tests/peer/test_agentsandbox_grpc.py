@@ -78,6 +78,7 @@ def refused(call: Any, *args: Any, **more: Any) -> Any:
 # --- the client of agent-sandbox ---
 
 
+@pytest.mark.gate
 def test_the_unmodified_client_runs_commands(shared_box: Box) -> None:
     for port, _ in serve(shared_box, "--agent-sandbox-open", "--agent-sandbox-port", "0"):
         stub = SimpleNamespace(
@@ -100,6 +101,7 @@ def test_the_unmodified_client_runs_commands(shared_box: Box) -> None:
 # --- calls ---
 
 
+@pytest.mark.gate
 def test_a_command_has_its_output_and_status(stub: Any) -> None:
     run = execute(stub, "/bin/sh", "-c", "printf 'a\\377'; echo e >&2; exit 7")
     assert (run.stdout, run.stderr, run.exit_code) == (b"a\xff", b"e\n", 7)
@@ -196,6 +198,7 @@ def test_calls_of_another_form_have_their_status(channel: Any) -> None:
     assert refused(two, iter([b"", b""]), metadata=OWN) == Code.INTERNAL
 
 
+@pytest.mark.gate
 def test_who_has_no_token_gets_nothing(guarded: tuple[int, str]) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{guarded[0]}") as channel:
         run = channel.unary_unary(SERVICE + "Execute")

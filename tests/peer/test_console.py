@@ -45,6 +45,7 @@ def page(network: str, server: str) -> Iterator[Console]:
         yield page
 
 
+@pytest.mark.gate
 def test_a_cell_is_run_and_its_output_and_picture_are_shown(page: Console) -> None:
     page.cell("print('a' + 'b' * 3)")
     page.wait_text("#cells", "abbb")
@@ -64,6 +65,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.gate
 def test_hostile_text_is_text(page: Console) -> None:
     before = page.run("document.querySelectorAll('#cells img').length")
     page.cell(f"hostile = {HOSTILE!r}; print(hostile)")
@@ -244,6 +246,7 @@ def test_the_policy_lets_no_html_and_no_inline_script_in(page: Console) -> None:
 
 
 @pytest.mark.parametrize("label", ["Deny", "Allow once"])
+@pytest.mark.gate
 def test_a_call_is_shown_with_what_it_would_run_and_is_decided(page: Console, label: str) -> None:
     word = label.split()[0]
     page.cell(f"!echo done-{word}-$((40 + 2))")
@@ -354,6 +357,7 @@ def end_session(page: Console, name: str) -> None:
     page.wait("location.hash === '#default'")
 
 
+@pytest.mark.gate
 def test_sessions_are_made_used_and_ended(page: Console) -> None:
     make_session(page, "second")
     page.cell("print('in ' + 'the second')")
@@ -523,6 +527,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(page: Console, server
     assert "does not answer" not in page.run("document.querySelector('#status').innerText")
 
 
+@pytest.mark.gate
 def test_a_forgotten_token_is_asked_for_again(page: Console) -> None:
     page.press("Sign out")
     page.wait("Boolean(document.querySelector('#sign-in'))")

@@ -43,6 +43,7 @@ def sandbox() -> Iterator[Any]:
     assert made.kill()
 
 
+@pytest.mark.gate
 def test_code_and_streams(sandbox: Any) -> None:
     seen: list[str] = []
     before = time.time_ns()
@@ -77,6 +78,7 @@ def test_all_forms_of_results(sandbox: Any) -> None:
     assert main.text == "main"
 
 
+@pytest.mark.gate
 def test_an_exception(sandbox: Any) -> None:
     error = sandbox.run_code("int('x')").error
     assert error.name == "ValueError"
@@ -84,6 +86,7 @@ def test_an_exception(sandbox: Any) -> None:
     assert "int('x')" in error.traceback
 
 
+@pytest.mark.gate
 def test_a_kernel_that_dies(sandbox: Any) -> None:
     made = Sandbox.create()
     run = made.run_code("print('last', flush=True)\nimport os\nos._exit(3)")
@@ -115,6 +118,7 @@ def test_bash(sandbox: Any) -> None:
         sandbox.run_code("1", language="r")
 
 
+@pytest.mark.gate
 def test_contexts(sandbox: Any) -> None:
     context = sandbox.create_code_context(cwd="/home/user")
     assert (context.language, context.cwd) == ("python", "/app/workspace")
@@ -141,6 +145,7 @@ def test_contexts_are_listed_restarted_and_removed(sandbox: Any) -> None:
         sandbox.run_code("1", context=context)
 
 
+@pytest.mark.gate
 def test_a_client_that_leaves_interrupts_its_code(sandbox: Any) -> None:
     code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    left = True"
     with raises(TimeoutException):
@@ -217,6 +222,7 @@ def test_forks_of_the_asynchronous_client() -> None:
     assert asyncio.run(fork()) == ["20", "21", "22"]
 
 
+@pytest.mark.gate
 def test_code_has_no_part_in_the_control_plane(sandbox: Any) -> None:
     code = f"""
 import http.client
@@ -254,6 +260,7 @@ def test_sandboxes_have_variables_of_their_own(sandbox: Any) -> None:
     assert asyncio.run(all_of_them()) == [str(number) for number in range(8)]
 
 
+@pytest.mark.measure
 def test_how_long_until_the_first_result(sandbox: Any) -> None:
     taken = []
     for _ in range(FIRST_RUNS):

@@ -43,6 +43,7 @@ def pages(paginator: Any) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.gate
 def test_info(sandbox: Any) -> None:
     info = sandbox.get_info()
     assert info.sandbox_id == sandbox.sandbox_id
@@ -66,6 +67,7 @@ def test_list_filters_and_pages(sandbox: Any) -> None:
     assert pages(Sandbox.list(query=both)) == [[]]
 
 
+@pytest.mark.gate
 def test_connect(sandbox: Any) -> None:
     again = Sandbox.connect(sandbox.sandbox_id, timeout=5)
     assert again.sandbox_id == sandbox.sandbox_id
@@ -84,6 +86,7 @@ def test_a_timeout_ends_it() -> None:
     assert not made.kill()
 
 
+@pytest.mark.gate
 def test_what_is_not_there(server: str) -> None:
     with raises(SandboxException, "not found"):
         Sandbox.connect("nosuchsandbox")
@@ -97,6 +100,7 @@ def pause(sandbox: Any) -> Any:
     return (getattr(sandbox, "pause", None) or sandbox.beta_pause)()
 
 
+@pytest.mark.gate
 def test_a_pause(sandbox: Any) -> None:
     made = Sandbox.create(timeout=300)
     handle = made.commands.run("for i in 1 2 3 4; do echo $i; sleep 1; done", background=True)

@@ -44,6 +44,7 @@ def sandbox(shared_box: Box) -> Iterator[Any]:
 # --- files ---
 
 
+@pytest.mark.gate
 def test_files_are_written_and_read(sandbox: Any) -> None:
     files = sandbox.files
     info = files.write("a.txt", "text é")
@@ -84,6 +85,7 @@ def test_gzip_and_metadata(sandbox: Any) -> None:
     assert sandbox.get_metrics()[0].mem_total > 0
 
 
+@pytest.mark.gate
 def test_folders(sandbox: Any) -> None:
     files = sandbox.files
     assert files.make_dir("folder/sub")
@@ -131,6 +133,7 @@ def test_signed_urls(sandbox: Any) -> None:
 # --- commands ---
 
 
+@pytest.mark.gate
 def test_a_command_and_its_streams(sandbox: Any) -> None:
     out: list[str] = []
     err: list[str] = []
@@ -148,6 +151,7 @@ def test_a_command_and_its_streams(sandbox: Any) -> None:
     assert (failed.value.exit_code, failed.value.stdout) == (3, "said\n")
 
 
+@pytest.mark.gate
 def test_what_cannot_start(sandbox: Any) -> None:
     with raises(InvalidArgumentException, "cwd '/nowhere' does not exist"):
         sandbox.commands.run("pwd", cwd="/nowhere")
@@ -160,6 +164,7 @@ def test_what_cannot_start(sandbox: Any) -> None:
         pass  # the SDK may give up a moment before the server does
 
 
+@pytest.mark.gate
 def test_input(sandbox: Any) -> None:
     handle = sandbox.commands.run("cat; echo end", background=True, stdin=True)
     sandbox.commands.send_stdin(handle.pid, "one\n")
@@ -184,6 +189,7 @@ def test_a_command_in_the_background(sandbox: Any) -> None:
         handle.wait()
 
 
+@pytest.mark.gate
 def test_who_disconnects_can_connect_again(sandbox: Any) -> None:
     handle = sandbox.commands.run("echo a; read line; echo $line", background=True, stdin=True)
     pid = handle.pid
@@ -214,6 +220,7 @@ def test_much_output(sandbox: Any) -> None:
     assert result.stdout == "x" * MANY_BYTES
 
 
+@pytest.mark.measure
 def test_how_long_a_command_takes(sandbox: Any) -> None:
     took = []
     for _ in range(RUNS):

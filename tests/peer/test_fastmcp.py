@@ -42,17 +42,20 @@ async def cell(client: Client[Any], code: str, **more: Any) -> str:
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_tools_are_listed(client: Client[Any]) -> None:
     assert [tool.name for tool in await client.list_tools()] == TOOLS
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_state_persists(client: Client[Any]) -> None:
     await cell(client, "x = 6")
     assert await cell(client, "x * 7") == "42"
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_an_error_is_raised_with_its_text(client: Client[Any]) -> None:
     begin = "^Error executing tool execute_ipython_cell: ZeroDivisionError: division by zero\n"
     with raises(ToolError, begin):
@@ -68,6 +71,7 @@ async def test_a_timeout_keeps_the_state(client: Client[Any]) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_progress_carries_the_output(client: Client[Any]) -> None:
     heard: list[tuple[float, str]] = []
 
@@ -81,6 +85,7 @@ async def test_progress_carries_the_output(client: Client[Any]) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_a_cancelled_call_is_interrupted(client: Client[Any]) -> None:
     await cell(client, "import time; ended = None")
     with anyio.move_on_after(4):
@@ -104,6 +109,7 @@ async def test_calls_at_the_same_time_are_all_answered(client: Client[Any]) -> N
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_reset_clears_the_state(client: Client[Any]) -> None:
     await cell(client, "gone = 1")
     (said,) = (await client.call_tool("reset", {})).content
@@ -112,6 +118,7 @@ async def test_reset_clears_the_state(client: Client[Any]) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.gate
 async def test_the_old_configuration_works_unchanged(box: Box) -> None:
     client: Client[Any] = Client(old_config(box.workspace))
     async with client:

@@ -54,6 +54,7 @@ def get(url: str, header: str = "") -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.mark.gate
 def test_forms_of_the_token(gateway: str) -> None:
     for header in "Authorization: token", "Authorization: Bearer":
         assert get(f"{gateway}/api/status", f"{header} {TOKEN}")[0] == 200
@@ -94,6 +95,7 @@ async def time_open_webui(client: Any, url: str, token: str, runs: int = RUNS) -
     return statistics.median(taken)
 
 
+@pytest.mark.measure
 def test_open_webui(gateway: str, open_webui: Any) -> None:
     async def other_runs() -> None:
         seen = await open_webui.execute_code_jupyter(gateway, "1 / 0", TOKEN)
@@ -112,6 +114,7 @@ def test_open_webui(gateway: str, open_webui: Any) -> None:
     assert [k["id"] for k in json.loads(after)] == [k["id"] for k in json.loads(before)]
 
 
+@pytest.mark.measure
 def test_open_webui_waits_longer_for_a_jupyter_server(
     gateway: str, open_webui: Any, tmp_path: Path
 ) -> None:
@@ -125,6 +128,7 @@ def test_open_webui_waits_longer_for_a_jupyter_server(
     assert ours < theirs
 
 
+@pytest.mark.gate
 def test_jupyter_kernel_client(gateway: str) -> None:
     from jupyter_kernel_client import JupyterKernelClient
 
@@ -205,6 +209,7 @@ def answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.gate
 def test_jupyterlab_services(gateway: str) -> None:
     run = subprocess.run(
         ["node", str(tool_path("jupyterlab.mjs")), gateway, TOKEN],
@@ -224,6 +229,7 @@ def test_jupyterlab_services(gateway: str) -> None:
     }
 
 
+@pytest.mark.gate
 def test_nbclient_and_papermill(box: Box) -> None:
     """Their WebSocket sends no token: they share the gateway's network, where it needs none."""
     port = free_port()

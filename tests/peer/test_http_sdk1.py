@@ -54,6 +54,7 @@ async def cell(session: ClientSession, code: str, **more: Any) -> str:
     return str(block.text)
 
 
+@pytest.mark.gate
 async def test_a_session_keeps_its_state(url: str) -> None:
     async with connected(url) as session:
         assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
@@ -84,6 +85,7 @@ async def test_calls_at_the_same_time_are_all_answered(url: str) -> None:
     assert answers == {n: str(n) for n in range(20)}
 
 
+@pytest.mark.gate
 async def test_progress_carries_the_output(url: str) -> None:
     heard: list[tuple[float, str]] = []
 
@@ -101,6 +103,7 @@ async def test_progress_carries_the_output(url: str) -> None:
     assert end - heard[0][0] > 0.1
 
 
+@pytest.mark.gate
 async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
     async with connected(url) as session:
@@ -120,6 +123,7 @@ async def test_a_call_that_is_cancelled_is_interrupted(url: str) -> None:
         assert time.monotonic() - start < 10
 
 
+@pytest.mark.gate
 async def test_an_approval_is_asked_for_within_the_call(tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -156,6 +160,7 @@ async def test_without_a_token_nobody_approves_or_registers(tmp_path: Path) -> N
     assert not (tmp_path / "stolen").exists()
 
 
+@pytest.mark.gate
 async def test_delete_ends_the_session(url: str) -> None:
     body = {
         "jsonrpc": "2.0",
@@ -178,6 +183,7 @@ async def test_delete_ends_the_session(url: str) -> None:
         assert (await client.post(url, json=ping)).status_code == 400
 
 
+@pytest.mark.gate
 async def test_a_lost_stream_is_resumed(url: str) -> None:
     """The connection of a running call breaks; what came meanwhile is there for who comes back."""
     start = {

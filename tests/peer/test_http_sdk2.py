@@ -33,6 +33,7 @@ async def client(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Clie
         yield client
 
 
+@pytest.mark.gate
 async def test_the_newest_version_of_the_era_is_negotiated(client: Client) -> None:
     assert client.protocol_version == VERSIONS[client.mode]
 
@@ -44,11 +45,13 @@ async def test_tools_are_listed(client: Client) -> None:
     assert named == (client.mode != "legacy")
 
 
+@pytest.mark.gate
 async def test_state_persists(client: Client) -> None:
     assert await cell(client, "x = 20") == ""
     assert await cell(client, "x * 2 + 2") == "42"
 
 
+@pytest.mark.gate
 async def test_errors_are_as_they_should_be(client: Client) -> None:
     result = await client.call_tool("execute_ipython_cell", {"code": "1/0"})
     assert result.is_error
@@ -57,6 +60,7 @@ async def test_errors_are_as_they_should_be(client: Client) -> None:
         await client.call_tool("nonsense", {})
 
 
+@pytest.mark.gate
 async def test_progress_carries_the_output(client: Client) -> None:
     heard: list[tuple[float, str]] = []
 
@@ -96,6 +100,7 @@ async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
 
 
 @pytest.mark.parametrize("mode", list(VERSIONS))
+@pytest.mark.gate
 async def test_an_approval_is_asked_for(tmp_path: Path, mode: str) -> None:
     """Within the call, or by a result that the SDK answers with the call's repetition."""
     asked: list[str] = []

@@ -13,6 +13,8 @@ import test_typescript as same
 from box import tool_path
 from http_box import serving
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

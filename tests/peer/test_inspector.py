@@ -39,6 +39,7 @@ def result_of(output: tuple[int, str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.gate
 def test_tools_are_listed(box: Box, home: Path, era: str) -> None:
     options = ["--protocol-era", era, "--method", "tools/list"]
     tools = result_of(inspect(home, box.command(), *options))["tools"]
@@ -48,6 +49,7 @@ def test_tools_are_listed(box: Box, home: Path, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.gate
 def test_a_tool_is_called(box: Box, home: Path, era: str) -> None:
     arguments = {"code": "import os; print(6 * 7, os.getcwd())", "timeout": 30}
     options = ["--protocol-era", era, "--method", "tools/call"]
@@ -66,6 +68,7 @@ def test_arguments_may_come_as_text(box: Box, home: Path) -> None:
     assert text.startswith("x" * 10 + "\n\n[Output truncated: exceeded 10 character limit]")
 
 
+@pytest.mark.gate
 def test_a_failed_cell_is_shown(box: Box, home: Path) -> None:
     options = ["--method", "tools/call", "--tool-name", TOOLS[0]]
     status, out, _ = inspect(home, box.command(), *options, "--tool-args-json", '{"code": "1/0"}')

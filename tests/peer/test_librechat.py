@@ -80,6 +80,7 @@ def run(url: str, code: str, lang: str = "py", **more: Any) -> tuple[int, Any]:
     return ask(f"{url}/exec", {"lang": lang, "code": code} | more)
 
 
+@pytest.mark.gate
 def test_its_tool_runs_code_and_passes_files_on(seen: Any) -> None:
     code = seen["code"]
     assert code["made"]["text"].startswith("stdout:\n['an arg']\n")
@@ -92,6 +93,7 @@ def test_its_tool_runs_code_and_passes_files_on(seen: Any) -> None:
     assert "ZeroDivisionError" in code["error"]["text"]
 
 
+@pytest.mark.gate
 def test_its_tool_says_what_was_refused(seen: Any) -> None:
     code = seen["code"]
     assert "was rejected" in code["language"]["error"]
@@ -123,6 +125,7 @@ def test_its_tool_works_with_tokens_of_users(shared_box: Box, tmp_path: Path) ->
         assert "not authorized" in seen["audience"]["error"]
 
 
+@pytest.mark.gate
 def test_files_go_round(url: str) -> None:
     content = bytes(range(256)) * 4096
     _, sent = upload(url, "in.bin", content)
@@ -240,6 +243,7 @@ def test_bad_uploads_are_refused(url: str) -> None:
     assert ask(f"{url}/upload", b"", method="POST", **form, **long)[0] == 413
 
 
+@pytest.mark.gate
 def test_only_the_key_is_let_in(url: str) -> None:
     order = {"lang": "py", "code": "print(1)"}
     for head in ({"X-API-Key": ""}, {"X-API-Key": "no"}, {"X-API-Key": "", "Authorization": "x"}):
@@ -263,6 +267,7 @@ def go_on(url: str, token: str, results: Any) -> tuple[int, Any]:
     return ask(f"{url}/exec/programmatic", order)
 
 
+@pytest.mark.gate
 def test_its_tools_are_called_by_code_that_runs_once(seen: Any) -> None:
     tools = seen["tools"]
     assert tools["many"]["text"].startswith("stdout:\nonce\n1000")
@@ -329,6 +334,7 @@ def test_code_of_other_sessions_reaches_no_client(url: str) -> None:
     assert go_on(url, first["continuation_token"], results)[1]["stdout"] == "mine\n"
 
 
+@pytest.mark.gate
 def test_code_that_waits_can_be_cancelled(url: str) -> None:
     order = {"code": "await a()", "tools": [{"name": "a"}]}
     head = {"X-LibreChat-Code-Request-ID": "request-1"}

@@ -114,10 +114,12 @@ async def ignore(request: ApprovalRequest) -> None:
 # --- calls ---
 
 
+@pytest.mark.gate
 async def test_a_text_comes_back(tools: ToolBox, call: Call) -> None:
     assert await call(runner(tools), "shout-it", {"text": "hé"}) == "HÉ"
 
 
+@pytest.mark.gate
 async def test_structured_output_comes_back_as_a_dictionary(tools: ToolBox, call: Call) -> None:
     result = await call(runner(tools), "report", {"title": "t", "cities": ["Rome", "Ulm"]})
     places = [{"city": "Rome", "altitude": 4.0}, {"city": "Ulm", "altitude": 3.0}]
@@ -149,6 +151,7 @@ async def test_servers_on_http(tools: ToolBox, call: Call, kind: str) -> None:
     ("tool", "args"),
     [("no_such_tool", {}), ("report", {"wrong": 1}), ("report", {"title": "t"})],
 )
+@pytest.mark.gate
 async def test_failures_of_the_server_are_errors(
     tools: ToolBox, call: Call, tool: str, args: dict[str, Any]
 ) -> None:
@@ -166,6 +169,7 @@ async def test_arguments_are_made_plain(tools: ToolBox, call: Call) -> None:
     assert (await call(runner(tools), "report", Args(title="m", cities=[])))["title"] == "m"
 
 
+@pytest.mark.gate
 async def test_reset_stops_the_servers_and_the_next_call_starts_them(
     tools: ToolBox, call: Call
 ) -> None:
@@ -184,6 +188,7 @@ async def test_a_server_that_cannot_start_is_an_error(tools: ToolBox, call: Call
 # --- approval ---
 
 
+@pytest.mark.gate
 async def test_accepted(strict: ToolBox, call: Call) -> None:
     seen: list[ApprovalRequest] = []
 
@@ -198,6 +203,7 @@ async def test_accepted(strict: ToolBox, call: Call) -> None:
     assert request.tool_args == {"text": "yes"}
 
 
+@pytest.mark.gate
 async def test_rejected(strict: ToolBox, call: Call) -> None:
     async with approver(strict, reject):
         with raises(ApprovalRejectedError, "Approval request for demo.shout-it rejected"):
@@ -215,6 +221,7 @@ async def test_nobody_to_ask(strict: ToolBox, call: Call) -> None:
         await call(runner(strict), "shout-it", {"text": "x"})
 
 
+@pytest.mark.gate
 async def test_the_approver_leaves(strict: ToolBox, call: Call) -> None:
     asked = asyncio.Event()
 

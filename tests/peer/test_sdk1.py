@@ -75,6 +75,7 @@ async def failure(session: ClientSession, code: str, **more: Any) -> list[str]:
 # --- the protocol ---
 
 
+@pytest.mark.gate
 async def test_initialize_names_server_and_newest_handshake_version(box: Box) -> None:
     parameters = StdioServerParameters(command="docker", args=box.args())
     async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
@@ -87,6 +88,7 @@ async def test_initialize_names_server_and_newest_handshake_version(box: Box) ->
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.gate
 async def test_every_handshake_version_is_served(
     box: Box, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +130,7 @@ async def test_ping_is_answered(session: ClientSession) -> None:
     await session.send_ping()
 
 
+@pytest.mark.gate
 async def test_an_unknown_tool_is_a_protocol_error(session: ClientSession) -> None:
     with raises(McpError, "Unknown tool: nonsense"):
         await session.call_tool("nonsense", {})
@@ -137,6 +140,7 @@ async def test_an_unknown_tool_is_a_protocol_error(session: ClientSession) -> No
     "arguments",
     [{}, {"code": 1}, {"code": "1", "timeout": "soon"}, {"code": "1", "max_output_chars": -1}],
 )
+@pytest.mark.gate
 async def test_wrong_arguments_are_told_to_the_model(
     session: ClientSession, arguments: dict[str, Any]
 ) -> None:
@@ -174,11 +178,13 @@ async def test_a_cell_returns_what_it_printed_and_its_value(
     assert await cell(session, code) == text
 
 
+@pytest.mark.gate
 async def test_state_persists_across_executions(session: ClientSession) -> None:
     assert await cell(session, "kept = [1]\ndef double(n): return 2 * n\nimport math") == ""
     assert await cell(session, "kept.append(double(int(math.sqrt(16)))); kept") == "[1, 8]"
 
 
+@pytest.mark.gate
 async def test_an_error_has_the_shape_of_old(session: ClientSession) -> None:
     first, *rest = await failure(session, "1/0")
     lines = first.split("\n")
@@ -196,6 +202,7 @@ async def test_output_before_an_error_is_not_lost(session: ClientSession) -> Non
     assert second == "Output before the error:\nso far"
 
 
+@pytest.mark.gate
 async def test_input_is_refused_at_once(session: ClientSession) -> None:
     start = time.monotonic()
     first, *_ = await failure(session, "input('name? ')")
@@ -275,6 +282,7 @@ png = Image(data=base64.b64decode({base64.b64encode(PNG)!r}), format="png")
 """
 
 
+@pytest.mark.gate
 async def test_an_image_is_saved_and_linked_as_of_old(
     session: ClientSession, shared_box: Box
 ) -> None:
@@ -310,6 +318,7 @@ async def test_images_are_attached_when_the_call_asks_for_them(session: ClientSe
 # --- the workspace and the environment ---
 
 
+@pytest.mark.gate
 async def test_files_of_cells_belong_to_the_owner_of_the_workspace(
     session: ClientSession, shared_box: Box
 ) -> None:
@@ -337,6 +346,7 @@ async def test_only_prefixed_variables_reach_the_kernel(session: ClientSession) 
 # --- progress and cancelling ---
 
 
+@pytest.mark.gate
 async def test_output_is_reported_as_progress_while_the_cell_runs(session: ClientSession) -> None:
     heard: list[tuple[float, float, str]] = []
 
@@ -354,6 +364,7 @@ async def test_output_is_reported_as_progress_while_the_cell_runs(session: Clien
     assert end - heard[0][0] > 0.1  # of 3 s
 
 
+@pytest.mark.gate
 async def test_a_cancelled_call_is_interrupted_and_the_state_kept(session: ClientSession) -> None:
     await cell(session, "kept = 'through the cancel'; import time")
     request_id = session._request_id  # of the next request; this SDK tells it in no other way
@@ -428,6 +439,7 @@ async def test_a_package_that_does_not_exist_is_an_error(session: ClientSession)
     assert "No matching distribution found for no-such-package-at-all" in texts(result)[0]
 
 
+@pytest.mark.gate
 async def test_reset_clears_the_state_and_says_what_is_left(session: ClientSession) -> None:
     await cell(session, "x = 42")
     result = await session.call_tool("reset", {})
@@ -454,6 +466,7 @@ async def test_the_old_configuration_works_unchanged(box: Box) -> None:
 # --- the end ---
 
 
+@pytest.mark.gate
 async def test_close_ends_the_container_at_once(box: Box) -> None:
     quickest = math.inf
     for _ in range(3):  # the engine itself may be slow to take a container down
@@ -467,6 +480,7 @@ async def test_close_ends_the_container_at_once(box: Box) -> None:
     assert quickest < 2
 
 
+@pytest.mark.gate
 async def test_close_ends_a_container_whose_cell_still_runs(box: Box) -> None:
     async with connected(box) as session:
         await cell(session, "import subprocess; _ = subprocess.Popen(['sleep', '300'])")

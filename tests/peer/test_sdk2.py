@@ -31,6 +31,7 @@ async def client(request: pytest.FixtureRequest, shared_box: Box) -> AsyncIterat
 # --- in every mode ---
 
 
+@pytest.mark.gate
 async def test_the_newest_version_of_the_era_is_negotiated(client: Client) -> None:
     assert client.protocol_version == VERSIONS[client.mode]
 
@@ -44,6 +45,7 @@ async def test_the_server_names_itself(shared_box: Box) -> None:
             assert client.instructions
 
 
+@pytest.mark.gate
 async def test_tools_are_listed(client: Client) -> None:
     tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == TOOLS
@@ -51,11 +53,13 @@ async def test_tools_are_listed(client: Client) -> None:
     assert tools[0].annotations is not None
 
 
+@pytest.mark.gate
 async def test_state_persists(client: Client) -> None:
     assert await cell(client, "x = 20") == ""
     assert await cell(client, "x * 2 + 2") == "42"
 
 
+@pytest.mark.gate
 async def test_an_error_is_a_result(client: Client) -> None:
     result = await client.call_tool("execute_ipython_cell", {"code": "1/0"})
     assert result.is_error
@@ -84,6 +88,7 @@ async def test_a_timeout_keeps_the_state(client: Client) -> None:
     assert await cell(client, "x") == "'kept'"
 
 
+@pytest.mark.gate
 async def test_progress_carries_the_output(client: Client) -> None:
     heard: list[tuple[float, float, str]] = []
 
@@ -101,6 +106,7 @@ async def test_progress_carries_the_output(client: Client) -> None:
     assert end - heard[0][0] > 0.1
 
 
+@pytest.mark.gate
 async def test_a_call_given_up_is_cancelled(client: Client) -> None:
     await cell(client, "x = 'through the cancel'; import time; ended = None")
     code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
@@ -138,6 +144,7 @@ async def test_a_call_that_waits_can_be_cancelled(client: Client) -> None:
     assert await cell(client, "ran") == "[1]"
 
 
+@pytest.mark.gate
 async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
     answers: dict[int, str] = {}
 
@@ -161,6 +168,7 @@ async def test_an_image_is_linked(client: Client, shared_box: Box) -> None:
     assert (shared_box.workspace / f"images/{match[1]}.png").read_bytes().endswith(b"rest")
 
 
+@pytest.mark.gate
 async def test_reset_clears_the_state_and_says_what_is_left(client: Client) -> None:
     await cell(client, "gone = 1")
     result = await client.call_tool("reset", {})
@@ -196,6 +204,7 @@ async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> No
     assert await cell(client, "print('after it')") == "after it"
 
 
+@pytest.mark.gate
 async def test_listen_does_not_keep_the_container_alive(box: Box) -> None:
     quickest = math.inf
     for _ in range(3):  # the engine itself may be slow to take a container down

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from box import TOOLS, Box, docker, tool_path
 
+pytestmark = pytest.mark.gate
+
 ERAS = {"legacy": "legacy", "auto": "modern", "2026-07-28": "modern"}
 CONTAINERS = {"legacy": 1, "auto": 2, "2026-07-28": 2}
 

@@ -1,4 +1,5 @@
 # Many sessions: more than libzmq's own limit of sockets would allow, with fewer descriptors than a login has.
+# bats file_tags=alone
 load ../lib/helpers
 
 # talk - a conversation with the API of the container $id, from inside it; standard input is its script.

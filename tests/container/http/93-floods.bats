@@ -1,4 +1,5 @@
 # Floods: what hostile code, clients and MCP servers can make much of costs others nothing.
+# bats file_tags=alone
 load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute)

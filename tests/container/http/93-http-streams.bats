@@ -1,15 +1,14 @@
 # What the HTTP API tells as it happens: docs/http-api.md, "Events" and "Approvals". The WebSockets are those of the
 # Python library `websockets`, on this side of a published port.
+# bats file_tags=alone
 load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 
 setup_file()
 {
-    python3 -m venv "$BATS_FILE_TMPDIR/venv"
-    for _ in 1 2 3; do      # a download may break off
-        if "$BATS_FILE_TMPDIR/venv/bin/pip" install -q --disable-pip-version-check 'websockets==15.0.1'; then break; fi
-    done
+    venv=$("$BATS_TEST_DIRNAME/../../../third_party/venv" "$BATS_TEST_DIRNAME/../lib/websockets.txt")
+    export venv
 }
 
 # serves [WORD]... - a server with the test's MCP server beside it; sets id and port.
@@ -66,7 +65,7 @@ wait_for("the server", ready)
 PY
         cat
     } > "$BATS_TEST_TMPDIR/talk.py"
-    HOST=127.0.0.1 PORT=$port timeout -k 5 150 "$BATS_FILE_TMPDIR/venv/bin/python" "$BATS_TEST_TMPDIR/talk.py"
+    HOST=127.0.0.1 PORT=$port timeout -k 5 150 "$venv/bin/python" "$BATS_TEST_TMPDIR/talk.py"
 }
 
 @test "a WebSocket tells what the event stream tells, numbered, and again for who comes back" {

@@ -490,6 +490,7 @@ PY
 }
 
 # Their threads: OpenBLAS's, pyarrow's and duckdb's pools have run before the fork, in what is forked.
+# bats test_tags=all
 @test "data of numpy, pandas, matplotlib, pyarrow and duckdb is used in forks; polars and scikit-learn are refused by name" {
     local this_image=${IPYBOX_TEST_SCIENCE_IMAGE:-ipybox:science}
     begin -- serve --sandbox

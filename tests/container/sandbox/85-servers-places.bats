@@ -1,5 +1,6 @@
 # What cells plant for MCP servers, which run outside of the walls: none of it runs with a secret. Real servers, by uvx,
 # npx and install_package. IPYBOX_CA: a CA bundle that this needs here, as for the build.
+# bats file_tags=all
 load ../lib/helpers
 
 setup_file()

@@ -1,4 +1,5 @@
 # What one kernel may use of the disk (docs/sandbox-budgets.md). Most of it is waiting for the server to look.
+# bats file_tags=all
 load ../lib/helpers
 
 setup_file()

@@ -1,4 +1,5 @@
 # What one kernel may use of memory and of processors (docs/sandbox-budgets.md).
+# bats file_tags=alone
 load ../lib/helpers
 
 setup_file()

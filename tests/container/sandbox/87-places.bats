@@ -125,6 +125,7 @@ JSON
     assert_match "$errors" 'nothing here can hide it'
 }
 
+# bats test_tags=all
 @test "with --sandbox packages are installed from the index, and what is refused is named with the remedy" {
     local ca=()
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro" -e IPYBOX_CA=/ca.pem); fi

@@ -1,4 +1,5 @@
 # Clients of all kinds in the sandbox, without a proxy setting: what is allowed is reached, what is not is refused.
+# bats file_tags=all
 load ../lib/helpers
 
 setup_file()

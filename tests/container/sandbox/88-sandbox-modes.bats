@@ -58,6 +58,7 @@ in_and_out()
     in_and_out "${restricted[@]}"
 }
 
+# bats test_tags=all
 @test "the sandbox holds with the current seccomp profile of the engine" {
     go_module "$moby_seccomp"
     in_and_out "${restricted[@]}" --security-opt "seccomp=$directory/default.json"

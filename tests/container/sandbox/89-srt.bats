@@ -190,6 +190,7 @@ h.HTTPServer(("127.0.0.1", 3128), Proxy).serve_forever()'
     assert_match "$errors" "Permission denied"
 }
 
+# bats test_tags=all
 @test "a server of the npm registry below srt, as MCP server: it lists the workspace, and .env is not permitted" {
     local ca=()
     settings '"registry.npmjs.org"' '".", "~/.npm"'
