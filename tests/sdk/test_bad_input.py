@@ -59,6 +59,7 @@ def elsewhere(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder / "packages"), "PATH": "/nowhere"}
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "code",
     [
@@ -127,6 +128,7 @@ def test_docker_cannot_be_reached(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert "Start Docker, or let this user use it" in said
 
 
+@pytest.mark.gate
 def test_a_port_in_use(backend: str, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -149,11 +151,13 @@ def test_a_port_in_use(backend: str, folder: Path) -> None:
             assert said.returncode == 2 and remedy in said.stderr
 
 
+@pytest.mark.gate
 def test_a_workspace_that_is_not_there(backend: str, folder: Path) -> None:
     said = error_of(working_dir=folder / "none")
     assert f"{folder}/none: there is no such folder: make it" in said
 
 
+@pytest.mark.gate
 def test_a_workspace_that_cannot_be_written(backend: str) -> None:
     """/usr is there, and is root's."""
     said = error_of(working_dir=Path("/usr/share"))
@@ -166,6 +170,7 @@ def test_a_workspace_that_cannot_be_written(backend: str) -> None:
         assert "cannot be written by uid" in said and "chown" in said
 
 
+@pytest.mark.gate
 def test_a_wrong_python(folder: Path) -> None:
     said = command("--python", "/nowhere/python")
     assert said.returncode == 2

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PLACE
+from conftest import PATIENCE, PLACE, left_in, until
 
 import ipybox
 
@@ -67,9 +67,10 @@ class McpServer:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
         self.process.stdout.close()
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
 
+@pytest.mark.gate
 def test_the_mcp_server(folder: Path) -> None:
     server = McpServer(str(BIN / "ipybox"), "--workspace", str(folder), "--sandbox")
     assert (
@@ -82,6 +83,7 @@ def test_the_mcp_server(folder: Path) -> None:
     assert server.end() == 0
 
 
+@pytest.mark.gate
 def test_a_client_that_never_reads_the_log_is_served(folder: Path) -> None:
     """Many clients open a pipe for standard error and forget it. This one is full already."""
     unread, errors = os.pipe()
@@ -96,12 +98,13 @@ def test_a_client_that_never_reads_the_log_is_served(folder: Path) -> None:
     assert server.cell("6 * 7") == "42"
     said = b""
     while b"ipybox" not in said:  # what was to be logged comes when somebody reads
-        assert select.select([unread], [], [], 60)[0], said.strip(b"\0")
+        assert select.select([unread], [], [], PATIENCE)[0], said.strip(b"\0")
         said += os.read(unread, 65536)
     assert server.end() == 0
     os.close(unread)
 
 
+@pytest.mark.gate
 def test_servers_of_one_user_live_side_by_side(folder: Path) -> None:
     one = McpServer(str(BIN / "ipybox"), "--workspace", str(folder))
     two = McpServer(str(BIN / "ipybox"), "--workspace", str(folder))
@@ -112,13 +115,14 @@ def test_servers_of_one_user_live_side_by_side(folder: Path) -> None:
     assert not list(base.glob(f"{one.process.pid}*")), "it has taken its directory with it"
 
 
+@pytest.mark.gate
 def test_the_directory_of_a_killed_server_is_swept_up(folder: Path) -> None:
     killed = McpServer(str(BIN / "ipybox"), "--workspace", str(folder))
     place = Path(f"/tmp/ipybox-{os.getuid()}/{killed.process.pid}")
     assert place.is_dir()
     killed.process.kill()
     killed.end()
-    time.sleep(1)  # its kernels end by themselves
+    until(lambda: not left_in(folder), lambda: left_in(folder))  # its kernels end by themselves
     assert McpServer(str(BIN / "ipybox"), "--workspace", str(folder)).end() == 0
     assert not place.exists()
 
@@ -135,6 +139,7 @@ def test_uvx(folder: Path) -> None:
     assert server.end() == 0
 
 
+@pytest.mark.gate
 def test_apigen_finds_programs_from_the_workspace(folder: Path) -> None:
     """The default workspace is relative."""
     params = {"command": "python3", "args": [str(Path(__file__).parent / "search_server.py")]}
@@ -150,6 +155,7 @@ def test_apigen_finds_programs_from_the_workspace(folder: Path) -> None:
     }
 
 
+@pytest.mark.gate
 def test_srt(folder: Path) -> None:
     said = subprocess.run([BIN / "srt", "--help"], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
@@ -173,12 +179,14 @@ def test_two_builds_of_the_wheels_are_equal() -> None:
     assert first == second and len(first.splitlines()) == 2
 
 
+@pytest.mark.gate
 def test_the_module_of_0_9(folder: Path) -> None:
     server = McpServer(sys.executable, "-m", "ipybox.mcp_server", "--workspace", str(folder))
     assert server.cell("6 * 7") == "42"
     assert server.end() == 0
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("settings", ["sandbox-kernel.json", "sandbox-mcp.json"])
 def test_the_settings_of_the_examples(folder: Path, settings: str) -> None:
     Path(".env").write_text("SECRET=1")
@@ -189,6 +197,7 @@ def test_the_settings_of_the_examples(folder: Path, settings: str) -> None:
     assert Path("new").exists()
 
 
+@pytest.mark.gate
 def test_the_wheel_for_any_machine_says_what_it_needs(folder: Path) -> None:
     [wheel] = (PLACE / "dist").glob("*any.whl")
     target = folder / "packages"
@@ -210,6 +219,7 @@ def test_the_wheel_for_any_machine_says_what_it_needs(folder: Path) -> None:
     assert "Traceback" not in said.stderr
 
 
+@pytest.mark.gate
 def test_a_workspace_that_is_not_there(folder: Path) -> None:
     Path("file").write_text("")
     said = subprocess.run(

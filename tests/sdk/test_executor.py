@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PLACE, SERVER, processes
+from conftest import PATIENCE, PLACE, SERVER, containers_of, left_in, until
 
 import ipybox
 import ipybox.sync
@@ -50,10 +50,10 @@ PNG = bytes.fromhex(
 
 async def the_cell_runs() -> None:
     """ENDLESS has come to its last line."""
-    while not Path("running").exists():
-        await asyncio.sleep(0.05)
+    await asyncio.to_thread(until, Path("running").exists)
 
 
+@pytest.mark.gate
 def test_output_state_and_errors(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -73,11 +73,24 @@ def test_output_state_and_errors(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_chunks(backend: str) -> None:
+    """The cell goes on when its first chunk has come."""
+    code = """
+import os, time
+print('chunk 1')
+while not os.path.exists('seen'): time.sleep(0.05)
+print('chunk 2')
+'last'
+"""
+
     async def main() -> list[Any]:
-        code = "from time import sleep\nprint('chunk 1')\nsleep(0.5)\nprint('chunk 2')\n'last'"
+        items = []
         async with CodeExecutor() as executor:
-            return [item async for item in executor.stream(code, chunks=True)]
+            async for item in executor.stream(code, chunks=True):
+                Path("seen").touch()
+                items.append(item)
+        return items
 
     *chunks, result = asyncio.run(main())
     assert "".join(chunk.text for chunk in chunks) == "chunk 1\nchunk 2\n'last'"
@@ -85,6 +98,7 @@ def test_chunks(backend: str) -> None:
     assert result.text == "chunk 1\nchunk 2\n'last'"
 
 
+@pytest.mark.gate
 def test_working_directory_and_environment(backend: str, folder: Path) -> None:
     async def main() -> None:
         os.environ["NOT_FOR_KERNELS"] = "1"
@@ -95,6 +109,7 @@ def test_working_directory_and_environment(backend: str, folder: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_a_given_working_directory_is_gone_back_to(backend: str, folder: Path) -> None:
     async def main() -> None:
         async with CodeExecutor(working_dir=folder) as executor:
@@ -113,6 +128,7 @@ def test_a_given_working_directory_is_gone_back_to(backend: str, folder: Path) -
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_approvals(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         names = await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -141,6 +157,7 @@ def test_approvals(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_what_somebody_else_decided_is_told(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -164,6 +181,7 @@ def test_what_somebody_else_decided_is_told(backend: str, search: dict[str, Any]
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_an_approval_that_nobody_gives_expires(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -172,11 +190,12 @@ def test_an_approval_that_nobody_gives_expires(backend: str, search: dict[str, A
             with pytest.raises(CodeExecutionError, match="expired"):
                 async for _ in executor.stream(SEARCH):
                     pass
-            assert 0.4 < time.monotonic() - begun < 5
+            assert time.monotonic() - begun > 0.4
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_an_approval_has_a_minute_by_default(backend: str, search: dict[str, Any]) -> None:
     """What the appliance says is left, so that nobody waits for it."""
 
@@ -186,13 +205,14 @@ def test_an_approval_has_a_minute_by_default(backend: str, search: dict[str, Any
             async for item in executor.stream(SEARCH):
                 if isinstance(item, ApprovalRequest):
                     [asked] = await executor.client.approvals()
-                    assert 30_000 < asked["expires_in_ms"] <= 60_000
+                    assert 0 < asked["expires_in_ms"] <= 60_000
                     await item.accept()
             assert item == CodeExecutionResult("num results = 3")
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_without_approvals_calls_are_made(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -203,6 +223,7 @@ def test_without_approvals_calls_are_made(backend: str, search: dict[str, Any]) 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_an_executor_that_runs_learns_of_new_packages(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -212,6 +233,7 @@ def test_an_executor_that_runs_learns_of_new_packages(backend: str, search: dict
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_packages_of_an_earlier_process(backend: str, search: dict[str, Any]) -> None:
     code = f"""
 import asyncio, pathlib, ipybox
@@ -228,6 +250,7 @@ asyncio.run(ipybox.generate_mcp_sources("brave_search", {search!r}, pathlib.Path
     asyncio.run(main())
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("version", ["0.7.1", "0.9.2"])
 def test_packages_of_earlier_versions(version: str, backend: str, search: dict[str, Any]) -> None:
     """tests/golden/adopt has what PyPI's versions generate; the server here has such tools, too."""
@@ -259,6 +282,7 @@ def test_packages_of_earlier_versions(version: str, backend: str, search: dict[s
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_packages_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What PYTHONPATH of the kernel leads to can be called, too. Natively: a container has the
     working directory alone."""
@@ -281,6 +305,7 @@ def test_packages_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_reset_stops_servers(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -294,6 +319,7 @@ def test_reset_stops_servers(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_forks_begin_with_what_is_in_memory(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -322,17 +348,19 @@ def test_forks_begin_with_what_is_in_memory(backend: str) -> None:
             assert branch.execute("random.random()").text == "0.13436424411240122"
 
 
+@pytest.mark.gate
 def test_timeout_interrupts(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
             await executor.execute("x = 1")
             with pytest.raises(TimeoutError):
                 await executor.execute("import time\nwhile True: time.sleep(0.1)", timeout=0.5)
-            assert (await executor.execute("x", timeout=20)).text == "1"
+            assert (await executor.execute("x", timeout=PATIENCE)).text == "1"
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_timeout_counts_the_wait_for_an_approval(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -345,6 +373,7 @@ def test_timeout_counts_the_wait_for_an_approval(backend: str, search: dict[str,
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_cancel_ends_without_an_error(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -357,6 +386,7 @@ def test_cancel_ends_without_an_error(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_cancel_before_the_cell_has_begun(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -364,11 +394,12 @@ def test_cancel_before_the_cell_has_begun(backend: str) -> None:
             first = asyncio.ensure_future(anext(stream, None))
             await asyncio.sleep(0)
             executor.cancel()
-            assert await asyncio.wait_for(first, 60) is None
+            assert await asyncio.wait_for(first, PATIENCE) is None
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_a_cancelled_task_interrupts(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -377,11 +408,12 @@ def test_a_cancelled_task_interrupts(backend: str) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert (await executor.execute("x", timeout=20)).text == "1"
+            assert (await executor.execute("x", timeout=PATIENCE)).text == "1"
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_images(backend: str, folder: Path) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -410,17 +442,19 @@ def test_images(backend: str, folder: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_not_a_byte_of_long_output_is_lost(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
-            text = (await executor.execute("for i in range(2_000_000): print(i)")).text
-            assert text == "\n".join(str(i) for i in range(2_000_000))
+            text = (await executor.execute("for i in range(150_000): print(f'{i:0100}')")).text
+            assert text == "\n".join(f"{i:0100}" for i in range(150_000))
             half = (await executor.execute("print('y' * 200_000)")).text
             assert half == "y" * 200_000
 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_sandbox(backend: str) -> None:
     async def main() -> None:
         Path(".env").write_text("SECRET=1")
@@ -458,6 +492,7 @@ def test_install_package(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_two_executors_at_once(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as one, CodeExecutor() as two:
@@ -467,6 +502,7 @@ def test_two_executors_at_once(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_attached_to_an_appliance(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         await generate_mcp_sources("brave_search", search, Path("mcptools"))
@@ -487,6 +523,7 @@ def test_attached_to_an_appliance(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_a_sandbox_for_one_session_alone(backend: str) -> None:
     """Of an appliance that was started without --sandbox."""
     code = """
@@ -530,6 +567,7 @@ except OSError as e:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("word", ["FIRST_WORD", 'b""'])
 def test_a_killed_parent_leaves_nothing(word: str, backend: str, folder: Path) -> None:
     """Also one that dies before the appliance has heard a word from it."""
@@ -550,16 +588,11 @@ asyncio.run(main())
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 20
-    while any(str(folder) in line for line in processes()):
-        assert time.monotonic() < deadline, processes()
-        time.sleep(0.1)
-    name = f"ipybox-{parent.pid}-"
-    while name in subprocess.check_output(["docker", "ps", "--format", "{{.Names}}"], text=True):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: not left_in(folder), lambda: left_in(folder))
+    until(lambda: not containers_of(parent.pid), lambda: containers_of(parent.pid))
 
 
+@pytest.mark.gate
 def test_without_asyncio(backend: str, search: dict[str, Any]) -> None:
     ipybox.sync.generate_mcp_sources("brave_search", search, Path("mcptools"))
     with ipybox.sync.CodeExecutor() as executor:
@@ -571,6 +604,7 @@ def test_without_asyncio(backend: str, search: dict[str, Any]) -> None:
                 assert isinstance(item, CodeExecutionResult) and item.text == "num results = 3"
 
 
+@pytest.mark.gate
 def test_files_of_the_workspace(backend: str) -> None:
     async def main() -> None:
         async with CodeExecutor() as executor:
@@ -588,6 +622,7 @@ def test_files_of_the_workspace(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.measure
 def test_speed(backend: str) -> None:
     """A cell through the SDK costs at most a millisecond more than over the HTTP API; natively an
     executor starts and answers within the 0.6 seconds of the goal: the quickest of ten starts, as

@@ -6,15 +6,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from conftest import SERVER
+from conftest import SERVER, until
 
 from ipybox import CodeExecutor
 from ipybox.backend import Appliance
@@ -70,13 +69,6 @@ def said_by(code: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
-
-
 def there(name: str) -> bool:
     return Path(name).exists() and Path(name).read_bytes() != b""
 
@@ -90,19 +82,19 @@ async def open_appliance(folder: Path, port: int) -> AsyncIterator[Client]:
     await server.start()
     try:
         async with Client(f"http://127.0.0.1:{http}", "t") as client:
-            deadline = time.monotonic() + 30
             while True:
                 try:
                     await client.livez()
                     break
                 except aiohttp.ClientError:
-                    assert server.running and time.monotonic() < deadline
+                    assert server.running
                     await asyncio.sleep(0.05)
             yield client
     finally:
         await server.stop()
 
 
+@pytest.mark.gate
 def test_programs_of_the_user_need_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYBOX_BACKEND", "native")
     search: dict[str, Any] = {"command": sys.executable, "args": [str(SERVER)]}
@@ -126,6 +118,7 @@ def test_programs_of_the_user_need_no_token(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_other_sandboxes_and_web_pages_are_kept_off(folder: Path) -> None:
     async def main() -> None:
         port = find_free_port()
@@ -145,6 +138,7 @@ def test_other_sandboxes_and_web_pages_are_kept_off(folder: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_its_own_kernels_and_servers_are_kept_off(folder: Path) -> None:
     async def main() -> None:
         port = find_free_port()
@@ -153,10 +147,10 @@ def test_its_own_kernels_and_servers_are_kept_off(folder: Path) -> None:
             assert await asyncio.to_thread(said_by, ask) == "200"
             assert (await client.execute(ask))["text"] == "401"
             await client.execute(ORPHAN.format(ask=ask))
-            await until(lambda: there("said"))
+            await asyncio.to_thread(until, lambda: there("said"))
             assert Path("said").read_text() == "401\n"
             await client.execute(HANDED_ON.format(port=port))
-            await until(lambda: there("handed"))
+            await asyncio.to_thread(until, lambda: there("handed"))
             assert Path("handed").read_bytes().startswith(b"HTTP/1.1 401 ")
             Path("server.py").write_text(
                 ATTACKER.format(reset=RESET, port=port, server=str(SERVER))
@@ -169,6 +163,7 @@ def test_its_own_kernels_and_servers_are_kept_off(folder: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_it_must_be_native_and_on_loopback(folder: Path) -> None:
     async def main(host: str, backend: str, why: str) -> None:
         options = ["--tool-server-port", str(find_free_port()), "--tool-server-open"]
@@ -182,6 +177,7 @@ def test_it_must_be_native_and_on_loopback(folder: Path) -> None:
     asyncio.run(main("localhost", "docker", "was started natively"))
 
 
+@pytest.mark.gate
 def test_tokens_close_it(folder: Path) -> None:
     async def main() -> None:
         port = find_free_port()

@@ -23,6 +23,7 @@ from ipybox.tool_exec.server import ToolServer
 from ipybox.utils import arun, find_free_port
 
 
+@pytest.mark.gate
 def test_tools_are_called_and_approved(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         port, asked = find_free_port(), []
@@ -51,6 +52,7 @@ def test_tools_are_called_and_approved(backend: str, search: dict[str, Any]) -> 
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_a_stranger_is_not_let_in(backend: str, search: dict[str, Any]) -> None:
     """In Docker, and natively with tokens."""
 
@@ -67,6 +69,7 @@ def test_a_stranger_is_not_let_in(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_kernels_of_a_gateway(backend: str) -> None:
     async def main() -> None:
         port = find_free_port()
@@ -96,6 +99,7 @@ def test_kernels_of_a_gateway(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_a_kernel_has_its_time_to_start(backend: str) -> None:
     """And works in the folder that it is given."""
 
@@ -119,6 +123,7 @@ def test_a_kernel_has_its_time_to_start(backend: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_ports_of_an_executor(backend: str, search: dict[str, Any]) -> None:
     async def main() -> None:
         tools, kernels = find_free_port(), find_free_port()
@@ -133,6 +138,7 @@ def test_ports_of_an_executor(backend: str, search: dict[str, Any]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 def test_the_servers_half_of_the_approval_wire() -> None:
     """As a route of FastAPI, with the real ApprovalClient on the other side."""
 
@@ -179,11 +185,13 @@ def test_the_servers_half_of_the_approval_wire() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("kind", [CodeExecutor, ToolServer, ApprovalChannel])
 def test_approval_timeout_is_60_by_default(kind: Any) -> None:
     assert inspect.signature(kind).parameters["approval_timeout"].default == 60
 
 
+@pytest.mark.gate
 def test_names_of_both_lines_can_be_imported() -> None:
     import ipybox
     from ipybox.code_exec import CodeExecutor
