@@ -359,6 +359,8 @@ def end_session(page: Console, name: str) -> None:
 
 @pytest.mark.gate
 def test_sessions_are_made_used_and_ended(page: Console) -> None:
+    page.cell("print('before ' + 'the second')")
+    page.wait_text("#cells", "before the second")
     make_session(page, "second")
     page.cell("print('in ' + 'the second')")
     page.wait_text("#cells", "in the second")
@@ -366,7 +368,7 @@ def test_sessions_are_made_used_and_ended(page: Console) -> None:
     page.press("Cancel")
     assert page.run("location.hash") == "#second"
     end_session(page, "second")
-    page.wait_text("#cells", "while one reads")  # what it had before
+    page.wait_text("#cells", "before the second")
 
 
 def listed(name: str) -> str:
