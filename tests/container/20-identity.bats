@@ -175,7 +175,7 @@ PY
 # readyz - what the server in $id says of itself.
 readyz()
 {
-    timeout 60 docker exec "$id" python3 -c '
+    limited docker exec "$id" python3 -c '
 import urllib.request
 print(urllib.request.urlopen("http://localhost:8080/readyz").read().decode())
 print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 2>/dev/null
@@ -184,7 +184,7 @@ print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 
 @test "a server that was killed makes room for the next one in the same container" {
     local pid kernel
     start_box -- serve
-    wait_for 60 readyz
+    wait_for readyz
     assert_match "$(readyz)" '"identity":\{"server":731,"kernels":1000,"apart":true\}'
     assert_match "$(readyz)" $'\nipybox_server_uid_apart 1\n'
     kernel=$(docker exec "$id" sh -c 'ls -d /run/ipybox/731/user/k*' | head -n 1)
@@ -193,23 +193,23 @@ print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 
     box wait "$id"
     assert_equal "$output" 137
     box start "$id"
-    wait_for 60 readyz
+    wait_for readyz
     box exec "$id" ipybox exec 'import os; os.getresuid()'
     assert_equal "$output" "(1000, 1000, 1000)"
     box exec "$id" test -e "$kernel"
     assert_equal "$status" 1
     box exec "$id" ipybox approve
     assert_equal "$status" 0
-    box stop "$id"
+    stop_box
     box cp "$id:/run/ipybox/731" "$BATS_TEST_TMPDIR/left"
     assert_equal "$(find "$BATS_TEST_TMPDIR/left" ! -type d)" ""
     end_box
     assert_equal "$status" 0
     start_box --user 4321:4321 -- serve
-    wait_for 60 readyz
+    wait_for readyz
     assert_match "$(readyz)" '"identity":\{"server":4321,"kernels":4321,"apart":false\}'
     assert_match "$(readyz)" $'\nipybox_server_uid_apart 0\n'
-    box stop "$id"
+    stop_box
     end_box
 }
 
@@ -221,7 +221,7 @@ print(urllib.request.urlopen("http://localhost:8080/metrics").read().decode())' 
     assert_equal "$status" 2
     assert_match "$errors" 'cells would be root: start ipybox as an ordinary user, or with --allow-root'
     start_box --entrypoint ipybox -- serve --allow-root
-    wait_for 60 is_well
+    wait_for is_well
     box rm -f "$id"
 }
 
@@ -328,8 +328,7 @@ PY
 @test "with SETUID and SETGID alone the container still stops when it is told to" {
     drive --cap-drop ALL --cap-add SETUID --cap-add SETGID <<'PY'
         prints("1", 1)
-        docker("stop", box.name)
-        equal(ended(), 0)                       # docker stop kills after 10 s, which is 137
+        equal(stop(), 0)
 PY
 }
 
@@ -479,7 +478,7 @@ except OSError as error:
     print(getattr(error, "code", error))
 """
     return inside("python3", "-", stdin=code).strip()
-wait_for("the gateway", lambda: asks({}) in ("200", "401", "403"), 60)
+wait_for("the gateway", lambda: asks({}) in ("200", "401", "403"))
 equal(asks({"Authorization": f"token {token}"}), "200")
 equal(asks({}) in ("401", "403"), True)
 found = runs("""

@@ -341,7 +341,7 @@ PY
 
 @test "a last line without its line break is a message too" {
     output=$(printf '{"jsonrpc":"2.0","id":1,"method":"ping"}' |
-        timeout 60 docker run -i --rm --label "ipybox.test=$name" "$image" 2>/dev/null)
+        limited docker run -i --rm --label "ipybox.test=$name" "$image" 2>/dev/null)
     assert_equal "$output" '{"jsonrpc":"2.0","id":1,"result":{}}'
 }
 

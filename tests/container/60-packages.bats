@@ -6,11 +6,6 @@ load lib/helpers
 pure='iniconfig==2.1.0'
 compiled='msgpack==1.1.2'
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=300
-}
-
 # with_index [OPTION]... <<'PY' - as drive, with the CA mounted and what the scripts below use.
 with_index()
 {
@@ -19,10 +14,8 @@ with_index()
     {
         echo "pure, compiled = '$pure', '$compiled'"
         cat <<'PY'
-def install(package, seconds=120):
-    for _ in range(3):                          # the index is far away
-        answer = tool("install_package", seconds, package_name=package)
-        if not answer.error: break
+def install(package):
+    answer = tool("install_package", package_name=package)
     if answer.error:
         fail(f"{answer}\n{answer.texts}")
     matches(answer.text, "Successfully installed")
@@ -32,7 +25,6 @@ USES_COMPILED = "import msgpack._cmsgpack; msgpack.packb(7)"
 PY
         cat
     } > "$BATS_TEST_TMPDIR/script"
-    drive_timeout=240
     drive "${ca[@]}" "$@" < "$BATS_TEST_TMPDIR/script"
 }
 
@@ -54,15 +46,15 @@ PY
 @test "uv pip installs and uninstalls where pip does, and in a virtual environment where there is one" {
     with_index <<'PY'
 for command in "!uv", "%uv":
-    runs(f"{command} pip install -q --no-cache {pure}", seconds=100, timeout=100)
+    runs(f"{command} pip install -q --no-cache {pure}", timeout=100)
     prints("import iniconfig; iniconfig.__file__.startswith('/home/ipybox/.local/lib/python3')", True)
-    matches(runs("!pip uninstall -y iniconfig", seconds=60).text, "Successfully uninstalled")
+    matches(runs("!pip uninstall -y iniconfig").text, "Successfully uninstalled")
     tool("reset")
     fails("import iniconfig", "ModuleNotFoundError")
-runs(f"%uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
+runs(f"%uv pip install -q --no-cache {pure}", timeout=100)
 runs("!uv pip uninstall -q iniconfig")
 fails("import iniconfig", "ModuleNotFoundError")
-runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", seconds=100, timeout=100)
+runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", timeout=100)
 prints("import glob; [name[-12:] for name in glob.glob('/tmp/v/lib/*/site-packages/iniconfig')]", ["es/iniconfig"])
 fails("import iniconfig", "ModuleNotFoundError")
 PY
@@ -114,13 +106,13 @@ PY
     with_index <<'PY'
 id = start_tool("install_package", _meta={"progressToken": "p"}, package_name=pure)
 first = receive("progress", lambda m: m.get("method") == "notifications/progress")
-answer = finish(id, 120)
+answer = finish(id)
 text = first["params"]["message"] + "".join(note["message"] for note in notifications("notifications/progress"))
 matches(text, r"Collecting iniconfig==2\.1\.0")
 matches(text, "Successfully installed iniconfig-2.1.0")
 found = matches(answer.text, r"\ASuccessfully installed iniconfig-2\.1\.0\n\[pip's output is in (/app/workspace/outputs/\w+\.txt)\]\Z")
 equal(inside("cat", found[1]), text)
-matches(tool("install_package", 120, package_name="iniconfig").text, r"\AAlready installed: iniconfig \(2\.1\.0\)\n")
+matches(tool("install_package", package_name="iniconfig").text, r"\AAlready installed: iniconfig \(2\.1\.0\)\n")
 equal("\x1b" in text or "\r" in text, False)
 PY
 }
@@ -161,14 +153,14 @@ PY
 
 @test "a package that is not there is an error with pip's own words" {
     with_index <<'PY'
-answer = tool("install_package", 120, package_name="no-such-package-of-that-name-x9")
+answer = tool("install_package", package_name="no-such-package-of-that-name-x9")
 equal(answer.error, True)
 matches(answer.text, "No matching distribution found for no-such-package-of-that-name-x9")
 matches("\n".join(answer.texts), "Error executing tool install_package: pip ended with status 1")
-answer = tool("install_package", 60, package_name="not a package!")
+answer = tool("install_package", package_name="not a package!")
 equal(answer.error, True)
 matches("\n".join(answer.texts), "Invalid requirement")
-answer = tool("install_package", 120, package_name="numpy==0.0.99")
+answer = tool("install_package", package_name="numpy==0.0.99")
 equal(answer.error, True)
 below(len("\n".join(answer.texts)), 1500)
 matches(answer.text, r"No matching distribution found for numpy==0\.0\.99")
@@ -188,9 +180,9 @@ PY
 
 @test "!pip and %pip in a cell install too" {
     with_index <<'PY'
-matches(runs(f"!pip install -q --no-input {pure} && echo installed", seconds=120).text, "installed")
+matches(runs(f"!pip install -q --no-input {pure} && echo installed").text, "installed")
 prints(USES_PURE, "'IniConfig'")
-matches(runs(f"%pip install {compiled}", seconds=120).text, "Successfully installed")
+matches(runs(f"%pip install {compiled}").text, "Successfully installed")
 prints(USES_COMPILED, r"b'\x07'")
 PY
 }
@@ -240,12 +232,12 @@ CELLS = [
 def results():
     seen = []
     for code in CELLS:
-        answer = cell(code, seconds=120, timeout=100)
+        answer = cell(code, timeout=100)
         seen.append([code, answer.error, re.sub("[0-9a-f]{8}", "ID", answer.text)])
     return seen
 PY
     { cat "$BATS_TEST_TMPDIR/cells"; cat <<'PY'
-runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", seconds=200, timeout=200)
+runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", timeout=200)
 tool("reset")
 print(json.dumps(results()), file=open("/dev/fd/4", "w"))
 PY
@@ -270,7 +262,7 @@ PY
     workspace 1234:5678
     with_index -v "$workspace:/app/workspace" -e PYTHONUSERBASE=/app/workspace/packages <<'PY'
 old = "traitlets==4.3.3 ipykernel==6.29.5 ipython==7.34.0 jupyter_client==6.1.12 jupyter_core==4.12.0 spyder-kernels==2.5.2 tornado==6.1"
-matches(runs(f"!pip install -q --no-input --no-deps {old}; echo installed", seconds=200).text, "installed")
+matches(runs(f"!pip install -q --no-input --no-deps {old}; echo installed").text, "installed")
 prints("import os; sorted(n for n in os.listdir('/app/workspace/packages/lib/python3.13/site-packages') if n in ('IPython', 'ipykernel', 'traitlets'))",
        "['IPython', 'ipykernel', 'traitlets']")
 for _ in range(2):

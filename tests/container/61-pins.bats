@@ -2,11 +2,6 @@
 # bats file_tags=all
 load lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=170
-}
-
 # on_base [OPTION]... [-- WORD]... <<'PY' - as drive, on the user base of this test.
 on_base()
 {
@@ -38,8 +33,8 @@ kernels_start_with()
 {
     local pins
     pins=$(sed -n "s/^$1 \+//p" "$here/pins.txt" | tr '\n' ' ')
-    { cat <<PY; what_works; } | drive_timeout=120 on_base
-runs("!pip install -q --no-input --no-deps --no-warn-script-location $pins", seconds=100, timeout=100)
+    { cat <<PY; what_works; } | on_base
+runs("!pip install -q --no-input --no-deps --no-warn-script-location $pins", timeout=100)
 listed = runs("import importlib.metadata as m; places = ['/app/workspace/packages/lib/python3.13/site-packages'];"
               "print(*(f'{d.name}=={d.version}' for d in m.distributions(path=places)))").text
 plain = lambda text: set(text.lower().replace("_", "-").replace(".", "-").split())
@@ -63,8 +58,8 @@ PY
 }
 
 @test "a package that asks for another kernel brings it along, and programs find it" {
-    { cat <<'PY'; what_works; } | drive_timeout=150 on_base
-answer = tool("install_package", 120, package_name="spyder-kernels==3.0.5")
+    { cat <<'PY'; what_works; } | on_base
+answer = tool("install_package", package_name="spyder-kernels==3.0.5")
 equal(answer.error, False)
 tool("reset")
 matches(runs("!python3 -c 'import ipykernel; print(ipykernel.__version__)'").text, r"^6\.")

@@ -215,12 +215,12 @@ PY
     drive --health-interval 1s --health-retries 1 --health-start-period 0s <<'PY'
         def health():
             return docker("inspect", "--format", "{{.State.Health.Status}}", box.name, check=False).strip()
-        wait_for("health", lambda: health() == "healthy", 30)
+        wait_for("health", lambda: health() == "healthy")
         pid = server().pid
         inside("bash", "-c", f"kill -STOP {pid}")
-        wait_for("illness", lambda: health() == "unhealthy", 30)
+        wait_for("illness", lambda: health() == "unhealthy")
         inside("bash", "-c", f"kill -CONT {pid}")
-        wait_for("recovery", lambda: health() == "healthy", 30)
+        wait_for("recovery", lambda: health() == "healthy")
 PY
 }
 

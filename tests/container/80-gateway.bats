@@ -107,9 +107,9 @@ PY
     box port "$id" 8888
     local url=http://$output
     answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: token $1" "$url/api/kernelspecs")" = "$2" ]; }
-    wait_for 60 answers let-me-in 200
+    wait_for answers let-me-in 200
     answers wrong 401 || answers wrong 403
-    box stop "$id"
+    stop_box
     end_box
     assert_equal "$status" 0
 }

@@ -1,11 +1,6 @@
 # The kernel gateway and MCP on the same kernels: what a client of one does is seen by the other.
 load lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=300    # one test installs a package outside of any container
-}
-
 # Scripts of drive.py say `there(CODE)`: CODE runs inside the container with what kernels_client.py has; it is the body of a
 # coroutine. What it prints is the answer.
 vocabulary='
@@ -14,7 +9,7 @@ def there(code, token=""):
     client = Path(os.environ["CLIENT"]).read_text().replace("TOKEN = \"\"", f"TOKEN = {token!r}")
     body = textwrap.indent(textwrap.dedent(code).strip(), "    ")
     script = f"{client}\nasync def main():\n{body}\nasyncio.run(main())\n"
-    return docker("exec", "-i", "-u", "0", box.name, "python3", "-", stdin=script, seconds=110).strip()
+    return docker("exec", "-i", "-u", "0", "-e", f"WAIT={WAIT}", box.name, "python3", "-", stdin=script).strip()
 def gateways():
     return [p for p in processes() if "ipybox_gateway" in p.words and "shim" not in p.words]
 '
@@ -101,7 +96,7 @@ client.start()
 wait_for("the client", lambda: inside("ls", "/tmp/ready", check=False))
 prints("'first' in globals()", True)
 tool("reset")
-client.join(60)
+client.join(WAIT)
 equal(printed, ["fine False"])
 PY
 }
@@ -323,8 +318,8 @@ async def main(port: int, cells: int) -> None:
 asyncio.run(main(int(sys.argv[1]), 2000))
 PY
     start_box -i --network host -e KERNEL_ENV_FROM_OUTSIDE=yes -- --kernel-gateway-port "$port"
-    output=$(wait_for 20 log_has 'serves MCP' && timeout 150 "$venv/bin/python" "$BATS_TEST_TMPDIR/client.py" "$port")
+    output=$(wait_for log_has 'serves MCP' && limited "$venv/bin/python" "$BATS_TEST_TMPDIR/client.py" "$port")
     note "KernelClient 0.9.2: $output"
     assert_match "$output" '^0 of 2000 lost'
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
 }

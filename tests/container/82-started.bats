@@ -5,7 +5,7 @@ load lib/helpers
 ask()
 {
     box port "$id" "$1"
-    answer=$(curl -s -w ' %{http_code}' --max-time 60 "${@:3}" "http://${output%%$'\n'*}$2") || answer="curl: $?"
+    answer=$(curl -s -w ' %{http_code}' --max-time "$guard" "${@:3}" "http://${output%%$'\n'*}$2") || answer="curl: $?"
 }
 
 @test "without standard input and with a token both ports serve, from the moment the container runs" {
@@ -20,10 +20,10 @@ ask()
         assert_match "$answer" '"default".* 200$'
         ask 8080 /v1/sessions
         assert_match "$answer" ' 401$'
-        wait_for 30 is_well
+        wait_for is_well
         box logs "$id"
         refute_match "$output$errors" 'let-me-in'
-        box stop "$id"
+        stop_box
         end_box
         assert_equal "$status" 0
     done
@@ -33,13 +33,13 @@ ask()
     start_box -p 127.0.0.1::8080 -e TOKEN=let-me-in
     ask 8080 /v1/mcp-servers -H 'Authorization: Bearer let-me-in' -H 'Content-Type: application/json' -d '{"name": "x"}'
     assert_match "$answer" ' 403$'
-    box stop "$id"
+    stop_box
     end_box
 }
 
 @test "without standard input and without a token only the container itself is served, which is said" {
     start_box -p 127.0.0.1::8888 -p 127.0.0.1::8080
-    wait_for 30 is_well
+    wait_for is_well
     box exec "$id" python3 -c 'import urllib.request as u; print(u.urlopen("http://localhost:8888/api").status)'
     assert_equal "$output" 200
     box exec "$id" python3 -c 'import urllib.request as u; print(u.urlopen("http://localhost:8080/openapi.json").status)'
@@ -48,19 +48,19 @@ ask()
     assert_match "$answer" 'IPYBOX_KERNEL_GATEWAY_TOKEN=.*403'
     ask 8080 /livez
     assert_match "$answer" 'IPYBOX_TOKEN=.*403'
-    wait_for 10 log_has 'no IPYBOX_KERNEL_GATEWAY_TOKEN: only this machine, or container, can connect'
-    wait_for 10 log_has 'no IPYBOX_TOKEN: only this machine, or container, can connect'
-    box stop "$id"
+    wait_for log_has 'no IPYBOX_KERNEL_GATEWAY_TOKEN: only this machine, or container, can connect'
+    wait_for log_has 'no IPYBOX_TOKEN: only this machine, or container, can connect'
+    stop_box
     end_box
     assert_equal "$status" 0
 }
 
 @test "with a token for the HTTP API alone the gateway is off" {
     start_box -e IPYBOX_TOKEN=all
-    wait_for 30 log_has 'serves HTTP; workspace'
+    wait_for log_has 'serves HTTP; workspace'
     box exec "$id" bash -c 'echo > /dev/tcp/localhost/8888'
     assert_equal "$status" 1
-    box stop "$id"
+    stop_box
     end_box
 }
 
@@ -83,33 +83,33 @@ PY
     box port "$id" 8080
     local url=http://${output%%$'\n'*}
     answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer from-a-file" "$url/v1/sessions")" = 200 ]; }
-    wait_for 60 answers
+    wait_for answers
     box port "$id" 8888
     local gateway=http://${output%%$'\n'*}
     gives() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: token from-another" "$gateway/api/kernelspecs")" = 200 ]; }
-    wait_for 60 gives
-    box stop "$id"
+    wait_for gives
+    stop_box
     end_box
     assert_equal "$status" 0
 }
 
 @test "at a terminal it explains itself in five lines, and serves" {
     start_box -t
-    wait_for 30 is_well
+    wait_for is_well
     box logs "$id"
     assert_equal "$(grep -c . <<< "${output%%20[0-9][0-9]-*}")" 5
     assert_match "$output" 'docker run -i --rm'
-    box stop "$id"
+    stop_box
     end_box
     assert_equal "$status" 0
 }
 
 @test "at a terminal, and as root without capabilities, it stays for docker exec" {
     start_box -t --cap-drop ALL --security-opt no-new-privileges --network none
-    wait_for 30 log_has 'nothing is served; programs can be run with `docker exec`'
+    wait_for log_has 'nothing is served; programs can be run with `docker exec`'
     box exec "$id" python3 -c 'print(6 * 7)'
     assert_equal "$output" 42
-    box stop "$id"
+    stop_box
     end_box
     run_box --cap-drop ALL --security-opt no-new-privileges
     assert_equal "$status" 2
@@ -120,15 +120,15 @@ PY
     for options in '' --init; do
         # shellcheck disable=SC2086
         start_box $options -- sleep infinity
-        wait_for 10 is_well
+        wait_for is_well
         box exec "$id" ipybox health
         assert_equal "$output" '{"status":"ok","server":false}'
-        timeout 60 docker rm -f "$id" >/dev/null
+        limited docker rm -f "$id" >/dev/null
     done
     start_box --entrypoint sleep -- infinity
     box exec "$id" ipybox health
     assert_equal "$status" 1
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
 }
 
 @test "the image says which ports it has" {
@@ -172,6 +172,6 @@ PY
     assert_match "$answer" 'there are 1 kernels, which is the limit.* 403$'
     box logs "$id"
     assert_match "$errors" 'KG_(SEED_URI, KG_API|API, KG_SEED_URI): without effect here'
-    box stop "$id"
+    stop_box
     end_box
 }

@@ -332,9 +332,9 @@ PY
     box port "$id" 8900
     local url=http://$output
     answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' -X PUT -H "Authorization: Bearer $1" "$url/reset")" = "$2" ]; }
-    wait_for 60 answers let-me-in 200
+    wait_for answers let-me-in 200
     answers wrong 401
-    box stop "$id"
+    stop_box
     end_box
     assert_equal "$status" 0
     run_box -- server --tool-server-port 8900

@@ -24,7 +24,7 @@ modules()
 
 knows_plain()
 {
-    timeout 60 docker exec "$id" ipybox exec "from mcptools.plain import echo; print(echo.run(echo.Params(text='now')))" | grep now
+    limited docker exec "$id" ipybox exec "from mcptools.plain import echo; print(echo.run(echo.Params(text='now')))" | grep now
 }
 
 @test "packages of 0.7.1 and 0.9.2 work after one step, and stay as they were" {
@@ -61,7 +61,7 @@ PY
     start_box -v "$workspace:/app/workspace" "${tools[@]}" -e SECRET=s -- serve
     box exec "$id" ipybox apigen adopt plain
     assert_equal "$output" "plain: registered: python3 /tools/tool_server.py"
-    wait_for 60 knows_plain
+    wait_for knows_plain
     as_root sed -i 's/server_params=.*/server_params=dict(),/' "$workspace/mcptools/demo/__init__.py"
     run docker exec "$id" ipybox apigen adopt
     assert_equal "$status" 1
@@ -71,6 +71,6 @@ PY
     assert_equal "$status" 2
     run docker exec "$id" ipybox apigen adopt --root-dir /tmp
     assert_match "$output" "no package of the Python ipybox is in /tmp"
-    box stop "$id"
+    stop_box
     end_box
 }

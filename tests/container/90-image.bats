@@ -188,12 +188,12 @@ for _ in range(3):
     tool("reset")
 note(f"the first import of pandas in a new kernel: {min(took):.2f} ms")
 below(min(took), 5)
-runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=100, seconds=100)
+runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=100)
 prints("import numpy as np, pandas as pd, polars as pl; df = pd.DataFrame({'a': [1, 2]})\n"
        "df.to_parquet('t.parquet'); df.to_excel('t.xlsx'); pl.read_parquet('t.parquet')['a'].sum(), duckdb.sql('select sum(a) from df').fetchall()[0][0]",
        "(3, 3)")
 prints("sklearn.ensemble.RandomForestClassifier(n_jobs=2).fit([[0], [1]], [0, 1]).predict([[1]])[0]", "np.int64(1)")
-matches(runs("import matplotlib.pyplot as plt; _ = plt.plot([1, 2]); plt.title('Größe'); plt.show()", seconds=60).text, "images/")
+matches(runs("import matplotlib.pyplot as plt; _ = plt.plot([1, 2]); plt.title('Größe'); plt.show()").text, "images/")
 prints("from joblib import Parallel, delayed\n_ = Parallel(n_jobs=2)(delayed(print)('printed by', i) for i in [7, 7])", "printed by 7\nprinted by 7")
 PY
 }

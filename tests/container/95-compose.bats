@@ -5,9 +5,9 @@ load lib/helpers
 compose()
 {
     if docker compose version >/dev/null 2>&1; then
-        timeout 60 docker compose "$@"
+        limited docker compose "$@"
     else
-        timeout 60 docker-compose "$@"
+        limited docker-compose "$@"
     fi
 }
 
@@ -88,13 +88,13 @@ PY
         port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
         HTTP_PORT=$port IPYBOX_TOKEN=the-token compose "${project[@]}" up -d "$service"
         id=$(compose "${project[@]}" ps -q "$service")
-        wait_for 60 is_well
-        answer=$(curl -sS --max-time 60 -H 'Authorization: Bearer the-token' -H 'Content-Type: application/json' \
+        wait_for is_well
+        answer=$(curl -sS --max-time "$guard" -H 'Authorization: Bearer the-token' -H 'Content-Type: application/json' \
             -d '{"code": "6 * 7"}' "http://127.0.0.1:$port/v1/sessions/default/executions")
         assert_equal "$(jq -r .text <<< "$answer")" 42
-        answer=$(curl -sS --max-time 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/v1/sessions")
+        answer=$(curl -sS --max-time "$guard" -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/v1/sessions")
         assert_equal "$answer" 401
         compose "${project[@]}" stop "$service"
-        assert_equal "$(timeout 60 docker inspect -f '{{.State.ExitCode}}' "$id")" 0
+        assert_equal "$(limited docker inspect -f '{{.State.ExitCode}}' "$id")" 0
     done
 }

@@ -20,7 +20,7 @@ last_line()
     for user in 0:0 1000680000:0; do
         termination_file
         start_box --user "$user" -v "$cause:/dev/termination-log" -- serve
-        wait_for 60 is_well
+        wait_for is_well
         box exec "$id" sh -c 'kill -9 "$(ipybox health | sed "s/.*\"pid\":\([0-9]*\).*/\1/")"'
         box wait "$id"
         assert_equal "$output" 137
@@ -33,7 +33,7 @@ last_line()
 @test "a server that is killed at the end of its grace says that it was" {
     termination_file
     start_box -v "$cause:/dev/termination-log" -- serve --stop-grace 2
-    wait_for 60 is_well
+    wait_for is_well
     box exec "$id" sh -c 'kill -STOP "$(ipybox health | sed "s/.*\"pid\":\([0-9]*\).*/\1/")"'
     box kill -s TERM "$id"
     end_box
@@ -55,9 +55,9 @@ last_line()
 @test "an end in order leaves the termination message as it was, and none is made" {
     termination_file
     start_box -v "$cause:/dev/termination-log" -- serve
-    wait_for 60 is_well
+    wait_for is_well
     box exec "$id" true
-    box stop -t 30 "$id"
+    stop_box
     end_box
     assert_equal "$status" 0
     assert_equal "$(< "$cause")" ""
@@ -75,7 +75,7 @@ PY
 
 @test "where /run is empty and closed the commands find the server in /tmp" {
     start_box --user 1234:1234 --tmpfs /run:mode=0755 -- serve
-    wait_for 60 is_well
+    wait_for is_well
     box exec "$id" ipybox exec '6 * 7'
     assert_equal "$status" 0
     assert_equal "$output" 42

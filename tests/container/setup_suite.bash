@@ -1,9 +1,11 @@
 # Run once, before the first test of the folder. The image is not built here: `./docker-build.sh test` has done that.
 # shellcheck shell=bash
+# shellcheck source=lib/helpers.bash
+source "$(dirname "${BASH_SOURCE[0]}")/lib/helpers.bash"
 
 setup_suite()
 {
-    export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-180}
+    export BATS_TEST_TIMEOUT=$whole
     # Names of our own, so that a build during the run changes and removes nothing.
     suite_tag=ipybox-test:run-$$
     keep_image "${IPYBOX_TEST_IMAGE:-ipybox}" "$suite_tag"
@@ -21,12 +23,12 @@ setup_suite()
 
 teardown_suite()
 {
-    timeout 60 docker rmi "$suite_tag" "$suite_tag-slim" >/dev/null
+    limited docker rmi "$suite_tag" "$suite_tag-slim" >/dev/null
 }
 
 keep_image()
 {
-    if ! timeout 60 docker tag "$1" "$2"; then
+    if ! limited docker tag "$1" "$2"; then
         echo "There is no image $1: ./docker-build.sh makes it (for ipybox:slim: --target slim -t ipybox:slim)." >&2
         return 1
     fi

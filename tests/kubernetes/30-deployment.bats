@@ -43,10 +43,10 @@ has_left()
 open('begun', 'w').close()
 while not os.path.exists('go'): time.sleep(0.05)
 print('finished')" > "$BATS_TEST_TMPDIR/answer" & running=$!
-    wait_for 20 k exec "$pod" -- test -e /app/workspace/begun
+    wait_for k exec "$pod" -- test -e /app/workspace/begun
     k delete pod "$pod" --wait=false
-    wait_for 20 says "$address" 503
-    wait_for 20 has_left "$address"
+    wait_for says "$address" 503
+    wait_for has_left "$address"
     assert_equal "$(cell "$address" 6*7 | jq -r .detail)" "the server is stopping"
     k exec "$pod" -- touch /app/workspace/go
     wait "$running"

@@ -6,7 +6,7 @@ load lib
     is_ready killed
     # shellcheck disable=SC2016  # the container's shell
     k exec killed -c ipybox -- sh -c 'kill -9 "$(ipybox health | sed "s/.*\"pid\":\([0-9]*\).*/\1/")"'
-    wait_for 20 restarted killed
+    wait_for restarted killed
     assert_equal "$(server_of killed .lastState.terminated.exitCode)" 137
     assert_equal "$(server_of killed .lastState.terminated.message)" "the server was ended by signal 9 (Killed)"
     is_ready killed
@@ -20,9 +20,9 @@ restarted()
 
 @test "a start that fails leaves its reason as the termination message" {
     sidecar wrong '.spec.initContainers[0].args += ["--stop-grace=x"]'
-    wait_for 30 has_message wrong
+    wait_for has_message wrong
     assert_match "$(message_of wrong)" 'stop-grace'
-    wait_for 30 logs_have wrong stop-grace
+    wait_for logs_have wrong stop-grace
 }
 
 # logs_have POD TEXT - those of a container that ends and starts again: at times the kubelet has neither.

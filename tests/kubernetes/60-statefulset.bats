@@ -50,6 +50,6 @@ answers()
 @test "the workspace of a pod outlives it, under the same name" {
     at ipybox-0 /v1/sessions/default/executions -d '{"code": "print(open(\"kept\", \"w\").write(\"x\"))"}' | jq -e '.text == "1"'
     k delete pod ipybox-0
-    wait_for 60 answers ipybox-0
+    wait_for answers ipybox-0
     at ipybox-0 /v1/sessions/default/executions -d '{"code": "print(open(\"kept\").read())"}' | jq -e '.text == "x" and .instance == "ipybox-0"'
 }

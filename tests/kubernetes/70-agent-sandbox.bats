@@ -8,7 +8,7 @@ setup_file()
     built=$("$tests/controller/build")
     for file in "$built"/crds/*.yaml; do
         k create --dry-run=client -o json -f "$file" | jq '.spec.conversion = {strategy: "None"}' | k create -f - >/dev/null 2>&3
-        wait_for 30 is_established "$file"
+        wait_for is_established "$file"
     done
     setsid "$cluster/k" "$built/controller" -extensions -enable-webhook=false -leader-elect=false -metrics-bind-address 0 \
         -health-probe-bind-address 0 > "$cluster/agent-sandbox.log" 2>&1 < /dev/null 3>&- &

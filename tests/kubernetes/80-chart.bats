@@ -42,7 +42,7 @@ token()
 @test "after its removal no pod and no service is left" {
     helm uninstall box --wait --timeout 60s
     assert_equal "$(k -n chart get statefulsets,services,configmaps,networkpolicies,poddisruptionbudgets -o name | grep -v kube-root-ca || true)" ""
-    wait_for 40 no_pod
+    wait_for no_pod
 }
 
 no_pod()

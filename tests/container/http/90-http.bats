@@ -3,13 +3,6 @@ load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER_TOKEN=approve)
 
-# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
-talk()
-{
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
-}
-
 # Cells, their streams and what becomes of them.
 cells()
 {
@@ -146,15 +139,15 @@ PY
 @test "sessions, executions, streams, approvals and an ordered end over HTTP" {
     start_box "${tokens[@]}" -v "$here/tool_server.py:/tools/tool_server.py:ro" \
         -- serve --approve-tool-calls --max-sessions 12 --stop-grace 60
-    talk < <(cells)
-    talk < <(sessions_and_tools)
+    talk_inside < <(cells)
+    talk_inside < <(sessions_and_tools)
 
     # from a container of its own: what is inside ends with the server
     cat "$here/http_client.py" <(the_end) > "$BATS_TEST_TMPDIR/end.py"
-    timeout -k 5 200 docker run -i --rm --network "container:$id" --name "$name-client" --label "ipybox.test=$name" \
-        --entrypoint python3 "$image" - < "$BATS_TEST_TMPDIR/end.py" > "$BATS_TEST_TMPDIR/end" &
+    limited docker run -i --rm --network "container:$id" --name "$name-client" --label "ipybox.test=$name" \
+        -e "WAIT=$guard" --entrypoint python3 "$image" - < "$BATS_TEST_TMPDIR/end.py" > "$BATS_TEST_TMPDIR/end" &
     local talking=$!
-    wait_for 60 grep -q running "$BATS_TEST_TMPDIR/end"
+    wait_for grep -q running "$BATS_TEST_TMPDIR/end"
     box kill -s TERM "$id"
     end_box
     wait "$talking" || fail "$(cat "$BATS_TEST_TMPDIR/end")"
@@ -164,7 +157,7 @@ PY
 
 @test "two sessions that fill a container together: the kernel that grows ends, and Linux ends none" {
     start_box -m 512m --memory-swap 512m "${tokens[@]}" -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 call("POST", "/v1/sessions", {"id": "other"})
 equal(run("b = bytearray(b'x') * (200 << 20)")["status"], "ok")
@@ -184,7 +177,7 @@ PY
 
 @test "the limits of a session hold for its kernels alone, and the errors of its cells name them" {
     start_box "${tokens[@]}" -- serve --kernel-memory 1G
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 wide = call("POST", "/v1/sessions", {"limits": {"memory": 2 << 30}})
 equal(wide.status, 422)
@@ -214,7 +207,7 @@ PY
     assert_equal "$status" 2
     assert_match "$errors" 'give IPYBOX_TOKEN'
     start_box -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 import socket
 wait_for("the server", ready)
 equal(call("POST", EXECUTIONS, {"code": "print(1)"}, token=None)["stdout"], "1\n")
@@ -247,7 +240,7 @@ PY
 
 @test "a file of 512 MiB goes up and comes down, alone and in an archive, and the server stays below 64 MiB" {
     start_box "${tokens[@]}" -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 from pathlib import Path
 BLOCK, BLOCKS = bytes(range(256)) * 4096, 512
 TOKEN = {"Authorization": "Bearer execute"}
@@ -258,7 +251,7 @@ def peak():
     return int((process / "status").read_text().split("VmHWM:")[1].split()[0])
 
 def download(path):
-    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=WAIT)
     connection.request("GET", path, headers=TOKEN)
     answer = connection.getresponse()
     equal(answer.status, 200)
@@ -266,7 +259,7 @@ def download(path):
         yield block
 
 wait_for("the server", ready)
-connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+connection = http.client.HTTPConnection(HOST, PORT, timeout=WAIT)
 length = {"Content-Length": str(len(BLOCK) * BLOCKS), "Content-Type": "application/octet-stream"}
 connection.request("PUT", "/v1/files/big", (BLOCK for _ in range(BLOCKS)), TOKEN | length)
 equal(connection.getresponse().status, 201)

@@ -9,18 +9,18 @@ cli()
 
 ready()
 {
-    timeout 60 docker exec "$id" ipybox exec 1 >/dev/null 2>&1
+    limited docker exec "$id" ipybox exec 1 >/dev/null 2>&1
 }
 
 start_server()
 {
     start_box "$@"
-    wait_for 60 ready
+    wait_for ready
 }
 
 end_server()
 {
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
 }
 
 # waiting - sets approval to the id of the first question that waits.
@@ -35,7 +35,7 @@ waiting()
 ask()
 {
     answer=$(mktemp "$BATS_TEST_TMPDIR/answer-XXXXXX")
-    { timeout 120 docker exec "$id" ipybox exec "$1" >"$answer" 2>&1 || true; echo "end $?" >>"$answer"; } 3>&- &
+    { limited docker exec "$id" ipybox exec "$1" >"$answer" 2>&1 || true; echo "end $?" >>"$answer"; } 3>&- &
 }
 
 answered()
@@ -131,7 +131,7 @@ print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], '"$stol
 @test "root approves by the command line what a cell asks for, and code in kernels cannot" {
     start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -- serve --approve-shell-cmds
     ask "!printf 'done\\n'  # $(printf '\033')[2J"
-    wait_for 60 waiting
+    wait_for waiting
     cli approve
     assert_match "$output" "^$approval"$'\n''  session   default'
     assert_match "$output" 'printf'
@@ -142,20 +142,20 @@ print(answer["isError"], "IPYBOX_TOKEN" in answer["content"][0]["text"], '"$stol
     assert_match "$errors" 'only root may do this'
     cli approve "$approval" yes
     assert_equal "$status $output" "0 "
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'done'
     cli approve "$approval" yes
     assert_equal "$status" 1
     ask '!echo refused'
-    wait_for 60 waiting
+    wait_for waiting
     cli approve "$approval" no
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'rejected'
     ask '!echo by-terminal'
-    wait_for 60 waiting
+    wait_for waiting
     terminal "$approval" 'may it be made (yes, no): ' yes
     assert_match "$output" "^$approval.*by-terminal.* 0\$"
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'by-terminal'
     # A cell speaks to the socket itself: it has no role. The same uid from outside may execute, and no more.
     local ask_all='
@@ -225,7 +225,7 @@ PY
 question()
 {
     ask "from mcptools.demo import ask; print('said', ask.run(ask.Params(form=r'''$1''')))"
-    wait_for 60 waiting
+    wait_for waiting
 }
 
 form='{"type": "object", "required": ["name"], "properties": {
@@ -241,7 +241,7 @@ form='{"type": "object", "required": ["name"], "properties": {
         > "$BATS_TEST_TMPDIR/tools/servers.json"
     start_server -e IPYBOX_APPROVER_TOKEN=of-somebody-else -v "$BATS_TEST_TMPDIR/tools:/tools:ro" \
         -- serve --mcp-servers /tools/servers.json
-    wait_for 60 log_has 'mcptools.demo: 13 tools'
+    wait_for log_has 'mcptools.demo: 13 tools'
 
     question "$form"
     cli approve
@@ -265,7 +265,7 @@ form='{"type": "object", "required": ["name"], "properties": {
     assert_match "$errors" 'this is a question: --remember'
     cli approve "$approval" name=Ada age=36 tags=a tags=b
     assert_equal "$status $output" "0 "
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"age": 36, "colour": "green", "name": "Ada", "tags": \["a", "b"\]\}\}'
     cli approve "$approval" name=Ada
     assert_equal "$status" 1
@@ -274,16 +274,16 @@ form='{"type": "object", "required": ["name"], "properties": {
     question "$form"
     box exec -i "$id" ipybox approve "$approval" --answer - <<<'{"name": "Ada"}'
     assert_equal "$status" 0
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"name": "Ada"\}\}'
 
     question "$form"
     cli approve "$approval" no
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'said \{"action": "decline"\}'
     question "$form"
     cli approve "$approval" cancel
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'said \{"action": "cancel"\}'
 
     question "$form"
@@ -292,7 +292,7 @@ form='{"type": "object", "required": ["name"], "properties": {
         'tags' a 'and: ' '' 'send it (yes, no): ' yes
     assert_equal "$status" 0
     assert_match "$output" ' 0$'
-    wait_for 60 answered
+    wait_for answered
     assert_match "$(< "$answer")" 'said \{"action": "accept", "content": \{"age": 36, "colour": "green", "name": "Ada", "tags": \["a"\]\}\}'
     end_server
 }

@@ -2,16 +2,9 @@
 # bats file_tags=alone
 load ../lib/helpers
 
-# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
-talk()
-{
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 240 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
-}
-
 @test "250 sessions with a soft limit of 1024 open files have their own variables, and leave nothing" {
     start_box -e IPYBOX_TOKEN=admin --ulimit nofile=1024:8192 --cap-add SYS_PTRACE -- serve --max-sessions 251
-    talk <<'PY'
+    talk_inside <<'PY'
 import pathlib
 import time
 
@@ -49,7 +42,7 @@ PY
 
 @test "a limit of the container that --max-sessions does not fit into is named at the start" {
     start_box -e IPYBOX_TOKEN=admin --ulimit nofile=1024:4096 --pids-limit 20000 -- serve --max-sessions 1000
-    wait_for 60 is_well
+    wait_for is_well
     log_has 'WARNING server: --max-sessions 1000: there is room for some 285: a session takes 14 open files, and 4096 are there'
     box kill -s TERM "$id"
     end_box
@@ -57,7 +50,7 @@ PY
 
 @test "the kernel of an idle session ends, and the next answer says that its variables are gone" {
     start_box -e IPYBOX_TOKEN=admin -- serve --kernel-idle-timeout 1 --spare-kernels 0
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 equal(call("POST", "/v1/sessions", {"id": "mine"}).status, 201)
 equal(run("x = 1", "mine")["text"], "")

@@ -4,18 +4,11 @@ load ../lib/helpers
 
 tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute)
 
-# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
-talk()
-{
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
-}
-
 @test "a cell's forged and refused events, and 100 forgotten MCP sessions, cost little and lock nobody out" {
     start_box "${tokens[@]}" --tmpfs /logs:size=12m,mode=1777 \
         -v "$here/tool_server.py:/tools/tool_server.py:ro" -- \
         serve --sandbox --max-sessions 20 --audit-log /logs/log
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 equal(call("GET", "/readyz", token=None)["audit"], "written")
 
@@ -59,8 +52,8 @@ wait_for("room", lambda: call("POST", "/mcp", hello, headers=accept).status == 2
 wait_for("room for others", lambda: call("POST", "/v1/sessions", {"id": "mine"}).status == 201)
 equal(run("6 * 7", "mine")["status"], "ok")
 PY
-    wait_for 10 log_has "ends to make room for another: it ran nothing and was not used for"
-    run_audit=$(timeout 60 docker exec "$id" bash -c '
+    wait_for log_has "ends to make room for another: it ran nothing and was not used for"
+    run_audit=$(limited docker exec "$id" bash -c '
         ipybox audit verify /logs/log; stat -c %s /logs/log
         grep -c "\"door\":\"gateway\"" /logs/log
         grep -o "\"kind\":\"left_out\",\"of\":\"[a-z_]*\",\"count\":[0-9]*" /logs/log || true' || true)
@@ -69,8 +62,8 @@ PY
     assert_match "$run_audit" $'\n0\n'
     assert_at_most "$(sed -n 2p <<< "$run_audit")" 1300000 "bytes of the audit log"
     # a disk that one cell fills: what was kept for the log is used first, then its records are in the container's
-    timeout 60 docker exec "$id" bash -c 'cat /dev/zero > /logs/filler; df /logs' || true
-    talk <<'PY'
+    limited docker exec "$id" bash -c 'cat /dev/zero > /logs/filler; df /logs' || true
+    talk_inside <<'PY'
 for _ in range(30):
     equal(run("1")["status"], "ok")
 equal(call("GET", "/readyz", token=None)["audit"], "written")
@@ -110,7 +103,7 @@ for text in sys.stdin:
         say({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "no"}})
 PY
     start_box "${tokens[@]}" -v "$server:/tools/flood.py:ro" -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 planted = run("""
 import os
@@ -139,11 +132,11 @@ PY
     local more
     for more in "" --sandbox; do
         start_box "${tokens[@]}" -- serve ${more:+"$more"}
-        talk <<'PY'
+        talk_inside <<'PY'
 import io, tarfile
 wait_for("the server", ready)
 def put(path, body, token):
-    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=WAIT)
     connection.request("PUT", path, body, {"Authorization": f"Bearer {token}"})
     return connection.getresponse().status
 def archive(*members):
@@ -186,14 +179,14 @@ PY
 
 @test "who follows the events of an earlier life is told so at once" {
     start_box "${tokens[@]}" -- serve
-    talk > "$BATS_TEST_TMPDIR/last" <<'PY'
+    talk_inside > "$BATS_TEST_TMPDIR/last" <<'PY'
 wait_for("the server", ready)
 print(run("1")["events"]["last"])
 PY
     local last
     last=$(tail -n 1 "$BATS_TEST_TMPDIR/last")
     box restart "$id"
-    talk <<PY
+    talk_inside <<PY
 wait_for("the server", ready)
 run("print('here')")
 first, *_ = [next(events(start("GET", "/v1/sessions/default/events", headers={"Last-Event-ID": "$last"})))]
@@ -231,7 +224,7 @@ for text in sys.stdin:
         say({"id": number, "error": {"code": -32601, "message": "no"}})
 PY
     start_box "${tokens[@]}" -v "$server:/tools/many.py:ro" -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 import time
 wait_for("the server", ready)
 def longest():
@@ -288,7 +281,7 @@ PY
 # talk_raw - the same, with requests that no client would send.
 talk_raw()
 {
-    { cat <<'PY'; cat; } | talk
+    { cat <<'PY'; cat; } | talk_inside
 import re, socket
 
 BASE = "/librechat/v1"
@@ -301,7 +294,7 @@ def descriptors():
     return int(re.search(r"^(?:ipybox_)?process_open_fds (\d+)", text, re.MULTILINE)[1])
 
 def raw(text):
-    connection = socket.create_connection((HOST, PORT), 60)
+    connection = socket.create_connection((HOST, PORT), WAIT)
     try:
         connection.sendall(text.encode())
     except OSError:

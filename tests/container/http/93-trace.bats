@@ -89,8 +89,7 @@ PY
     as_root chown 1000:1000 "$audit"
     start_box -e IPYBOX_TOKEN=admin -v "$audit:/audit" -v "$here/trace_server.py:/tools/trace_server.py:ro" -- serve \
         --audit-log /audit/log --log-format json --log-level DEBUG --kernel-gateway-port 8888
-    cat "$here/http_client.py" <(conversation) > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+    talk_inside < <(conversation)
     box exec -i --user 1000 "$id" python3 - 8888 "" 'print(6 * 7)' < "$here/gateway_client.py"
     assert_equal "$output" 42
     box exec "$id" ipybox audit verify /audit/log

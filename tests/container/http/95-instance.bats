@@ -1,12 +1,6 @@
 # Which of several servers answers, and the token's own header: decision 0046.
 load ../lib/helpers
 
-talk()
-{
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
-}
-
 # The port of the gateway; standard input: what follows.
 at_gateway()
 {
@@ -24,8 +18,8 @@ PY
 
 @test "answers of API, /mcp and gateway name the host, and a token may come in a header of its own" {
     start_box --hostname pod-7 -e IPYBOX_EXECUTE_TOKEN=secret
-    wait_for 60 is_well
-    at_gateway <<'PY' | talk
+    wait_for is_well
+    at_gateway <<'PY' | talk_inside
 import urllib.error, urllib.request
 own, wrong = {"X-Ipybox-Token": "secret"}, {"X-Ipybox-Token": "wrong"}
 answer = call("GET", "/v1/sessions", token=None, headers=own)
@@ -55,8 +49,8 @@ PY
 
 @test "--instance names the server, and must be a name" {
     start_box -e IPYBOX_INSTANCE=ipybox-0 -- serve
-    wait_for 60 is_well
-    talk <<'PY'
+    wait_for is_well
+    talk_inside <<'PY'
 equal(call("GET", "/readyz", token=None)["instance"], "ipybox-0")
 PY
     box kill -s TERM "$id"

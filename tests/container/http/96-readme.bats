@@ -4,7 +4,7 @@ load ../lib/reader
 
 waiting()
 {
-    waits=$(timeout 60 docker exec "$name" ipybox approve)
+    waits=$(limited docker exec "$name" ipybox approve)
     [ -n "$waits" ]
 }
 
@@ -31,7 +31,7 @@ PY
     follow register
     assert_match "$output" '"modules":\["list","add","delete"\]'
     follow call > "$BATS_TEST_TMPDIR/answer" &
-    wait_for 30 waiting
+    wait_for waiting
     assert_match "$waits" '"text": "buy milk"'
     refute_match "$(< "$BATS_TEST_TMPDIR/answer")" '"status"'
     reader_id=${waits%%$'\n'*}

@@ -20,7 +20,7 @@ after_test()
     as_root mkdir "$workspace/project"
     follow http-session "$workspace"
     assert_match "$output" '"id":"ada"'
-    timeout 60 docker rm -f "$name"
+    limited docker rm -f "$name"
     start_sandboxed
     follow http-sandbox "$workspace"
     assert_match "$output" '"allowedDomains":\["pypi.org"\]'
@@ -28,16 +28,16 @@ after_test()
 
 start_sandboxed()
 {
-    timeout 60 docker run -d --name "$name" --label "ipybox.test=$name" -p 127.0.0.1::8080 -e IPYBOX_TOKEN=secret \
+    limited docker run -d --name "$name" --label "ipybox.test=$name" -p 127.0.0.1::8080 -e IPYBOX_TOKEN=secret \
         -v "$workspace:/app/workspace" "$image" serve --sandbox --instance ipybox-0 "$@"
     id=$name
-    wait_for 60 is_well
+    wait_for is_well
 }
 
 @test "fork.md: two ways from the same point" {
     workspace 1234:5678 0777
     start_sandboxed
-    timeout 60 docker exec "$name" ipybox exec 'data = [1, 2, 3]'
+    limited docker exec "$name" ipybox exec 'data = [1, 2, 3]'
     follow http-fork "$workspace"
     assert_match "$output" '"id":"try-1".*"id":"try-2".*"text":"3"'
 }
@@ -45,8 +45,8 @@ start_sandboxed()
 @test "rewind.md: what can be gone back to, and going there" {
     workspace 1234:5678 0777
     start_sandboxed --checkpoints 3
-    timeout 60 docker exec "$name" ipybox exec 'data = [1, 2, 3]'
-    timeout 60 docker exec "$name" ipybox exec 'del data'
+    limited docker exec "$name" ipybox exec 'data = [1, 2, 3]'
+    limited docker exec "$name" ipybox exec 'del data'
     follow http-rewind "$workspace"
     assert_match "$output" '"checkpoints":\[\{"cell":1,.*"cell":2,.*"undone":\[2\]'
     box exec "$name" ipybox exec 'data'
@@ -83,7 +83,7 @@ start_sandboxed()
     mkdir -p "$workspace/project"
     put data.csv <<< a,b
     put project/x.py <<< 'x = 1'
-    timeout 60 docker exec --user 1234:5678 "$name" sh -c 'mkdir -p out && echo made > out/made.txt'
+    limited docker exec --user 1234:5678 "$name" sh -c 'mkdir -p out && echo made > out/made.txt'
     mkdir "$BATS_TEST_TMPDIR/reader"
     cp -r "$workspace/project" "$workspace/data.csv" "$BATS_TEST_TMPDIR/reader"
     TOKEN=secret follow files "$BATS_TEST_TMPDIR/reader"
@@ -142,7 +142,7 @@ start_sandboxed()
     workspace 1234:5678 0777
     follow librechat "$workspace"
     assert_equal "$(served /librechat/v1/health)" 200
-    timeout 60 docker rm -f "$name"
+    limited docker rm -f "$name"
     openssl genpkey -algorithm ed25519 | openssl pkey -pubout | put librechat.pem
     follow librechat-jwt "$workspace"
     assert_equal "$(served /librechat/v1/health)" 200
@@ -158,7 +158,7 @@ served()
     workspace 1234:5678 0777
     follow public-url "$workspace" 3>&- &
     id=$name
-    wait_for 60 is_well
-    timeout 60 docker rm -f "$name"
+    wait_for is_well
+    limited docker rm -f "$name"
     wait $! || true
 }

@@ -1,24 +1,17 @@
 # Forks of live sessions: docs/fork.md.
 load ../lib/helpers
 
-# talk - a conversation with the API of the container $id, from inside it; standard input is its script.
-talk()
-{
-    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 170 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
-}
-
 begin()
 {
     start_box -e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute "$@"
-    wait_for 60 is_well
+    wait_for is_well
 }
 
 # What a branch has, and what it does not share; with the options of the server that are given.
 branches()
 {
     begin -- serve "$@"
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 text("""
 import json as j, os, random
@@ -112,7 +105,7 @@ try-2"
 
 @test "a fork right after a cell that failed, or was interrupted, runs its first cell" {
     begin -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 text("x = 1")
 for n in range(10):
@@ -129,7 +122,7 @@ PY
 
 @test "eight branches compute their own results, and the end of one leaves the rest" {
     begin -- serve --sandbox
-    talk <<'PY'
+    talk_inside <<'PY'
 import concurrent.futures
 wait_for("the server", ready)
 text("numbers = list(range(100000))")
@@ -158,7 +151,7 @@ PY
 
 @test "what cannot be forked is named, and a fork that is forced does without" {
     begin -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 refused = [
     ("import threading, time\nt = threading.Thread(target=time.sleep, args=(1000,), name='mine', daemon=True); t.start()", "the thread 'mine'"),
@@ -195,7 +188,7 @@ PY
 
 @test "a fork of what is busy, gone or over the limit is refused, and waits where it is asked to" {
     begin -- serve --max-sessions 4
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 equal(call("POST", "/v1/sessions/none/fork").status, 404)
 for body in ({"count": 0}, {"count": 65}, {"name": 3}, {"force": "yes"}, {"counts": 1}, {"name": "a/b"}, {"name": ""}, {"name": 62 * "n"}, {"random": "old"}, {"random": True}):
@@ -244,7 +237,7 @@ PY
 
 @test "a branch has tokens of its own, and reaches nothing of the session that it comes from" {
     begin -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 text("import os, signal, ctypes; old = os.environ['IPYBOX_TOOL_TOKEN']; parent = os.getpid(); secret = b'only here'")
 fork("default", count=2, name="t")
@@ -285,7 +278,7 @@ PY
 
 @test "a branch is held by the budgets, and it alone is ended for it" {
     begin -- serve --kernel-memory 200M
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 text("x = 1")
 fork("default", count=2, name="m")
@@ -301,7 +294,7 @@ PY
 
 @test "100 forks leave nothing" {
     begin --cap-add SYS_PTRACE -- serve --max-sessions 20
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 text("x = 1; import subprocess")
 fork("default", name="first")
@@ -327,7 +320,7 @@ PY
 
 @test "the audit log names the session that a branch comes from" {
     begin -- serve --audit-log /tmp/audit.jsonl
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 run("1")
 fork("default", name="a")
@@ -342,7 +335,7 @@ PY
 # lies - as talk; LYING is code for a kernel whose root is a process of its own making, which says what it likes on the line.
 lies()
 {
-    { cat <<'PY'; cat; } | talk
+    { cat <<'PY'; cat; } | talk_inside
 LYING = """
 import os, time, ipybox_kernel.branch as b
 def lie(program, line):
@@ -396,7 +389,7 @@ PY
 
 @test "without its library a kernel is not forked, and told why" {
     begin --tmpfs /usr/lib/ipybox -- serve
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 run("x = 1")
 refused = call("POST", "/v1/sessions/default/fork", {})
@@ -445,7 +438,7 @@ PY
 
 @test "over HTTP the tools fork and end_session are offered in both eras, and forks of a client end with it" {
     begin -- serve --fork-tool
-    talk <<'PY'
+    talk_inside <<'PY'
 wait_for("the server", ready)
 META = {f"io.modelcontextprotocol/{name}": value
         for name, value in (("protocolVersion", "2026-07-28"), ("clientCapabilities", {}))}
@@ -494,7 +487,7 @@ PY
 @test "data of numpy, pandas, matplotlib, pyarrow and duckdb is used in forks; polars and scikit-learn are refused by name" {
     local this_image=${IPYBOX_TEST_SCIENCE_IMAGE:-ipybox:science}
     begin -- serve --sandbox
-    talk <<'PY'
+    talk_inside <<'PY'
 import concurrent.futures
 wait_for("the server", ready)
 text("""

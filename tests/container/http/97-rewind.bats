@@ -4,7 +4,7 @@ load ../lib/helpers
 # talk - a conversation with the API of the container $id, from inside it; standard input is its script.
 talk()
 {
-    { cat "$here/http_client.py"; cat <<'PY'; cat; } > "$BATS_TEST_TMPDIR/talk.py"
+    { cat <<'PY'; cat; } | talk_inside
 def kept(session="default"):
     return [item["cell"] for item in call("GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]]
 
@@ -13,13 +13,12 @@ def back(cell, session="default", **more):
     equal(answer.status, 200)
     return answer
 PY
-    timeout -k 5 170 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
 }
 
 begin()
 {
     start_box -e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute "$@"
-    wait_for 60 is_well
+    wait_for is_well
 }
 
 rewinds()

@@ -24,6 +24,7 @@ FAKES = {
     "control": b'{"status":"ok","by":"mallory"}\n',
     "api": b"HTTP/1.0 200 OK\r\n\r\nmallory",
 }
+PATIENCE = 5  # seconds for one who has connected to say something
 TAKEN = []
 LISTENERS = []
 
@@ -75,7 +76,6 @@ def ask_api():
         for words in ("GET /v1/sessions", "POST /v1/sessions"):
             try:
                 with socket.socket(socket.AF_UNIX) as api:
-                    api.settimeout(20)
                     api.connect(base + "/api.sock")
                     api.sendall((words + ASK).encode())
                     answer = api.makefile("rb").read().decode()
@@ -86,7 +86,7 @@ def ask_api():
     return found
 
 def command(*words):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 def answer(listener, text):
@@ -95,7 +95,7 @@ def answer(listener, text):
         if text:
             peer.sendall(text)
         else:
-            peer.settimeout(5)
+            peer.settimeout(PATIENCE)
             try:
                 TAKEN.append(peer.recv(4096).decode(errors="replace"))
             except OSError:
@@ -133,7 +133,6 @@ def hello(token):
     return "in" if "result" in answer else answer["error"]["message"]
 
 def wait_for_end():
-    tools.settimeout(20)
     return "ended" if lines.read() == b"" else "open"
 '''
 

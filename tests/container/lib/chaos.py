@@ -35,14 +35,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drive import LIST_PROCESSES, Failure, Process, docker, equal, fail, note, wait_for
+from drive import LIST_PROCESSES, WAIT, Failure, Process, docker, equal, fail, note, wait_for
 
 CLIENTS = 6
 BRANCHES = 8  # at once
 LINES = 40  # of a cell, at most
 REREAD = 50  # executions of each session that are read again
 LIFE = (6.0, 25.0)  # seconds until the server is killed, chosen at random
-SETTLED = 90.0  # seconds; a few, but a template that died often is away for up to a minute
 PAUSE = 0.3  # seconds between two kills, at most
 UPLOAD = 1 << 20  # bytes
 WENT = 3  # status of a client whose server has gone
@@ -65,7 +64,7 @@ class Answer(NamedTuple):
 
 def start(port: int, method: str, path: str, body: object = None, **headers: str) -> Any:
     """Sends a request; http.client's answer, whose body is still to be read."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT)
     data = body if isinstance(body, bytes) or body is None else json.dumps(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, data, {**HEADERS, **named})
@@ -400,8 +399,11 @@ class Chaos:
         self.wait_for_baseline()
 
     def wait_for_baseline(self) -> None:
-        """A kernel that started while the template was away is not its child: a reset ends it."""
-        deadline = time.monotonic() + SETTLED
+        """A kernel that started while the template was away is not its child: a reset ends it.
+
+        A template that died often is away for up to a minute.
+        """
+        deadline = time.monotonic() + WAIT
         while (shape := self.settled()) != self.baseline:
             equal(self.call("POST", "/v1/sessions/default/reset").status, 204)
             if time.monotonic() > deadline:
@@ -422,7 +424,7 @@ class Chaos:
         docker("wait", self.name)
         self.count["servers"] += 1
         for process in self.clients.values():
-            equal(process.wait(30), WENT)
+            equal(process.wait(WAIT), WENT)
         self.clients, self.branches = {}, []
         docker("start", self.name)
 
@@ -432,7 +434,7 @@ class Chaos:
             self.one_life(min(self.random.uniform(*LIFE), max(left / 2, LIFE[0])))
         self.wait_until_ready()
         self.check_session("default")
-        docker("stop", "-t", "20", self.name)
+        docker("stop", "-t", "-1", self.name)
         equal(docker("wait", self.name).strip(), "0")
         docker("cp", f"{self.name}:/run/ipybox", str(self.folder / "run"))
         equal([str(path) for path in (self.folder / "run").rglob("*") if not path.is_dir()], [])

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 T = TypeVar("T")
 JsonObject = dict[str, Any]
 
-WAIT = 60.0  # seconds for whatever is waited for, if nothing else is said
+WAIT = 180.0  # seconds for whatever is waited for: it only ends what would hang
 SHOWN = 400  # characters of a message in the report of a failure
 ENVELOPE: JsonObject = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -84,12 +84,12 @@ def below(actual: float, limit: float) -> None:
         fail(f"{actual} is not below {limit}")
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = WAIT) -> T:
+def wait_for(what: str, look: Callable[[], T]) -> T:
     """Call `look` until it answers something true, and return that."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + WAIT
     while not (found := look()):
         if time.monotonic() > deadline:
-            fail(f"waited {seconds} s for {what}; last: {found!r:.2000}")
+            fail(f"waited {WAIT} s for {what}; last: {found!r:.2000}")
         time.sleep(0.02)
     return found
 
@@ -102,14 +102,14 @@ def note(text: str) -> None:
         print(text)
 
 
-def docker(*words: str, stdin: str = "", check: bool = True, seconds: float = WAIT) -> str:
+def docker(*words: str, stdin: str = "", check: bool = True) -> str:
     """The output of a docker command, which must succeed if `check`."""
     done = subprocess.run(
         ["docker", *words],
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=seconds,
+        timeout=WAIT,
         check=False,
     )
     if check and done.returncode != 0:
@@ -249,11 +249,9 @@ class Box:
         self.client.stdin.write(data + b"\n")
         self.client.stdin.flush()
 
-    def receive(
-        self, what: str, wanted: Callable[[Message], bool], seconds: float = WAIT
-    ) -> Message:
+    def receive(self, what: str, wanted: Callable[[Message], bool]) -> Message:
         """Take the first message that is wanted, now or when it comes."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + WAIT
         with self.news:
             while True:
                 for i, message in enumerate(self.messages):
@@ -262,7 +260,7 @@ class Box:
                 if self.closed:
                     fail(f"the container has ended; {what} did not come")
                 if not self.news.wait(deadline - time.monotonic()):
-                    fail(f"waited {seconds} s for {what}")
+                    fail(f"waited {WAIT} s for {what}")
 
     def post(self, method: str, params: JsonObject | None = None, id: object = None) -> Any:
         """Send a request and return its id."""
@@ -279,17 +277,16 @@ class Box:
         """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def answer(self, id: object, seconds: float = WAIT) -> Message:
+    def answer(self, id: object) -> Message:
         """The result or error for the request `id`."""
         return self.receive(
             f"the answer to {id!r}",
             lambda m: "id" in m and "method" not in m and m["id"] == id,
-            seconds,
         )
 
-    def ask(self, method: str, params: JsonObject | None = None, seconds: float = WAIT) -> Message:
+    def ask(self, method: str, params: JsonObject | None = None) -> Message:
         """Send a request and wait for its answer."""
-        return self.answer(self.post(method, params), seconds)
+        return self.answer(self.post(method, params))
 
     def ask_modern(self, method: str, **params: Any) -> Message:
         """The same with the envelope of the stateless era."""
@@ -309,10 +306,10 @@ class Box:
         self.notify("notifications/initialized")
         return answer
 
-    def asked(self, method: str, seconds: float = WAIT) -> Message:
+    def asked(self, method: str) -> Message:
         """Wait for a request of the server."""
         return self.receive(
-            f"a request {method}", lambda m: "id" in m and m.get("method") == method, seconds
+            f"a request {method}", lambda m: "id" in m and m.get("method") == method
         )
 
     def reply(self, request: Message, result: JsonObject) -> None:
@@ -343,9 +340,9 @@ class Box:
             params["_meta"] = _meta
         return self.post("tools/call", params)
 
-    def tool(self, name: str, /, seconds: float = WAIT, **arguments: Any) -> Answer:
+    def tool(self, name: str, /, **arguments: Any) -> Answer:
         """Call a tool and wait."""
-        return Answer(self.answer(self.start_tool(name, **arguments), seconds))
+        return Answer(self.answer(self.start_tool(name, **arguments)))
 
     def start_cell(self, code: str, **arguments: Any) -> Any:
         """Execute code without waiting; the id of the call."""
@@ -362,13 +359,13 @@ class Box:
         )
         return id
 
-    def finish(self, id: object, seconds: float = WAIT) -> Answer:
+    def finish(self, id: object) -> Answer:
         """Wait for what was started."""
-        return Answer(self.answer(id, seconds))
+        return Answer(self.answer(id))
 
-    def cell(self, code: str, seconds: float = WAIT, **arguments: Any) -> Answer:
+    def cell(self, code: str, **arguments: Any) -> Answer:
         """Execute code and wait."""
-        return self.finish(self.start_cell(code, **arguments), seconds)
+        return self.finish(self.start_cell(code, **arguments))
 
     def runs(self, code: str, **arguments: Any) -> Answer:
         """The code runs to its end."""
@@ -406,9 +403,9 @@ class Box:
         """What has come on standard error."""
         return self.errors.decode("utf-8", "replace")
 
-    def wait_for_log(self, pattern: str, seconds: float = WAIT) -> None:
+    def wait_for_log(self, pattern: str) -> None:
         """Wait until standard error has the pattern in it."""
-        wait_for(f"{pattern!r} in the log", lambda: re.search(pattern, self.log()), seconds)
+        wait_for(f"{pattern!r} in the log", lambda: re.search(pattern, self.log()))
 
     def wait_for_start(self) -> None:
         """Wait until the engine has made and started the container."""
@@ -457,6 +454,11 @@ class Box:
         """Send a signal to PID 1, as the engine does."""
         docker("kill", "-s", name, self.name)
 
+    def stop(self) -> int:
+        """docker stop, whose engine never kills: it would after 10 s of its own, with status 137."""
+        docker("stop", "-t", "-1", self.name)
+        return self.ended()
+
     def close(self) -> None:
         """Say goodbye: the end of standard input."""
         assert self.client.stdin is not None
@@ -466,21 +468,21 @@ class Box:
             except BrokenPipeError:
                 pass
 
-    def ended(self, seconds: float = WAIT) -> int:
+    def ended(self) -> int:
         """Wait for the end of the container; its exit status."""
         try:
-            self.status = self.client.wait(seconds)
+            self.status = self.client.wait(WAIT)
         except subprocess.TimeoutExpired:
-            fail(f"the container did not end in {seconds} s")
+            fail(f"the container did not end in {WAIT} s")
         self.reading.set()
         for reader in self.readers:
             reader.join(WAIT)
         return self.status
 
-    def end(self, seconds: float = WAIT) -> int:
+    def end(self) -> int:
         """Close and wait for the end; the exit status."""
         self.close()
-        return self.ended(seconds)
+        return self.ended()
 
     def remove(self) -> None:
         """Whatever happened: nothing stays."""
@@ -518,7 +520,7 @@ def vocabulary(box: Box) -> dict[str, Any]:
             box.fails,
         ),
         *(box.log, box.wait_for_log, box.inside, box.processes, box.zombies, box.server),
-        *(box.kernels, box.healthy, box.kill, box.signal, box.close, box.ended, box.end),
+        *(box.kernels, box.healthy, box.kill, box.signal, box.stop, box.close, box.ended, box.end),
     ]
     names: dict[str, Any] = {function.__name__: function for function in functions}
     modules = {"json": json, "os": os, "re": re, "subprocess": subprocess, "time": time}
@@ -528,6 +530,7 @@ def vocabulary(box: Box) -> dict[str, Any]:
         "PNG": PNG,
         "SHOW_PNG": SHOW_PNG,
         "STUBBORN": STUBBORN,
+        "WAIT": WAIT,
         "Path": Path,
     }
     return {**names, **modules, **others, "box": box}

@@ -37,12 +37,12 @@ async def main(port: str, token: str, code: str) -> None:
     """Create a kernel, use it, delete it."""
     headers = {"Authorization": f"token {token}"} if token else {}
     kernels = f"http://localhost:{port}/api/kernels"
-    client = AsyncHTTPClient()
+    client = AsyncHTTPClient(defaults={"connect_timeout": 0, "request_timeout": 0})
     made = await client.fetch(kernels, method="POST", body="{}", headers=headers)
     kernel = json.loads(made.body)["id"]
     url = f"ws://localhost:{port}/api/kernels/{kernel}/channels"
-    socket = await websocket_connect(HTTPRequest(url, headers=headers))
-    print(await asyncio.wait_for(execute(socket, code), 60), end="")
+    socket = await websocket_connect(HTTPRequest(url, headers=headers, connect_timeout=0))
+    print(await execute(socket, code), end="")
     socket.close()
     deleted = await client.fetch(f"{kernels}/{kernel}", method="DELETE", headers=headers)
     assert deleted.code == 204

@@ -6,6 +6,10 @@ image=${IPYBOX_TEST_IMAGE:-ipybox}
 slim_image=${IPYBOX_TEST_SLIM_IMAGE:-ipybox:slim}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)      # this folder: the programs that tests run
 
+# Seconds. They only end what would hang: no test passes or fails by them. drive.py has the like for Python.
+guard=180                                               # for whatever is waited for
+whole=$((5 * guard))                                    # for a test, in which one waits for many things
+
 setup()
 {
     # In the names of containers: file number, test number, and the run's.
@@ -20,13 +24,13 @@ teardown()
     if declare -F after_test >/dev/null; then after_test; fi    # a file's own
     # One that --rm is taking away at this moment is gone soon.
     for _ in {1..300}; do
-        left=$(timeout 60 docker ps -aq --filter "label=ipybox.test=$name")
+        left=$(limited docker ps -aq --filter "label=ipybox.test=$name")
         if [ -z "$left" ] || docker ps -q --filter "label=ipybox.test=$name" | grep -q .; then break; fi
         sleep 0.1
     done
     if [ -n "$left" ]; then
         # shellcheck disable=SC2086  # one id per word
-        timeout 60 docker rm -f $left >/dev/null
+        limited docker rm -f $left >/dev/null
     fi
     if [ "$(id -u)" -ne 0 ] && compgen -G "$BATS_TEST_TMPDIR/*" >/dev/null; then
         as_root find "$BATS_TEST_TMPDIR" -mindepth 1 -delete
@@ -34,13 +38,19 @@ teardown()
     if [ -n "$left" ] && [ "${BATS_TEST_COMPLETED:-}" = 1 ]; then fail "containers were left behind: $left"; fi
 }
 
-# box ARGUMENT... - docker, under a timeout; sets status, output (stdout) and errors (stderr), all of it logged.
+# limited COMMAND... - under the guard.
+limited()
+{
+    timeout -k "$guard" "${limit:-$guard}" "$@"
+}
+
+# box ARGUMENT... - docker, under the guard; sets status, output (stdout) and errors (stderr), all of it logged.
 box()
 {
     local log=$BATS_TEST_TMPDIR/errors.$RANDOM
     printf '+ docker %s\n' "$*"
     status=0
-    output=$(timeout -k 5 "${box_timeout:-60}" docker "$@" 2>"$log") || status=$?
+    output=$(limited docker "$@" 2>"$log") || status=$?
     errors=$(< "$log")
     rm -f "$log"
     printf '%s\n' "$output" "$errors" "= $status"
@@ -62,6 +72,12 @@ start_box()
     id=$output
 }
 
+# stop_box - docker stop, whose engine never kills: it would after 10 s of its own.
+stop_box()
+{
+    box stop -t -1 "$id"
+}
+
 # end_box - waits for the end of $id and removes it; sets status to the container's, output and errors to its log.
 end_box()
 {
@@ -69,7 +85,7 @@ end_box()
     box wait "$id"
     ended=$output
     box logs "$id"
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
     status=$ended
 }
 
@@ -85,7 +101,31 @@ drive()
 # converse CONTAINER COMMAND... - the same with any command that starts a container of that name.
 converse()
 {
-    timeout -k 5 "${drive_timeout:-120}" python3 -u "$here/drive.py" "$@"
+    limit=$whole limited python3 -u "$here/drive.py" "$@"
+}
+
+# talk_inside [OPTION OF docker exec]... <<'PY' - a conversation with the API of the container $id, from inside it, told in
+# Python: see http_client.py.
+talk_inside()
+{
+    cat "$here/http_client.py" - > "$BATS_TEST_TMPDIR/talk.py"
+    limit=$whole limited docker exec -i -e "WAIT=$guard" "$@" "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+}
+
+# at_once FUNCTION... - these, side by side: for tests that wait more than they work.
+at_once()
+{
+    local function pids=() failed=() i
+    for function; do
+        ( set -e; "$function" ) > "$BATS_TEST_TMPDIR/$function" 2>&1 &
+        pids+=("$!")
+    done
+    for i in "${!pids[@]}"; do
+        function=${*:i+1:1}
+        wait "${pids[i]}" || failed+=("$function")
+        printf -- '--- %s\n%s\n' "$function" "$(< "$BATS_TEST_TMPDIR/$function")"
+    done
+    if [ ${#failed[@]} -gt 0 ]; then fail "failed: ${failed[*]}"; fi
 }
 
 split_words()
@@ -112,15 +152,14 @@ as_root()
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
     else
-        timeout 60 docker run --rm -v "$BATS_TEST_TMPDIR:$BATS_TEST_TMPDIR" --entrypoint "$1" "$image" "${@:2}"
+        limited docker run --rm -v "$BATS_TEST_TMPDIR:$BATS_TEST_TMPDIR" --entrypoint "$1" "$image" "${@:2}"
     fi
 }
 
-# wait_for SECONDS COMMAND... - until the command succeeds.
+# wait_for COMMAND... - until the command succeeds.
 wait_for()
 {
-    local deadline=$((SECONDS + $1))
-    shift
+    local deadline=$((SECONDS + guard))
     until "$@"; do
         if [ "$SECONDS" -gt "$deadline" ]; then fail "waited in vain for: $*"; fi
         sleep 0.05
@@ -130,12 +169,12 @@ wait_for()
 # is_well - for wait_for, whose command must fail until it is so; box never does.
 is_well()
 {
-    timeout 60 docker exec "$id" ipybox health >/dev/null 2>&1
+    limited docker exec "$id" ipybox health >/dev/null 2>&1
 }
 
 log_has()
 {
-    timeout 60 docker logs "$id" 2>&1 | grep -q -- "$1"
+    limited docker logs "$id" 2>&1 | grep -q -- "$1"
 }
 
 # A figure that is shown also when all is well.

@@ -16,6 +16,7 @@ from typing import Any
 
 HOST = os.environ.get("HOST", "localhost")
 PORT = int(os.environ.get("PORT", "8080"))
+WAIT = float(os.environ["WAIT"])  # seconds for whatever is waited for, as in drive.py
 EXECUTIONS = "/v1/sessions/default/executions"
 
 
@@ -37,7 +38,7 @@ def start(
     headers: dict[str, str] | None = None,
 ) -> http.client.HTTPConnection:
     """Sends a request and does not wait for its answer."""
-    connection = http.client.HTTPConnection(HOST, PORT, timeout=60)
+    connection = http.client.HTTPConnection(HOST, PORT, timeout=WAIT)
     sent = dict(headers or {})
     if token:
         sent["Authorization"] = f"Bearer {token}"
@@ -115,7 +116,7 @@ def has(text: str, part: str) -> None:
 
 
 def wait_for(what: str, condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.05)

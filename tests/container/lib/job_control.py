@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-WAIT = 30.0
+WAIT = float(os.environ["WAIT"])  # seconds for whatever is waited for, as in drive.py
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 
 

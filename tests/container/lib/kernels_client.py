@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 ADDRESS = "127.0.0.1:8888"
 TOKEN = ""
-WAIT = 30.0
+WAIT = float(os.environ["WAIT"])  # seconds for whatever is waited for, as in drive.py
 
 
 def ask(method: str, path: str, body: object = None) -> tuple[int, Any]:
@@ -62,7 +63,7 @@ class Channels:
         session = uuid.uuid4().hex
         url = f"ws://{ADDRESS}/api/kernels/{kernel}/channels?session_id={session}"
         headers = {"Authorization": f"token {TOKEN}"} if TOKEN else {}
-        return cls(await websocket_connect(HTTPRequest(url, headers=headers)), session)
+        return cls(await websocket_connect(HTTPRequest(url, headers=headers, connect_timeout=WAIT)), session)
 
     async def send(self, code: str) -> str:
         """Ask for a cell; returns the request's id."""

@@ -15,15 +15,15 @@ follow()
     local text
     text=$(block "$1")
     printf '+ %s\n' "$text"
-    output=$(cd "${2:-$here/../../..}" && name=$name image=$image reader_id=${reader_id:-ID} bash -euo pipefail -c "$(declare -f docker curl ipybox reader_value)"$'\n'"$text" < /dev/null)
+    output=$(cd "${2:-$here/../../..}" && name=$name image=$image guard=$guard reader_id=${reader_id:-ID} bash -euo pipefail -c "$(declare -f docker curl ipybox reader_value limited)"$'\n'"$text" < /dev/null)
     printf '%s\n' "$output"
 }
 
 # A file's own after_test calls it.
 reader_leaves()
 {
-    timeout 60 docker rm -f "$name" >/dev/null 2>&1 || true
-    timeout 60 docker volume ls -q --filter "name=$name-" | xargs -r timeout 60 docker volume rm >/dev/null
+    limited docker rm -f "$name" >/dev/null 2>&1 || true
+    limited docker volume ls -q --filter "name=$name-" | xargs -r timeout "$guard" docker volume rm >/dev/null
 }
 
 # reader_value OPTION VALUE - the value in place of a page's.
@@ -59,9 +59,9 @@ docker()
         esac
         shift
     done
-    timeout -k 5 60 docker "${words[@]}"
+    limited docker "${words[@]}"
     # shellcheck disable=SC2016  # the inner shell's
-    if [ -n "$detached" ]; then timeout 60 bash -c 'until docker exec "$0" ipybox health; do sleep 0.05; done' "$name" >/dev/null 2>&1; fi
+    if [ -n "$detached" ]; then limited bash -c 'until docker exec "$0" ipybox health; do sleep 0.05; done' "$name" >/dev/null 2>&1; fi
 }
 
 curl()
@@ -69,15 +69,15 @@ curl()
     local words=() word
     for word; do
         if [[ $word =~ (localhost|127\.0\.0\.1):([0-9]+) ]]; then
-            word=${word/"${BASH_REMATCH[0]}"/"$(timeout 60 docker port "$name" "${BASH_REMATCH[2]}" | head -n 1)"}
+            word=${word/"${BASH_REMATCH[0]}"/"$(limited docker port "$name" "${BASH_REMATCH[2]}" | head -n 1)"}
         fi
         words+=("$word")
     done
-    timeout 60 curl -sS "${words[@]}"
+    limited curl -sS "${words[@]}"
 }
 
 # The program, in a container with this folder as its workspace.
 ipybox()
 {
-    timeout -k 5 60 docker run --rm --name "$name" --label "ipybox.test=$name" -v "$PWD:/app/workspace" "$image" "$@"
+    limited docker run --rm --name "$name" --label "ipybox.test=$name" -v "$PWD:/app/workspace" "$image" "$@"
 }

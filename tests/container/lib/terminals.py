@@ -16,12 +16,13 @@ import sys
 import time
 from pathlib import Path
 
+from drive import WAIT
+
 CONTAINER, USER = sys.argv[1:3]
 ACTS = (Path(__file__).parent / "terminal_acts.py").read_text()
 DENIED_ACTS, OWN_ACTS = 14, 6  # for each path; in all
 # Each line that is typed comes back in brackets: who read it is to be seen.
 READER = 'stty -echo; tty; while read -r line; do echo "<$line>"; done'
-WAIT = 60.0
 
 
 class Person:
@@ -64,7 +65,7 @@ def run(*words: str, typed: str = "") -> str:
         input=typed,
         capture_output=True,
         text=True,
-        timeout=4 * WAIT,
+        timeout=WAIT,
         check=False,
     )
     print(done.stderr)
@@ -73,7 +74,7 @@ def run(*words: str, typed: str = "") -> str:
 
 def cell(paths: list[str]) -> dict[str, str]:
     """The acts and their outcomes."""
-    code = ACTS.replace("(OUTSIDE)", f"({paths!r})")
+    code = ACTS.replace("(OUTSIDE)", f"({paths!r})").replace("WAIT = 0.0", f"WAIT = {WAIT}")
     text = run("-i", CONTAINER, "ipybox", "exec", "-", typed=code)
     print(text)
     acts = [line for line in text.splitlines() if line.startswith(("own ", "outside "))]

@@ -15,14 +15,13 @@ mode_options()
 
 end_server()
 {
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
 }
 
 # talk - a conversation with the API of the container $id, from inside it; standard input is its script.
 talk()
 {
-    cat "$here/http_client.py" "$here/apart_acts.py" - > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i -w / "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+    cat "$here/apart_acts.py" - | talk_inside -w /
 }
 
 against_each_other()
@@ -115,7 +114,7 @@ PY
     for mode in R U; do
         mode_options "$mode"
         start_box --cap-add SYS_PTRACE "${tokens[@]}" "${options[@]}" -- serve --http 8080
-        wait_for 60 docker exec "$id" ipybox health
+        wait_for docker exec "$id" ipybox health
         box exec --user 0 "$id" sh -c \
             'for p in /proc/[0-9]*; do case $(cat $p/comm) in ipybox) tr -d "\0" <$p/environ; echo; echo looked at $p;; esac; done'
         [ "$(grep -c 'looked at' <<<"$output")" -ge 2 ] || fail "nothing was looked at: $output"

@@ -1,11 +1,6 @@
 # What a cell plants where ipybox, pip, Jupyter or a shell would look for it is not run outside of a kernel's walls.
 load ../lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=300
-}
-
 # planted LEAST [OPTION OF docker run]... [-- WORD]... - a cell plants at least so many things; then all that starts a
 # process is used.
 planted()
@@ -19,15 +14,15 @@ def inside(*words, check=True):
 def reaches(path, token="admin"):
     code = f"""import urllib.request as u
 r = u.Request('http://localhost:{path}', headers={{'Authorization': 'Bearer {token}'}})
-print(u.urlopen(r, timeout=60).status)"""
+print(u.urlopen(r, timeout={WAIT}).status)"""
     return inside("/usr/bin/python3", "-I", "-c", code, check=False).strip() == "200"
 
 def everything():
-    answer = tool("install_package", 120, package_name="./package")
+    answer = tool("install_package", package_name="./package")
     matches(answer.text, "Successfully installed mine-1")
     tool("reset")
     prints("import mine; mine.value", 42)
-    tool("install_package", 60, package_name="/no/such.whl")
+    tool("install_package", package_name="/no/such.whl")
     tool("reset")
     runs("exit()")
     prints("6 * 7", 42)
@@ -54,7 +49,6 @@ equal("steered" in runs("import os; print(os.listdir('/app/workspace'))").text, 
 note(f"planted {number}, ran inside of walls: {len(set(ran.split(chr(10))))}")
 PY
     } > "$BATS_TEST_TMPDIR/script"
-    drive_timeout=280
     drive -e IPYBOX_TOKEN=admin "$@" < "$BATS_TEST_TMPDIR/script"
 }
 

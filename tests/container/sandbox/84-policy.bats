@@ -7,7 +7,7 @@ tokens=(-e IPYBOX_TOKEN=admin -e IPYBOX_EXECUTE_TOKEN=execute -e IPYBOX_APPROVER
 read -r -d '' common <<'PY' || true
 SANDBOX = "/v1/sessions/default/sandbox"
 TARGET = "http://target.test:8099/"
-REACH = f"import urllib.request as u; print(u.urlopen('{TARGET}', timeout=20).status)"
+REACH = f"import urllib.request as u; print(u.urlopen('{TARGET}').status)"
 
 
 BEGUN = (".", "~/Library/Jupyter", "~/.ipython")  # what kernels of --sandbox begin with
@@ -50,8 +50,7 @@ PY
 # talk - a conversation with the API of the container $id, from inside it; standard input is its script.
 talk()
 {
-    { cat "$here/http_client.py"; printf '%s\n' "$common"; cat; } > "$BATS_TEST_TMPDIR/talk.py"
-    timeout -k 5 200 docker exec -i "$id" python3 - < "$BATS_TEST_TMPDIR/talk.py"
+    { printf '%s\n' "$common"; cat; } | talk_inside
 }
 
 # serve [OPTION OF docker run]... [-- WORD]... - a server with --sandbox, and something to reach at target.test:8099.
@@ -60,7 +59,7 @@ serve()
     split_words "$@"
     start_box --add-host target.test:127.0.0.7 "${tokens[@]}" "${options[@]}" -- serve --sandbox "${words[@]}"
     box exec -d "$id" python3 -m http.server 8099 --bind 127.0.0.7 --directory /usr/share
-    wait_for 60 timeout 60 docker exec "$id" python3 -c 'import socket; socket.create_connection(("127.0.0.7", 8099))'
+    wait_for limited docker exec "$id" python3 -c 'import socket; socket.create_connection(("127.0.0.7", 8099))'
 }
 
 @test "a host is refused, allowed and refused again, in one running kernel that keeps what it knows" {
@@ -280,7 +279,7 @@ PY
     workspace 1000 0755
     echo SECRET | as_root tee "$workspace/.env" > /dev/null
     start_box -v "$workspace:/app/workspace" -- serve --sandbox --audit-log /tmp/audit.jsonl
-    wait_for 60 timeout 60 docker exec "$id" ipybox exec 'x = 42'
+    wait_for limited docker exec "$id" ipybox exec 'x = 42'
     box exec "$id" ipybox policy
     assert_equal "$status" 0
     assert_match "$output" "Session default, settings of the server:"

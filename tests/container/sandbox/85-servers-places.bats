@@ -3,11 +3,6 @@
 # bats file_tags=all
 load ../lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=420
-}
-
 # attacked [OPTION]... <<'PY' - as drive, with a workspace that cells have filled with traps. Each trap that runs leaves
 # what it finds in its environment in /app/workspace/stolen.
 attacked()
@@ -53,20 +48,15 @@ def stolen():
     return inside("sh", "-c", "cat /app/workspace/stolen 2>/dev/null || true")
 def nothing_stolen():
     if "s3cr3t" in stolen(): fail(stolen()[:3000])
-def register(name, seconds=150, **params):
-    for _ in range(3):                          # the index is far away
-        answer = tool("register_mcp_server", seconds, server_name=name, server_params=params)
-        if not answer.error or "denied" in answer.text or "secret" in answer.text: break
-    return answer
+def register(name, **params):
+    return tool("register_mcp_server", server_name=name, server_params=params)
 def registered(name, **params):
     answer = register(name, **params)
     if answer.error: fail(answer.text)
     return answer.texts[-1]
 def install(package):
-    for _ in range(3):
-        answer = tool("install_package", 150, package_name=package)
-        if not answer.error: return
-    fail(answer.text)
+    answer = tool("install_package", package_name=package)
+    if answer.error: fail(answer.text)
 SECRET = {"SECRET": "${S}"}
 TIME = "mcp-server-time==2026.10.19"
 NOW = "print(get_current_time.run(get_current_time.Params(timezone='UTC')))"
@@ -75,7 +65,6 @@ def tells_time(name):
 PY
         cat
     } > "$BATS_TEST_TMPDIR/script"
-    drive_timeout=400
     drive "${ca[@]}" -e S=s3cr3t-value -v "$workspace:/app/workspace" "$@" < "$BATS_TEST_TMPDIR/script"
 }
 

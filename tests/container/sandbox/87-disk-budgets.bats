@@ -2,11 +2,6 @@
 # bats file_tags=all
 load ../lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=450
-}
-
 # Python that writes `mib` in different ways; each returns what keeps the space.
 writes='
 import ctypes, mmap, os, signal, subprocess, tempfile, time
@@ -60,7 +55,7 @@ acts()
 
 @test "--kernel-disk: a kernel that takes more is ended, however it writes; the next one counts anew" {
     acts
-    drive_timeout=400 drive "${acts[@]}" -- --kernel-disk 100M <<'PY'
+    drive "${acts[@]}" -- --kernel-disk 100M <<'PY'
         writes = "exec(open('/writes.py').read())"
         over = "KernelDied: .*100 MiB disk space .--kernel-disk. was reached"
         def clean():
@@ -130,15 +125,15 @@ PY
 @test "--kernel-disk: the other sessions go on, also where they run" {
     acts
     start_box "${acts[@]}" -- serve --kernel-disk 100M
-    wait_for 60 is_well
-    box_timeout=170 box exec -i "$id" python3 - <<'PY'
+    wait_for is_well
+    limit=$whole box exec -i "$id" python3 - <<'PY'
 import json, time, urllib.request as u
 writes = "exec(open('/writes.py').read())"
 
 def call(path, body=None):
     request = u.Request("http://localhost:8080/v1/" + path, body and json.dumps(body).encode(),
                         {"Content-Type": "application/json"})
-    return json.load(u.urlopen(request, timeout=90))
+    return json.load(u.urlopen(request))
 
 for name in ("a", "b"):
     call("sessions", {"id": name})

@@ -2,11 +2,6 @@
 # bats file_tags=alone
 load ../lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=450
-}
-
 @test "--kernel-memory: memory that nobody maps counts, once" {
     drive --shm-size 1g -- --kernel-memory 400M <<'PY'
         over = "KernelDied: .*400 MiB memory .--kernel-memory. was reached"
@@ -44,7 +39,7 @@ PY
 }
 
 @test "--kernel-memory: what no process shows counts: sockets, page tables, tmpfs, memfds that nobody has open" {
-    drive_timeout=200 drive --shm-size 1g --tmpfs /tmp:size=1g,mode=1777 \
+    drive --shm-size 1g --tmpfs /tmp:size=1g,mode=1777 \
         -v "$here/memory_doors.py:/doors.py:ro" -- --kernel-memory 256M <<'PY'
         over = "KernelDied: .*256 MiB memory .--kernel-memory. was reached"
         ways = ("unix_sockets", "senders_that_are_closed", "sockets_in_flight", "tcp_sockets", "page_tables", "closed_files",
@@ -68,7 +63,7 @@ PY
 }
 
 @test "--kernel-memory: ten times as much, as fast as can be: killed before all of it is there" {
-    drive_timeout=200 drive --tmpfs /tmp:mode=1777 -v "$here/memory_doors.py:/doors.py:ro" -- \
+    drive --tmpfs /tmp:mode=1777 -v "$here/memory_doors.py:/doors.py:ro" -- \
         --kernel-memory 256M <<'PY'
         bar = {"alone": 512, "together": 1024}      # one process; ten of them, which a busy machine lets run on
         most = dict.fromkeys(bar, 0)
@@ -109,7 +104,7 @@ PY
         prints("say('small')", "small")
         fails("say('tasks')", "Resource temporarily unavailable")
         wait_for("the log", lambda: "the limit of 50 tasks (--mcp-tasks) was reached" in box.log())
-        fails("say('run')", r"the limit of 5 s processor time .--mcp-cpu. was reached", seconds=110, timeout=100)
+        fails("say('run')", r"the limit of 5 s processor time .--mcp-cpu. was reached", timeout=100)
         prints("say('small')", "small")
         prints("len(bytearray(300 << 20))", 300 << 20)  # the kernel's memory is its own
 PY

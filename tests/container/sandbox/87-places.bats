@@ -28,7 +28,7 @@ def found(code):
     return ast.literal_eval(runs("import sys; sys.path.insert(0, '/places'); import places; " + code).text)
 equal(found("places.on_secret('/run/secrets/token')"), [])
 prints("open('new', 'w').write('x'), open('new').read()", (1, "x"))    # beside it the workspace is as ever
-answer = tool("install_package", 60, package_name="/app/workspace/planted-1.tar.gz")
+answer = tool("install_package", package_name="/app/workspace/planted-1.tar.gz")
 equal((answer.error, answer.texts if answer.error else ""), (False, ""))
 report = found("__import__('planted_report').REPORT")
 equal(report["secret"], [])
@@ -131,11 +131,11 @@ JSON
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro" -e IPYBOX_CA=/ca.pem); fi
     drive "${ca[@]}" -- --sandbox <<'PY'
 for _ in range(3):                              # the index is far away
-    answer = tool("install_package", 60, package_name="msgpack==1.1.2")
+    answer = tool("install_package", package_name="msgpack==1.1.2")
     if not answer.error: break
 equal((answer.error, answer.texts if answer.error else ""), (False, ""))
 prints("import msgpack._cmsgpack; msgpack.packb(7)", r"b'\x07'")
-answer = tool("install_package", 60, package_name="/app/workspace/not-there.tar.gz")
+answer = tool("install_package", package_name="/app/workspace/not-there.tar.gz")
 equal(answer.error, True)
 matches("\n".join(answer.texts), r"reach pypi\.org files\.pythonhosted\.org; --pip-allowed-hosts adds hosts")
 PY
@@ -170,13 +170,13 @@ if not os.environ.get("SANDBOX_RUNTIME"):
         for sandbox in "" --sandbox; do
             # shellcheck disable=SC2086
             start_box $mode -- serve $sandbox
-            wait_for 60 is_well
-            box_timeout=100 box exec -e ACT="$act" -i "$id" python3 - <<'PY'
+            wait_for is_well
+            limit=$whole box exec -e ACT="$act" -i "$id" python3 - <<'PY'
 import json, os, urllib.request as u
 
 def call(path, body):
     request = u.Request("http://localhost:8080/v1/" + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    return json.load(u.urlopen(request, timeout=60))
+    return json.load(u.urlopen(request))
 
 for name in ("a", "b"):
     call("sessions", {"id": name})

@@ -29,12 +29,12 @@ acts()
     shift
     if [ "$kind" = sandboxed ]; then before='ipybox sandbox --settings /settings.json --'; fi
     acts_workspace
-    run_box "$@" -v "$workspace:/app/workspace" -v "$here/sandbox_acts.py:/acts.py:ro" \
+    run_box "$@" -e "WAIT=$guard" --add-host allowed.test:127.0.0.7 --add-host denied.test:127.0.0.7 -v "$workspace:/app/workspace" -v "$here/sandbox_acts.py:/acts.py:ro" \
         -v "$here/sandbox_settings.json:/settings.json:ro" -- bash -c "
             mkdir /tmp/elsewhere && touch /tmp/elsewhere/there
-            sleep 100 & outside=\$!
+            sleep 1000 & outside=\$!
             coproc { python3 -u -c 'import socket, time
-s = socket.create_server((\"127.0.0.1\", 0)); print(s.getsockname()[1]); time.sleep(100)'; }
+s = socket.create_server((\"127.0.0.1\", 0)); t = socket.create_server((\"127.0.0.7\", 8443)); print(s.getsockname()[1]); time.sleep(1000)'; }
             read -r port <&\"\${COPROC[0]}\"
             $before python3 /acts.py $kind \$outside \$port"
     assert_equal "$status" 0
@@ -74,8 +74,5 @@ go_module()
     if ! command -v go >/dev/null; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends golang-go >/dev/null
     fi
-    for _ in 1 2 3; do      # a download may break off
-        directory=$(cd "$BATS_TEST_TMPDIR" && timeout 40 go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-        if [ -n "$directory" ]; then break; fi
-    done
+    directory=$(cd "$BATS_TEST_TMPDIR" && limited go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
 }

@@ -7,7 +7,7 @@ restricted=(--user 1234:1234 --read-only --tmpfs /tmp --tmpfs /app/workspace:mod
 
 ready()
 {
-    timeout 60 docker exec "$id" ipybox exec 1 >/dev/null 2>&1
+    limited docker exec "$id" ipybox exec 1 >/dev/null 2>&1
 }
 
 # sits_beside USER [OPTION OF docker run]... [-- WORD]... - terminals.py, while such a server runs at a terminal.
@@ -16,11 +16,11 @@ sits_beside()
     local user=$1
     shift
     start_box -it "$@"
-    wait_for 60 ready
+    wait_for ready
     status=0
-    output=$(timeout 240 python3 "$here/terminals.py" "$id" "$user") || status=$?
-    timeout 60 docker logs "$id" | grep -v "sandbox: refused"
-    timeout 60 docker rm -f "$id" >/dev/null
+    output=$(limited python3 "$here/terminals.py" "$id" "$user") || status=$?
+    limited docker logs "$id" | grep -v "sandbox: refused"
+    limited docker rm -f "$id" >/dev/null
     printf '%s\n' "$output"
     assert_equal "$status" 0
     assert_equal "${output##*$'\n'}" ok
@@ -61,5 +61,5 @@ sits_beside()
     assert_match "$output" "/dev/pts/0: Operation not permitted"
     box exec "$id" sh -c 'echo three > /dev/pts/0 && echo written'
     assert_equal "$output" written
-    timeout 60 docker rm -f "$id" >/dev/null
+    limited docker rm -f "$id" >/dev/null
 }

@@ -1,11 +1,6 @@
 # The name srt: Anthropic's sandbox-runtime, as its users call it (docs/sandbox-settings.md). tests/srt runs its own tests.
 load ../lib/helpers
 
-setup_file()
-{
-    export BATS_TEST_TIMEOUT=300
-}
-
 # settings DOMAINS WRITES [MORE] - writes a file of settings; sets settings.
 settings()
 {
@@ -197,13 +192,10 @@ h.HTTPServer(("127.0.0.1", 3128), Proxy).serve_forever()'
     workspace 1000 0755
     echo SECRET=1 | as_root tee "$workspace/.env" "$workspace/plain.txt" > /dev/null
     if [ -n "${IPYBOX_CA:-}" ]; then ca=(-v "$IPYBOX_CA:/ca.pem:ro"); fi
-    drive_timeout=240
     drive "${ca[@]}" -v "$workspace:/app/workspace" -v "$settings:/settings.json:ro" -- --sandbox --connect-timeout 150 <<PY
-        for _ in range(3):                      # a download may break off
-            answer = tool("register_mcp_server", 180, server_name="files", server_params={
-                "command": "srt", "cwd": ".", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
-                "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
-            if not answer.error: break
+        answer = tool("register_mcp_server", server_name="files", server_params={
+            "command": "srt", "cwd": ".", "env": {"NODE_EXTRA_CA_CERTS": "${ca:+/ca.pem}"},
+            "args": ["--settings", "/settings.json", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "."]})
         equal(answer.error and answer.texts, False)
         matches(runs("from mcptools.files import list_directory as d; print(d.run(d.Params(path='.')))").text, "plain.txt")
         matches(runs("from mcptools.files import read_file as f; print(f.run(f.Params(path='plain.txt')))").text, "SECRET=1")
