@@ -265,11 +265,17 @@ PY
 }
 
 @test "PUID and PGID that are no number, or root's, are refused by name" {
-    local value
-    for value in abc -1 1.5 4294967295 99999999999 0 ' 5'; do
-        refused 2 PUID -e "PUID=$value"
-        refused 2 PGID -e "PGID=$value"
-    done
+    refused 2 PUID -e PUID=abc
+    refused 2 PGID -e PGID=0
+    # the rest of them in one container
+    run_box --entrypoint bash -- -c '
+        for value in abc -1 1.5 4294967295 99999999999 0 " 5"; do
+            for name in PUID PGID; do
+                said=$(env "$name=$value" ipybox init 2>&1) && echo "$name=$value: started"
+                [[ $? = 2 && $said = *"$name"* ]] || echo "$name=$value: $said"
+            done
+        done'
+    assert_equal "$output" ""
 }
 
 @test "the groups that docker adds are kept, but for root's" {

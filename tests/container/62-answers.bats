@@ -1,7 +1,7 @@
 # What a model reads: answers of bounded size, and nothing rich lost. IPYBOX_CA: as in 60-packages.bats.
 load lib/helpers
 
-@test "the worst cells have answers of at most 5,200 characters, in a second" {
+@test "the worst cells have answers of at most 5,200 characters" {
     drive <<'PY'
         runs("import sys")
         WORST = {
@@ -20,13 +20,8 @@ load lib/helpers
                        "async with asyncio.TaskGroup() as g:\n  for i in range(50): g.create_task(boom())",
         }
         for name, code in WORST.items():
-            begun = time.monotonic()
             answer = cell(code)
-            seconds = time.monotonic() - begun
-            size = len("\n".join(answer.texts))
-            note(f"{name}: {size} characters, {seconds:.2f} s")
-            below(size, 5201)
-            below(seconds, 20)  # on a machine with other work
+            below(len("\n".join(answer.texts)), 5201)
             equal(answer.error, name != "100 displays")
             small = cell(code, max_output_chars=1000)
             below(len("\n".join(small.texts)), 1300)

@@ -243,6 +243,7 @@ PY
 PY
 }
 
+# bats test_tags=measure
 @test "ipybox --version takes less than 3 ms" {
     run_box -- python3 -c '
 import subprocess, time

@@ -182,12 +182,9 @@ PY'
     assert_at_most "$mb" 1100 MB
     this_image=$science_image
     drive -e IPYBOX_PRELOAD=numpy,pandas <<'PY'
-took = []
-for _ in range(3):
-    took.append(float(runs("import time; t = time.perf_counter(); import pandas; print((time.perf_counter() - t) * 1000)").text))
-    tool("reset")
-note(f"the first import of pandas in a new kernel: {min(took):.2f} ms")
-below(min(took), 5)
+prints("import sys; 'pandas' in sys.modules", True)     # the template has imported it
+tool("reset")
+prints("import sys; 'pandas' in sys.modules", True)
 runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=100)
 prints("import numpy as np, pandas as pd, polars as pl; df = pd.DataFrame({'a': [1, 2]})\n"
        "df.to_parquet('t.parquet'); df.to_excel('t.xlsx'); pl.read_parquet('t.parquet')['a'].sum(), duckdb.sql('select sum(a) from df').fetchall()[0][0]",
@@ -195,6 +192,18 @@ prints("import numpy as np, pandas as pd, polars as pl; df = pd.DataFrame({'a': 
 prints("sklearn.ensemble.RandomForestClassifier(n_jobs=2).fit([[0], [1]], [0, 1]).predict([[1]])[0]", "np.int64(1)")
 matches(runs("import matplotlib.pyplot as plt; _ = plt.plot([1, 2]); plt.title('Größe'); plt.show()").text, "images/")
 prints("from joblib import Parallel, delayed\n_ = Parallel(n_jobs=2)(delayed(print)('printed by', i) for i in [7, 7])", "printed by 7\nprinted by 7")
+PY
+}
+
+# bats test_tags=measure
+@test "the first import of a library that is loaded already takes less than 5 ms" {
+    this_image=$science_image drive -e IPYBOX_PRELOAD=numpy,pandas <<'PY'
+took = []
+for _ in range(3):
+    took.append(float(runs("import time; t = time.perf_counter(); import pandas; print((time.perf_counter() - t) * 1000)").text))
+    tool("reset")
+note(f"the first import of pandas in a new kernel: {min(took):.2f} ms")
+below(min(took), 5)
 PY
 }
 

@@ -486,6 +486,7 @@ class Box:
 
     def remove(self) -> None:
         """Whatever happened: nothing stays."""
+        self.reading.set()  # the engine waits for who reads nothing
         subprocess.run(
             ["docker", "rm", "-f", self.name], capture_output=True, timeout=WAIT, check=False
         )

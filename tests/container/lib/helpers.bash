@@ -183,11 +183,6 @@ note()
     printf '# %s\n' "$*" >&3
 }
 
-milliseconds()
-{
-    echo $(($(date +%s%N) / 1000000))
-}
-
 fail()
 {
     printf '%s\n' "$*"
