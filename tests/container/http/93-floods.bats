@@ -301,7 +301,7 @@ PY
     much 20
 }
 
-# talk_raw - the same, with requests that no client would send.
+# talk_raw - talk_inside, with requests that no client would send.
 talk_raw()
 {
     { cat <<'PY'; cat; } | talk_inside
@@ -339,7 +339,6 @@ def heard(text):
 PY
 }
 
-# bats test_tags=all
 @test "LibreChat's wire: headers, tokens, half requests, 1,000 connections and uploads that break off cost nothing" {
     local key=$BATS_TEST_TMPDIR/key.pem
     cat > "$key" <<'PEM'
@@ -389,5 +388,6 @@ left = call("POST", f"{BASE}/exec", {"lang": "bash", "code": "find /app/workspac
 equal(left["stdout"], "")
 equal(len(call("GET", "/v1/sessions")["sessions"]), 1)
 PY
+    box kill -s TERM "$id"
     end_box
 }

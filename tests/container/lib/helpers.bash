@@ -83,6 +83,7 @@ end_box()
 {
     local ended
     box wait "$id"
+    assert_equal "$status" 0
     ended=$output
     box logs "$id"
     limited docker rm -f "$id" >/dev/null
