@@ -157,6 +157,21 @@ as_root()
     fi
 }
 
+# hold_port - sets port to one of this machine's that nobody else is given while the test runs. A server can bind it: what holds
+# it does not listen.
+hold_port()
+{
+    coproc holder { python3 -c '
+import socket, sys
+held = socket.socket()
+held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+held.bind(("127.0.0.1", 0))
+print(held.getsockname()[1], flush=True)
+sys.stdin.read()'; }
+    # shellcheck disable=SC2154  # coproc sets it
+    read -r port <&"${holder[0]}"
+}
+
 # wait_for COMMAND... - until the command succeeds.
 wait_for()
 {
