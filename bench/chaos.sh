@@ -12,5 +12,5 @@ seed=${2:-$RANDOM}
 name=ipybox-chaos-$$
 trap 'docker rm -f "$name" >/dev/null 2>&1 || true' EXIT
 
-timeout -k 10 $((seconds * 2 + 110)) python3 -B -u "$here/../tests/container/lib/chaos.py" "$seconds" "$seed" "$name" \
+timeout -k 180 $((seconds * 2 + 900)) python3 -B -u "$here/../tests/container/lib/chaos.py" "$seconds" "$seed" "$name" \
     "${IPYBOX_TEST_IMAGE:-ipybox}"
