@@ -1,7 +1,7 @@
 # Many sessions: more than libzmq's own limit of sockets would allow, with fewer descriptors than a login has.
-# bats file_tags=alone
 load ../lib/helpers
 
+# bats test_tags=all
 @test "250 sessions with a soft limit of 1024 open files have their own variables, and leave nothing" {
     start_box -e IPYBOX_TOKEN=admin --ulimit nofile=1024:8192 --cap-add SYS_PTRACE -- serve --max-sessions 251
     talk_inside <<'PY'

@@ -1,5 +1,4 @@
 # Request ids and traces: from a request over HTTP to the servers that its code calls, to the log and the audit log.
-# bats file_tags=alone
 load ../lib/helpers
 
 # The conversation; it runs in the container and leaves what the audit log must have.

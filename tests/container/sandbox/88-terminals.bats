@@ -1,5 +1,5 @@
 # Terminals of people who are attached, and code in kernels (docs/sandbox-walls.md).
-# bats file_tags=alone
+# bats file_tags=all
 load ../lib/helpers
 
 restricted=(--user 1234:1234 --read-only --tmpfs /tmp --tmpfs /app/workspace:mode=1777 --cap-drop ALL
