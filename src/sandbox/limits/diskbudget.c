@@ -204,7 +204,7 @@ static uint64_t missed(struct diskbudget *b, const struct activity *now, uint64_
     return now->untold || more < told ? more : told;
 }
 
-static bool judge_disk(struct diskbudget *b)
+static bool judge_disk(struct diskbudget *b, int64_t now_ms)
 {
     struct activity now;
     drop_unnamed_memory struct unnamed_memory unnamed = UNNAMED_MEMORY_NONE;
@@ -213,14 +213,14 @@ static bool judge_disk(struct diskbudget *b)
     struct disk_search search = {.unnamed = &unnamed};
     (void)proctree_each(find_removed, &search);
     charge(b, &b->use, &now, b->use.unseen > b->unseen || unnamed.unseen || search.found);
-    const int64_t end = clock_ms(), took = b->took_ms;
+    const int64_t took = b->took_ms;
     b->last = b->use;
     const uint64_t taken = b->charge + unnamed.unnamed + missed(b, &now, unnamed.unnamed);
     b->before = b->begun;
     b->filled = b->begun_filled;
     b->foreign = b->begun_foreign;
-    b->soon_ms = end + took * SOON;
-    b->next_ms = end + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
+    b->soon_ms = now_ms + took * SOON;
+    b->next_ms = now_ms + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
     return taken > b->most;
 }
 
@@ -238,32 +238,39 @@ static void see(struct diskbudget *b)
 }
 
 /* Also when the tree has just fallen asleep: what comes after that is not its doing. */
-static bool is_walk_due(const struct diskbudget *b)
+static bool is_walk_due(const struct diskbudget *b, int64_t now_ms)
 {
-    const int64_t now = clock_ms();
     const uint64_t grown = disk_above(b->seen.filled, b->filled);
     const bool has_run = activity_has_run(&b->before.own, &b->seen.own);
     const bool sleeps = !b->seen.has_run;
     const bool fills = grown > 0 && grown >= disk_above(b->most, b->charge) / 2;
     if (has_run && (sleeps || fills))
-        return now >= b->soon_ms;
-    return (has_run || fills) && now >= b->next_ms;
+        return now_ms >= b->soon_ms;
+    return (has_run || fills) && now_ms >= b->next_ms;
 }
 
-bool diskbudget_exceeded(struct diskbudget *b)
+bool diskbudget_exceeded(struct diskbudget *b, int64_t now_ms)
 {
     see(b);
     switch (look_at_walker(b)) {
     case WALKS:
         return false;
     case HAS_WALKED:
-        return judge_disk(b);
+        return judge_disk(b, now_ms);
     case RESTS:
         break;
     }
-    if (is_walk_due(b))
+    if (is_walk_due(b, now_ms))
         begin_walk(b, b->seen.filled);
     return false;
+}
+
+bool diskbudget_is_walking(struct diskbudget *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    const bool walking = b->state == WALKS;
+    (void)pthread_mutex_unlock(&b->lock);
+    return walking;
 }
 
 void diskbudget_reaped(struct diskbudget *b, uint64_t written)

@@ -23,7 +23,10 @@ struct diskbudget;
 /* Before anything runs below this process: it blocks for as long as the places take to walk.
  * `places`: as of diskuse.h; copied. */
 struct diskbudget *diskbudget_open(uint64_t most, const char *const *places);
-bool diskbudget_exceeded(struct diskbudget *budget);
+/* `now_ms`: of clock_ms(), or of whoever plays it. */
+bool diskbudget_exceeded(struct diskbudget *budget, int64_t now_ms);
+/* While a walk goes on a look learns nothing. */
+bool diskbudget_is_walking(struct diskbudget *budget);
 /* A child was reaped which had written so many bytes, as wait4(2) tells. */
 void diskbudget_reaped(struct diskbudget *budget, uint64_t written);
 

@@ -431,7 +431,7 @@ static void look_at_budgets(struct shim *s)
     const struct sandbox_limits *most = &s->limits;
     const int64_t from = clock_of_thread_ns(); /* a look that had to wait costs no more for it */
     notify_tasks(s);
-    if (s->disk && diskbudget_exceeded(s->disk))
+    if (s->disk && diskbudget_exceeded(s->disk, clock_ms()))
         kill_for(s, SHIM_LIMIT_DISK, most->disk, "disk space", "disk");
     if (!s->kill && cpu_exceeded(s) && cpu_exceeded(s)) { /* no end of a process in between */
         notify_cpu(s);

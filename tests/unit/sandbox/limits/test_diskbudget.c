@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A directory, a child that does there what it is told, and the budget above it. Between its acts
- * the child sleeps in read(2), as a kernel does. */
+ * the child sleeps in read(2), as a kernel does. The budget's clock is ours: it goes on by LOOK_MS
+ * with each look, however long the machine takes. So is the disk: it is filled by what is written
+ * here, and not by what others do meanwhile. */
 #include <acutest.h>
 
 #include <fcntl.h>
@@ -13,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,22 +29,38 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-enum { CHUNK = 1 << 20, LOOK_MS = 20, MOST_MS = 20000, LOOKS_UNDER = 150 };
+enum { CHUNK = 1 << 20, LOOK_MS = 200, LOOKS_UNDER = 30, LOOKS_OVER = 300 };
 
 struct stage {
     struct diskbudget *budget;
     pid_t pid;
     int orders, answers;
+    int64_t now_ms; /* of the budget */
 };
+
+static int answers_of_child; /* in the child: where it says that something is done */
 
 static char place[64];
 static const char *const places[] = {place, NULL};
+
+/* Bytes on our disk, written by whoever has this memory. */
+static uint64_t *filled;
+
+int fstatfs(int fd, struct statfs *fs)
+{
+    if (syscall(SYS_fstatfs, fd, fs) < 0)
+        return -1;
+    fs->f_bfree = fs->f_blocks - __atomic_load_n(filled, __ATOMIC_RELAXED) / (uint64_t)fs->f_bsize;
+    return 0;
+}
 
 static void make_place(void)
 {
     char name[17];
     random_hex(name, 8);
     (void)snprintf(place, sizeof place, "/var/tmp/disk-%s", name);
+    filled = mmap(NULL, sizeof *filled, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    TEST_ASSERT(filled != MAP_FAILED);
     TEST_ASSERT(mkdir(place, 0700) == 0 && chdir(place) == 0);
 }
 
@@ -72,10 +92,15 @@ static void write_mib(int fd, int mib)
     for (int i = 0; i < mib; i++)
         if (fd_write(fd, chunk, sizeof chunk) < 0)
             _exit(9);
+    (void)__atomic_add_fetch(filled, (uint64_t)mib * MIB, __ATOMIC_RELAXED);
 }
 
+/* In place of what it has had. */
 static void write_file(int mib)
 {
+    struct stat st;
+    if (stat("file", &st) == 0)
+        (void)__atomic_sub_fetch(filled, (uint64_t)st.st_size, __ATOMIC_RELAXED);
     drop_fd int fd = open("file", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     write_mib(fd, mib);
 }
@@ -108,7 +133,6 @@ static void write_and_hide(int mib)
     (void)mkdir("closed", 0700);
     drop_fd int fd = open("closed/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     write_mib(fd, mib);
-    (void)fsync(fd);
     (void)chmod("closed", 0);
 }
 
@@ -118,7 +142,6 @@ static void write_deep(int mib)
         if (mkdir("d", 0700) < 0 || chdir("d") < 0)
             _exit(9);
     write_file(mib);
-    sync();
     if (chdir(place) < 0)
         _exit(9);
 }
@@ -127,7 +150,6 @@ static void write_and_map(int mib)
 {
     int fd = open("mapped", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     write_mib(fd, mib);
-    (void)fsync(fd);
     if (mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
         _exit(9);
     (void)unlink("mapped");
@@ -170,6 +192,11 @@ static void link_often(int count)
     }
 }
 
+static void tell_done(void)
+{
+    (void)!write(answers_of_child, "r", 1);
+}
+
 /* Where a walk that has just been there, or comes later, does not see it; and goes on. */
 static void write_and_move_away(int mib)
 {
@@ -178,6 +205,7 @@ static void write_and_move_away(int mib)
     (void)snprintf(away, sizeof away, "%s.away", place);
     if (rename("file", away) < 0)
         _exit(9);
+    tell_done();
     for (;;)
         run_on(1000);
 }
@@ -206,11 +234,12 @@ static _Noreturn void obey(int orders, int answers)
         char letter;
         int n;
     } order;
+    answers_of_child = answers;
     while (read(orders, &order, sizeof order) == (ssize_t)sizeof order) {
         for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
             if (acts[i].letter == order.letter)
                 acts[i].act(order.n);
-        (void)!write(answers, "r", 1);
+        tell_done();
     }
     _exit(0);
 }
@@ -261,25 +290,35 @@ static void end(const struct stage *st)
 
 /* --- looks ------------------------------------------------------------------------------------ */
 
-static bool is_ended_within(struct diskbudget *budget, int64_t ms)
+static bool is_ended_in(struct stage *st, int looks)
 {
-    const int64_t until = clock_ms() + ms;
-    for (int64_t left = ms / LOOK_MS; left > 0 || clock_ms() < until;
-         left--, (void)poll(NULL, 0, LOOK_MS))
-        if (diskbudget_exceeded(budget))
+    for (; looks > 0; looks--) {
+        while (diskbudget_is_walking(st->budget))
+            (void)poll(NULL, 0, 1);
+        st->now_ms += LOOK_MS;
+        if (diskbudget_exceeded(st->budget, st->now_ms))
             return true;
+    }
     return false;
 }
 
 /* As long as it takes to look at all that was done. */
-static void check_under(const struct stage *st)
+static void check_under(struct stage *st)
 {
-    TEST_CHECK(!is_ended_within(st->budget, LOOK_MS * LOOKS_UNDER));
+    TEST_CHECK(!is_ended_in(st, LOOKS_UNDER));
 }
 
-static void check_over(const struct stage *st)
+static void check_over(struct stage *st)
 {
-    TEST_CHECK(is_ended_within(st->budget, MOST_MS));
+    TEST_CHECK(is_ended_in(st, LOOKS_OVER));
+}
+
+/* Until it has run for so long since `from_ns`: who has done next to nothing is told apart. */
+static int64_t wait_until_run(const struct stage *st, int64_t from_ns)
+{
+    while (clock_of_process_ns(st->pid) < from_ns + 5000000)
+        (void)poll(NULL, 0, 1);
+    return clock_of_process_ns(st->pid);
 }
 
 /* Twice the act, with a budget that is enough for the first time. */
@@ -344,7 +383,7 @@ static void what_is_moved_behind_the_walker_is_found_by_the_disk(void)
 {
     make_place();
     struct stage st = open_stage(48 * MIB);
-    tell(&st, 'a', 120);
+    make(&st, 'a', 120);
     check_over(&st);
     end(&st);
 }
@@ -365,9 +404,9 @@ static void what_is_given_back_does_not_count(void)
     struct stage st = open_stage(48 * MIB);
     for (int i = 0; i < 8; i++) {
         make(&st, 'f', 30);
-        TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 25));
+        TEST_CHECK(!is_ended_in(&st, LOOKS_UNDER / 3));
         make(&st, 't', 1);
-        TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 25));
+        TEST_CHECK(!is_ended_in(&st, LOOKS_UNDER / 3));
     }
     make(&st, 'f', 80);
     check_over(&st);
@@ -389,12 +428,12 @@ static void what_others_write_while_it_sleeps_does_not_count(void)
     make_place();
     struct stage st = open_stage(48 * MIB);
     make(&st, 'x', 100);
-    TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 50)); /* and it is seen that it sleeps */
+    TEST_CHECK(!is_ended_in(&st, LOOKS_UNDER)); /* and it is seen that it sleeps */
     write_file(80);
     check_under(&st);
     make(&st, 'x', 100);
     check_under(&st);
-    make(&st, 'f', 140); /* in place of the 80; told, as other tests fill this disk, too */
+    make(&st, 'f', 140); /* in place of the 80 */
     check_over(&st);
     end(&st);
 }
@@ -405,12 +444,12 @@ static void what_others_write_just_before_it_runs_does_not_count(void)
     make_place();
     struct stage st = open_stage(48 * MIB);
     make(&st, 'x', 100);
-    TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 20));
+    TEST_CHECK(!is_ended_in(&st, 4)); /* a walk, so the next one is not due for a while */
     write_file(80);
-    TEST_CHECK(!is_ended_within(st.budget, LOOK_MS * 4));
+    TEST_CHECK(!is_ended_in(&st, 2));
     make(&st, 'x', 100);
     check_under(&st);
-    make(&st, 'f', 140); /* in place of the 80; told, as other tests fill this disk, too */
+    make(&st, 'f', 140); /* in place of the 80 */
     check_over(&st);
     end(&st);
 }
@@ -419,11 +458,12 @@ static void what_others_write_while_it_runs_counts(void)
 {
     make_place();
     struct stage st = open_stage(48 * MIB);
-    const int64_t from = clock_of_process_ns(st.pid);
-    tell(&st, 'x', 1500);
-    while (clock_of_process_ns(st.pid) < from + 5000000)
-        (void)poll(NULL, 0, 1);
+    int64_t used_ns = clock_of_process_ns(st.pid);
+    tell(&st, 'x', 60000); /* until it is ended */
+    used_ns = wait_until_run(&st, used_ns);
+    TEST_CHECK(!is_ended_in(&st, 1));
     write_file(80);
+    (void)wait_until_run(&st, used_ns);
     check_over(&st);
     end(&st);
 }
