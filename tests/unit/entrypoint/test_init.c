@@ -21,8 +21,7 @@ static void seal_descriptors(void);
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "entrypoint/init.h"
-
-enum { PATIENCE_MS = 20000 };
+#include "unit/guard.h"
 
 /* What the one who started the tests left open is not the children's. */
 static void seal_descriptors(void)
@@ -85,7 +84,7 @@ static bool prints(const struct stage *st, const char *text)
     got[0] = '\0';
     while (!strstr(got, text)) {
         struct pollfd p = {st->output, POLLIN, 0};
-        ssize_t r = poll(&p, 1, PATIENCE_MS) == 1 ? read(st->output, got + n, 8191 - n) : -1;
+        ssize_t r = poll(&p, 1, GUARD_MS) == 1 ? read(st->output, got + n, 8191 - n) : -1;
         if (r <= 0) {
             TEST_MSG("wanted %s, got %s", text, got);
             return false;
@@ -248,7 +247,7 @@ static void a_killed_init_takes_the_main_child_with_it(void)
     TEST_CHECK(kill(st.init, SIGKILL) == 0);
     struct pollfd p = {st.output, POLLIN, 0};
     char c;
-    TEST_CHECK(poll(&p, 1, PATIENCE_MS) == 1 && read(st.output, &c, 1) == 0);
+    TEST_CHECK(poll(&p, 1, GUARD_MS) == 1 && read(st.output, &c, 1) == 0);
 }
 
 static void the_main_child_is_who_the_identity_says(void)

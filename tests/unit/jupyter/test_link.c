@@ -12,8 +12,9 @@
 #include "base/random.h"
 #include "base/unixsock.h"
 #include "jupyter/link.h"
+#include "unit/guard.h"
 
-enum { SHELL = 1, IOPUB = 2, STDIN = 3, HEARTBEAT = 5, WAIT_MS = 10000, BEAT_MS = 3000 };
+enum { SHELL = 1, IOPUB = 2, STDIN = 3, HEARTBEAT = 5, BEAT_MS = 3000 };
 
 static int64_t now = 1000;
 static struct loop *loop;
@@ -152,7 +153,7 @@ static void mind_door(void)
  * something. */
 static bool arrives(void *socket)
 {
-    for (int ms = 0; ms < WAIT_MS; ms++) {
+    for (int ms = 0; ms < GUARD_MS; ms++) {
         zmq_pollitem_t item = {socket, 0, ZMQ_POLLIN, 0};
         loop_turn(loop, 0);
         mind_door();
@@ -174,7 +175,7 @@ static void receive(void *socket)
 
 static bool link_hears(const char *expected)
 {
-    for (int ms = 0; ms < WAIT_MS && strcmp(heard, expected) != 0; ms++)
+    for (int ms = 0; ms < GUARD_MS && strcmp(heard, expected) != 0; ms++)
         loop_turn(loop, 1);
     TEST_CHECK(strcmp(heard, expected) == 0);
     TEST_MSG("heard: %s", heard);

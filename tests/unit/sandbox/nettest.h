@@ -13,7 +13,7 @@
 #include "sandbox/net/loopback.h"
 #include "sandbox/net/net_internal.h"
 
-enum { QUICK_MS = 4500 /* a resolver's own wait is 5 s */, TEXT = 4096 };
+enum { TEXT = 4096 };
 
 static int host, secret; /* listeners: one that is allowed, one that is not */
 static uint16_t host_port, secret_port;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "unit/become_shim.h"
+#include "unit/guard.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -15,7 +16,7 @@
 #include "sandbox/shim/spawn.h"
 #include "session/commands/commands.h"
 
-enum { WAIT_MS = 20000, SEEN_MAX = 4 << 20 };
+enum { SEEN_MAX = 4 << 20 };
 
 static struct loop *loop;
 static struct spawner *spawner;
@@ -116,7 +117,7 @@ static void start(struct command_spec spec, const char *script, struct seen *see
 
 #define WAIT_FOR(what)                                                                             \
     do {                                                                                           \
-        int64_t until = clock_ms() + WAIT_MS;                                                      \
+        int64_t until = clock_ms() + GUARD_MS;                                                     \
         while (!(what) && clock_ms() < until)                                                      \
             loop_turn(loop, 50);                                                                   \
         TEST_CHECK_(what, "%s", #what);                                                            \

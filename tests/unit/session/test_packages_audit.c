@@ -9,8 +9,7 @@
 #include "session/packages/packages.h"
 #include "unit/audittest.h"
 #include "unit/become_shim.h"
-
-enum { WAIT_MS = 20000 };
+#include "unit/guard.h"
 
 static struct loop *loop;
 static struct spawner *spawner;
@@ -37,7 +36,7 @@ static void open_all(void)
 
 static void close_all(void)
 {
-    spawner = spawner_free(spawner, WAIT_MS);
+    spawner = spawner_free(spawner, GUARD_MS);
     loop = loop_free(loop);
     close_audit();
 }
@@ -47,7 +46,7 @@ static void install(const char *pip, const char *package)
     struct install *job;
     struct err e = ERR_NONE;
     int before = ends;
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     config.python = pip;
     TEST_ASSERT_(install_start(&config, package, &events, NULL, &job, &e) == 0, "%s", e.msg);
     while (ends == before && clock_ms() < until)

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "fakes/fake_http.h"
 #include "tools/transport/http_client.h"
-
-enum { WAIT_MS = 30000 };
+#include "unit/guard.h"
 
 static struct loop *loop;
 static struct http_client *client;
@@ -101,7 +100,7 @@ static struct http_client_request *start(enum http_method method, const char *bo
 
 static void wait_until(int done_count, size_t at_least)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while ((dones < done_count || sum < at_least) && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(dones == done_count && sum >= at_least);
@@ -109,7 +108,7 @@ static void wait_until(int done_count, size_t at_least)
 
 static void wait_for_request(const char *text)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!strstr(buf_text(&asked), text) && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(strstr(buf_text(&asked), text) != NULL);
@@ -199,7 +198,7 @@ static void ending_a_request_closes_its_connection(void)
     wait_for_request("POST");
     (void)http_request_end(r);
     (void)http_request_end(NULL);
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (fake_http_open_connections(server) > 0 && clock_ms() < until)
         loop_turn(loop, 20);
     TEST_CHECK(fake_http_open_connections(server) == 0 && dones == 0);

@@ -10,8 +10,9 @@
 #include "fakes/fake_http.h"
 #include "tools/transport/http_client.h"
 #include "tools/transport/transport.h"
+#include "unit/guard.h"
 
-enum { WAIT_MS = 30000, STEPS_MAX = 8 };
+enum { STEPS_MAX = 8 };
 
 static struct loop *loop;
 static struct http_client *client;
@@ -138,7 +139,7 @@ static void send_call(const char *id)
 
 static void wait_for(const struct buf *in, const char *text)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!strstr(buf_text(in), text) && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(strstr(buf_text(in), text) != NULL);
@@ -307,7 +308,7 @@ static void resuming_has_an_end(void)
         answers[i] = EVENTS("");
     answers[0] = EVENTS("id: a\nretry: 1\ndata:\n\n");
     send_call("1");
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     size_t seen = 0;
     while (!strstr(buf_text(&told), "refused") && clock_ms() < until) {
         loop_turn(loop, 10);
@@ -428,7 +429,7 @@ static void forgetting_closes_the_connection(void)
     wait_for(&asked, "POST");
     transport->ops->forget(transport, "2");
     transport->ops->forget(transport, "1");
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (fake_http_open_connections(server) > 0 && clock_ms() < until)
         loop_turn(loop, 20);
     TEST_CHECK(fake_http_open_connections(server) == 0);

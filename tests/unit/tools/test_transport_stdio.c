@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "unit/become_shim.h"
+#include "unit/guard.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "tools/transport/transport.h"
 
-enum { WAIT_MS = 30000, TEXT_MAX = 65536 };
+enum { TEXT_MAX = 65536 };
 
 static struct loop *loop;
 static struct spawner *spawner;
@@ -105,7 +106,7 @@ static int send_text(const char *text, size_t n)
 
 static void wait_for(const struct buf *in, const char *text)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!strstr(buf_text(in), text) && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(strstr(buf_text(in), text) != NULL);
@@ -114,7 +115,7 @@ static void wait_for(const struct buf *in, const char *text)
 
 static void wait_for_end(void)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!closed && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(closed == 1);

@@ -7,14 +7,13 @@
 #include "unit/become_shim.h"
 #include "unit/files/place.h"
 #include "unit/front/httptest.h"
+#include "unit/guard.h"
 
 #include "base/clock.h"
 #include "fakes/fake_kernel.h"
 #include "front/agentsandbox/agentsandbox_internal.h"
 #include "front/grpc/protobuf.h"
 #include "front/http/listener.h"
-
-enum { WAIT_MS = 20000 };
 
 static struct session_config session_config;
 static struct sessions *sessions;
@@ -29,14 +28,15 @@ static void log_nothing(enum log_level level, const char *text)
     (void)level, (void)text;
 }
 
-static int free_port(void)
+/* A port that is ours until the test ends: what holds it does not listen. */
+static int own_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    TEST_ASSERT(bind(fd, (struct sockaddr *)(void *)&at, n) == 0);
-    TEST_ASSERT(getsockname(fd, (struct sockaddr *)(void *)&at, &n) == 0);
-    (void)fd_close(fd);
+    const int on = 1, held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    TEST_ASSERT(setsockopt(held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    TEST_ASSERT(bind(held, (struct sockaddr *)(void *)&at, n) == 0);
+    TEST_ASSERT(getsockname(held, (struct sockaddr *)(void *)&at, &n) == 0);
     return ntohs(at.sin_port);
 }
 
@@ -59,9 +59,9 @@ static void open_all(void)
         .log = log_nothing};
     const struct sessions_config all = {.base = &session_config, .max = 3};
     TEST_ASSERT(sessions_open(&all, &sessions, &e) == 0);
-    runtime_port = free_port();
-    rest_port = free_port();
-    calls_port = free_port();
+    runtime_port = own_port();
+    rest_port = own_port();
+    calls_port = own_port();
     const struct agentsandbox_config config = {.loop = loop,
                                                .sessions = sessions,
                                                .workspace = workspace,
@@ -80,7 +80,7 @@ static void open_all(void)
 
 static void close_all(void)
 {
-    for (int64_t until = clock_ms() + WAIT_MS; count_fds() > fds_open && clock_ms() < until;)
+    for (int64_t until = clock_ms() + GUARD_MS; count_fds() > fds_open && clock_ms() < until;)
         turn();
     TEST_CHECK(count_fds() <= fds_open); /* of requests and commands none is left */
     TEST_MSG("%d descriptors more", count_fds() - fds_open);
@@ -107,7 +107,7 @@ static void expect_of(int at, const char *line, const char *head, const char *bo
     int fd = dial();
     say(fd, text);
     buf_clear(&got);
-    for (int64_t until = clock_ms() + WAIT_MS; got.len == 0 && clock_ms() < until;)
+    for (int64_t until = clock_ms() + GUARD_MS; got.len == 0 && clock_ms() < until;)
         (void)hear(fd);
     (void)fd_close(fd);
     turn();
@@ -187,12 +187,12 @@ static void a_client_that_leaves_ends_its_command(void)
     int fd = dial();
     say(fd, "POST /execute HTTP/1.1\r\nHost: localhost\r\nX-Ipybox-Token: secret\r\n"
             "Content-Length: 24\r\n\r\n{\"command\":\"sleep 9876\"}");
-    for (int64_t until = clock_ms() + WAIT_MS;
+    for (int64_t until = clock_ms() + GUARD_MS;
          commands_running(view.commands) == 0 && clock_ms() < until;)
         turn();
     TEST_CHECK(commands_running(view.commands) == 1);
     (void)fd_close(fd);
-    for (int64_t until = clock_ms() + WAIT_MS;
+    for (int64_t until = clock_ms() + GUARD_MS;
          commands_running(view.commands) > 0 && clock_ms() < until;)
         turn();
     TEST_CHECK(commands_running(view.commands) == 0);
@@ -331,7 +331,7 @@ static bool hears_until(int fd, int kind, const char *text)
 {
     drop_buf struct buf all = BUF_INIT(1 << 24);
     bool found = false;
-    for (int64_t until = clock_ms() + WAIT_MS; !found && clock_ms() < until;) {
+    for (int64_t until = clock_ms() + GUARD_MS; !found && clock_ms() < until;) {
         (void)hear(fd);
         (void)buf_add(&all, buf_text(&got), got.len);
         found = heard_frame(&all, kind) &&
@@ -404,14 +404,14 @@ static void an_answer_that_nobody_takes_is_given_up(void)
     put_call(&text, 1, "Start", "yes");
     put_call(&text, 3, "Execute", "echo x");
     say_n(fd, text.data, text.len);
-    for (int64_t until = clock_ms() + WAIT_MS;
+    for (int64_t until = clock_ms() + GUARD_MS;
          commands_running(view.commands) != 1 && clock_ms() < until;)
         turn();
     for (int i = 0; i < 100; i++)
         turn(); /* `yes` says what it can */
     TEST_CHECK(commands_running(view.commands) == 1);
     pass(H2_STALL_MS + 100);
-    for (int64_t until = clock_ms() + WAIT_MS;
+    for (int64_t until = clock_ms() + GUARD_MS;
          commands_running(view.commands) > 0 && clock_ms() < until;)
         turn();
     TEST_CHECK(commands_running(view.commands) == 0);

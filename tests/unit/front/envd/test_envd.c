@@ -7,14 +7,13 @@
 #include "unit/become_shim.h"
 #include "unit/files/place.h"
 #include "unit/front/httptest.h"
+#include "unit/guard.h"
 
 #include "base/clock.h"
 #include "base/hmac.h"
 #include "fakes/fake_kernel.h"
 #include "front/envd/envd_internal.h"
 #include "session/commands/commands.h"
-
-enum { WAIT_MS = 20000 };
 
 static struct session_config session_config;
 static struct sessions *sessions;
@@ -75,7 +74,7 @@ static void close_all(void)
     struct e2b_sandbox *left = e2b_sandbox_find(e2b, "sbx1");
     if (left)
         e2b_sandbox_kill(left);
-    for (int64_t until = clock_ms() + WAIT_MS; count_fds() > fds_open && clock_ms() < until;)
+    for (int64_t until = clock_ms() + GUARD_MS; count_fds() > fds_open && clock_ms() < until;)
         turn();
     TEST_CHECK(count_fds() <= fds_open); /* of requests and commands none is left */
     TEST_MSG("%d descriptors more", count_fds() - fds_open);
@@ -140,7 +139,7 @@ static int open_stream(const char *method, const char *json)
 /* All that a stream says, until it says so. */
 static void hear_until(int fd, const char *text, struct buf *all)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (clock_ms() < until &&
            !(all->len > 0 && memmem(all->data, all->len, text, strlen(text)))) {
         (void)hear(fd);

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "front/gateway/relay.h"
+#include "unit/guard.h"
 
 static struct loop *loop;
 static struct relay *relay;
@@ -97,7 +98,7 @@ static void close_it(void)
     TEST_CHECK(rmdir(dir) == 0);
 }
 
-enum { PATIENCE_MS = 60000, QUIET_MS = 100, TURN_MS = 5 };
+enum { QUIET_MS = 100, TURN_MS = 5 };
 
 /* Whether it came to hold within so long. The relay's clock stands still meanwhile: nothing in it
  * runs out because this machine is slow. */
@@ -130,7 +131,7 @@ static bool is_used_by(int count)
 
 static void expect_used(int count)
 {
-    TEST_CHECK_(within(PATIENCE_MS, is_used_by, count), "%zu and not %d", relay_connections(relay),
+    TEST_CHECK_(within(GUARD_MS, is_used_by, count), "%zu and not %d", relay_connections(relay),
                 count);
 }
 
@@ -164,7 +165,7 @@ static int listen_gateway(void)
 static int accept_gateway(int listener)
 {
     fake_now += 10; /* it is looked for now and then */
-    TEST_ASSERT(within(PATIENCE_MS, is_readable, listener));
+    TEST_ASSERT(within(GUARD_MS, is_readable, listener));
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     TEST_ASSERT(fd >= 0);
     return fd;
@@ -173,7 +174,7 @@ static int accept_gateway(int listener)
 static void expect(int fd, const char *expected)
 {
     char got[4096];
-    TEST_CHECK(within(PATIENCE_MS, is_readable, fd));
+    TEST_CHECK(within(GUARD_MS, is_readable, fd));
     ssize_t n = recv(fd, got, sizeof got - 1, MSG_DONTWAIT);
     got[n > 0 ? n : 0] = '\0';
     TEST_CHECK(strncmp(got, expected, strlen(expected)) == 0);
@@ -184,7 +185,7 @@ static void expect(int fd, const char *expected)
 static void expect_end(int fd)
 {
     char byte;
-    TEST_CHECK(within(PATIENCE_MS, is_readable, fd));
+    TEST_CHECK(within(GUARD_MS, is_readable, fd));
     TEST_CHECK(recv(fd, &byte, 1, MSG_DONTWAIT) == 0);
 }
 
@@ -312,7 +313,7 @@ static size_t drain(int fd)
     static char bytes[65536];
     size_t sum = 0;
     ssize_t n = 1;
-    while (n > 0 && within(PATIENCE_MS, is_readable, fd)) {
+    while (n > 0 && within(GUARD_MS, is_readable, fd)) {
         n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
         sum += n > 0 ? (size_t)n : 0;
     }
@@ -476,7 +477,7 @@ static void what_is_for_another_wire_neither_starts_the_gateway_nor_counts(void)
     open_it();
     int stranger = connect_socket(), client = connect_socket();
     say(stranger, "GET / HTTP/1.1\r\n");
-    TEST_CHECK(within(PATIENCE_MS, is_given, 0));
+    TEST_CHECK(within(GUARD_MS, is_given, 0));
     expect(other_fd, "GET / HTTP/1.1\r\n");
     TEST_CHECK(wanted == 0 && relay_connections(relay) == 0);
     say(client, "GET /api/kernels HTTP/1.1\r\n");

@@ -20,14 +20,15 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *from, socklen_
     loop_quit(ctx);
 }
 
-/* A port that is free at this moment. */
-static int free_port(void)
+/* A port that is ours until the test ends: what holds it does not listen. */
+static int own_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
-    int fd = ahead_socket((struct sockaddr *)&at, sizeof at);
-    TEST_ASSERT(fd >= 0 && getsockname(fd, (struct sockaddr *)&at, &n) == 0);
-    (void)close(fd);
+    const int on = 1, held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    TEST_ASSERT(setsockopt(held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    TEST_ASSERT(bind(held, (struct sockaddr *)&at, n) == 0);
+    TEST_ASSERT(getsockname(held, (struct sockaddr *)&at, &n) == 0);
     return ntohs(at.sin_port);
 }
 
@@ -45,7 +46,7 @@ static void who_comes_before_the_server_is_served_by_it(void)
 {
     struct ahead ahead = {0};
     struct err e = ERR_NONE;
-    int port = free_port();
+    int port = own_port();
     ahead_listen(&ahead, "127.0.0.1", port);
     TEST_ASSERT(ahead.count == 1);
     TEST_CHECK(fcntl(ahead.fds[0], F_GETFD) == FD_CLOEXEC);
@@ -71,7 +72,7 @@ static void localhost_is_known_without_asking(void)
     struct err e = ERR_NONE;
     struct loop *loop = NULL;
     struct listener *listener = NULL;
-    int port = free_port();
+    int port = own_port();
     ahead_listen(&ahead, "localhost", port);
     TEST_CHECK(ahead.count == 1 || ahead.count == 2); /* ::1, where there is one */
     TEST_ASSERT(loop_new(&loop, &e) == 0);
@@ -85,7 +86,7 @@ static void localhost_is_known_without_asking(void)
 static void only_the_same_address_is_taken(void)
 {
     struct ahead ahead = {0};
-    int port = free_port();
+    int port = own_port();
     ahead_listen(&ahead, "127.0.0.1", port);
     TEST_ASSERT(ahead.count == 1);
     struct sockaddr_in other = {.sin_family = AF_INET,
@@ -106,7 +107,7 @@ static void what_cannot_be_had_is_not_there(void)
     ahead_listen(&ahead, "192.0.2.1", 1);
     ahead_listen(&ahead, "a.example", 1); /* which would have to be asked for */
     TEST_CHECK(ahead.count == 0);
-    int port = free_port();
+    int port = own_port();
     for (int i = 0; i < 2 * AHEAD_MAX; i++)
         ahead_listen(&ahead, "127.0.0.1", port); /* which is taken, but for the first */
     TEST_CHECK(ahead.count == 1);
@@ -118,7 +119,7 @@ static void they_go_through_one_exec_and_no_other_descriptor_does(void)
 {
     struct ahead ahead = {0}, inherited = {0};
     struct err e = ERR_NONE;
-    ahead_listen(&ahead, "127.0.0.1", free_port());
+    ahead_listen(&ahead, "127.0.0.1", own_port());
     TEST_ASSERT(ahead.count == 1 && ahead_tell(&ahead, &e) == 0);
     ahead_pass(&ahead);
     TEST_CHECK(fcntl(ahead.fds[0], F_GETFD) == 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Both halves: the test plays the broker, a child goes behind the walls. */
+#include "unit/guard.h"
 #include "unit/sandbox/wallstest.h"
 
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <sys/stat.h>
 
 #include "sandbox/confine/confine.h"
-
-enum { ANSWER_MS = 20000 };
 
 struct child {
     pid_t pid;
@@ -68,7 +67,7 @@ static int confined(look_fn look, int ruleset, const struct confine_offer *limit
     struct err e = ERR_NONE;
     int listener = 0;
     (void)offer(&child, ruleset, false, limits);
-    TEST_CHECK_(confine_receive(child.sock, ANSWER_MS, &listener, &e) == 0, "%s", e.msg);
+    TEST_CHECK_(confine_receive(child.sock, GUARD_MS, &listener, &e) == 0, "%s", e.msg);
     TEST_CHECK(listener == -1);
     TEST_CHECK(confine_release(child.sock, &e) == 0);
     return end_of(&child);
@@ -196,7 +195,7 @@ static void the_listener_arrives_and_its_calls_are_answered(void)
     struct err e = ERR_NONE;
     int listener = -1;
     (void)offer(&child, -1, true, &no_limits);
-    TEST_CHECK_(confine_receive(child.sock, ANSWER_MS, &listener, &e) == 0, "%s", e.msg);
+    TEST_CHECK_(confine_receive(child.sock, GUARD_MS, &listener, &e) == 0, "%s", e.msg);
     TEST_ASSERT(listener >= 0 && (fcntl(listener, F_GETFD) & FD_CLOEXEC));
     TEST_CHECK(confine_release(child.sock, &e) == 0);
     struct seccomp_notif notice = {0};
@@ -214,7 +213,7 @@ static void without_its_broker_what_is_asked_for_fails(void)
     struct err e = ERR_NONE;
     int listener = -1;
     (void)offer(&child, -1, true, &no_limits);
-    TEST_CHECK(confine_receive(child.sock, ANSWER_MS, &listener, &e) == 0);
+    TEST_CHECK(confine_receive(child.sock, GUARD_MS, &listener, &e) == 0);
     (void)close(listener);
     TEST_CHECK(confine_release(child.sock, &e) == 0);
     TEST_CHECK(end_of(&child) == ENOSYS);
@@ -230,7 +229,7 @@ static int listener_below_a_listener(void)
     struct err e = ERR_NONE;
     int listener = -1;
     (void)offer(&child, -1, true, &no_limits);
-    int r = confine_receive(child.sock, ANSWER_MS, &listener, &e);
+    int r = confine_receive(child.sock, GUARD_MS, &listener, &e);
     bool told = strcmp(e.msg, "confine: seccomp: another listener is above this process") == 0;
     bool ended = end_of(&child) == 100 + CONFINE_SECCOMP;
     return told && ended && listener == -1 ? -r : EDOM;
@@ -251,7 +250,7 @@ static void who_is_left_alone_does_not_run(void)
     (void)offer(&never_released, -1, false, &no_limits);
     int listener = -1;
     struct err e = ERR_NONE;
-    TEST_CHECK(confine_receive(never_released.sock, ANSWER_MS, &listener, &e) == 0);
+    TEST_CHECK(confine_receive(never_released.sock, GUARD_MS, &listener, &e) == 0);
     TEST_CHECK(end_of(&never_released) == 100 + CONFINE_GO);
 }
 
@@ -262,7 +261,7 @@ static void an_offer_of_another_version_is_refused(void)
     TEST_ASSERT(send(child.sock, &strange, sizeof strange, 0) == sizeof strange);
     struct err e = ERR_NONE;
     int listener = -1;
-    TEST_CHECK(confine_receive(child.sock, ANSWER_MS, &listener, &e) == -EPROTO);
+    TEST_CHECK(confine_receive(child.sock, GUARD_MS, &listener, &e) == -EPROTO);
     TEST_CHECK(strstr(e.msg, "offer") != NULL);
     TEST_CHECK(end_of(&child) == 100 + CONFINE_OFFER);
 }
@@ -274,7 +273,7 @@ static void a_step_that_fails_is_named_with_its_reason(void)
     int listener = -1;
     drop_fd int no_ruleset = memfd_create("not a ruleset", MFD_CLOEXEC);
     (void)offer(&child, no_ruleset, false, &no_limits);
-    TEST_CHECK(confine_receive(child.sock, ANSWER_MS, &listener, &e) < 0);
+    TEST_CHECK(confine_receive(child.sock, GUARD_MS, &listener, &e) < 0);
     TEST_CHECK(strncmp(e.msg, "confine: landlock: ", 19) == 0);
     TEST_MSG("%s", e.msg);
     TEST_CHECK(end_of(&child) == 100 + CONFINE_LANDLOCK);
@@ -288,7 +287,7 @@ static void a_child_that_is_silent_or_gone_is_not_waited_for(void)
     TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     TEST_CHECK(confine_receive(ends[0], 1, &listener, &e) == -ETIMEDOUT);
     (void)close(ends[1]);
-    TEST_CHECK(confine_receive(ends[0], ANSWER_MS, &listener, &e) == -EPIPE);
+    TEST_CHECK(confine_receive(ends[0], GUARD_MS, &listener, &e) == -EPIPE);
     TEST_CHECK(confine_release(ends[0], &e) == -EPIPE);
     (void)close(ends[0]);
     TEST_CHECK(listener == -1);

@@ -2,6 +2,7 @@
  *
  * What is hidden and kept, whatever the settings say: as a policy, and around shells below a real
  * shim, with settings and without. Each script tries what must fail and what must go on working. */
+#include "unit/guard.h"
 #include "unit/sandbox/policytest.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "sandbox/policy/mount_names.h"
 #include "sandbox/shim/shim.h"
 
-enum { ANOTHER_UID = 54321, PATIENCE_MS = 20000 };
+enum { ANOTHER_UID = 54321 };
 
 static const char allows_all[] =
     "{\"network\": {\"allowedDomains\": [], \"deniedDomains\": [], \"allowAllUnixSockets\": true},"
@@ -152,7 +153,7 @@ static const char *read_all(int fd)
     static char text[8192];
     size_t n = 0;
     struct pollfd p = {fd, POLLIN, 0};
-    while (poll(&p, 1, PATIENCE_MS) == 1) {
+    while (poll(&p, 1, GUARD_MS) == 1) {
         ssize_t got = read(fd, text + n, sizeof text - 1 - n);
         if (got <= 0)
             break;

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/time.h>
 
-enum { FLIP_MS = 1500, SOCKETS = 700 };
+enum { FLIPS = 2000, SOCKETS = 700 };
 
 static int reaches_name(const char *name, uint16_t port)
 {
@@ -27,11 +27,9 @@ static void try_names(void)
     GETS(reaches_name("inner.test", host_port), EACCES);
     GETS(reaches_name("b.wild.test", host_port), EHOSTUNREACH);
     HOLDS(look_up("example.test", &v4) == 0 && v4 >> 17 == 0xC6120000 >> 17);
-    int64_t start = clock_ms();
-    HOLDS(look_up("wild.test", &v4) == EAI_NONAME);
+    HOLDS(look_up("wild.test", &v4) == EAI_NONAME); /* and not EAI_AGAIN, after waiting in vain */
     HOLDS(look_up("example.org", &v4) == EAI_NONAME);
     HOLDS(look_up("127.0.0.1.example.org", &v4) == EAI_NONAME);
-    HOLDS(clock_ms() - start < QUICK_MS);
 }
 
 static void an_allowed_name_is_connected_to_and_another_does_not_exist(void)
@@ -47,10 +45,8 @@ static void an_allowed_name_is_connected_to_and_another_does_not_exist(void)
 static void find_nothing(void)
 {
     uint32_t v4 = 0;
-    int64_t start = clock_ms();
     HOLDS(look_up("example.org", &v4) == EAI_NONAME);
     HOLDS(look_up("localhost", &v4) == 0 && v4 == INADDR_LOOPBACK);
-    HOLDS(clock_ms() - start < QUICK_MS);
     GETS(reaches(INADDR_LOOPBACK, host_port), EACCES);
     GETS(reaches(0xC0000201, 80), EACCES);
 }
@@ -127,7 +123,7 @@ static void connect_without_waiting(void)
     int r = connect_v4(fd, INADDR_LOOPBACK, host_port);
     HOLDS(r == 0 || errno == EINPROGRESS);
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    HOLDS(poll(&p, 1, ANSWER_MS) == 1);
+    HOLDS(poll(&p, 1, GUARD_MS) == 1);
     GETS(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len), 0);
     GETS(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &after, &len), 0);
     HOLDS(error == 0 && after == before);
@@ -162,7 +158,7 @@ static void a_connection_ends_when_the_child_ends_it(void)
     open_internet();
     stage_of(some_names(), "", (struct stage){.naive = false}, end_at_once);
     struct pollfd p = {.fd = host, .events = POLLIN};
-    TEST_ASSERT(poll(&p, 1, ANSWER_MS) == 1);
+    TEST_ASSERT(poll(&p, 1, GUARD_MS) == 1);
     int fd = accept4(host, NULL, NULL, SOCK_CLOEXEC);
     char bytes[8];
     TEST_CHECK(recv(fd, bytes, sizeof bytes, MSG_WAITALL) == 1); /* and then the end */
@@ -215,11 +211,9 @@ static void wait_in_vain(void)
     struct sigaction action = {.sa_handler = on_alarm};
     /* again and again: the first may come before the call that it is to end */
     const struct itimerval soon = {.it_value.tv_usec = 200000, .it_interval.tv_usec = 200000};
-    int64_t start = clock_ms();
     (void)sigaction(SIGALRM, &action, NULL);
     (void)setitimer(ITIMER_REAL, &soon, NULL);
     GETS(reaches(INADDR_LOOPBACK, host_port), EINTR);
-    HOLDS(clock_ms() - start < ANSWER_MS);
 }
 
 /* As the kernel has it: the handler says whether the call goes on. */
@@ -413,7 +407,7 @@ static void let_go(void)
     (void)close(fd);
     fd = tcp();
     int r = -1; /* free again, once the broker's thread has let go of it too */
-    for (const int64_t until = clock_ms() + ANSWER_MS; r < 0 && clock_ms() < until;)
+    for (const int64_t until = clock_ms() + GUARD_MS; r < 0 && clock_ms() < until;)
         r = bind_v4(fd, INADDR_LOOPBACK, address_port(&at));
     GETS(r, 0);
     GETS(listen(fd, 1), 0);
@@ -508,7 +502,7 @@ static void a_port_of_the_place_is_reached(void)
 
 static void try_until_allowed(void)
 {
-    int64_t until = clock_ms() + ANSWER_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     GETS(reaches(INADDR_LOOPBACK, host_port), EACCES);
     shared->numbers[0] = 1;
     while (reaches(INADDR_LOOPBACK, host_port) < 0 && clock_ms() < until)
@@ -549,27 +543,33 @@ static void *flip(void *ctx)
 /* numbers[3]: leaks, of which the naive broker has to have one. */
 static bool wants_leak;
 
-static bool has_seen_all(void)
+/* Longer where the machine left no time to see all. */
+static bool has_flipped(int flips, int64_t ms)
 {
     const int *n = shared->numbers;
-    return n[0] > 0 && n[1] > 0 && (!wants_leak || __atomic_load_n(&n[3], __ATOMIC_RELAXED) > 0);
+    if (n[0] == 0 || n[1] == 0)
+        return false;
+    if (wants_leak)
+        return __atomic_load_n(&n[3], __ATOMIC_RELAXED) > 0;
+    return race_ms() > 0 ? ms >= race_ms() : flips >= FLIPS;
 }
 
 static void connect_to_a_changing_address(void)
 {
     pthread_t thread;
-    const int64_t from = clock_ms(); /* longer where the machine left no time to see all */
+    const int64_t from = clock_ms();
+    int64_t ms = 0;
     flipped = address_of_v4(INADDR_LOOPBACK, host_port);
     flipping = true;
     if (pthread_create(&thread, NULL, flip, NULL) != 0)
         complain("no thread");
-    while (clock_ms() - from < race_ms(FLIP_MS) ||
-           (!has_seen_all() && clock_ms() - from < ANSWER_MS)) {
+    for (int flips = 0; ms < GUARD_MS && !has_flipped(flips, ms); flips++) {
         drop_fd int fd = tcp();
         int r = connect(fd, &flipped.any, flipped.len);
         shared->numbers[r == 0 ? 0 : errno == EACCES ? 1 : 2]++;
         struct linger at_once = {.l_onoff = 1};
         (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        ms = clock_ms() - from;
     }
     __atomic_store_n(&flipping, false, __ATOMIC_RELAXED);
     (void)pthread_join(thread, NULL);
@@ -597,11 +597,8 @@ static int leaks_of_flips(bool naive)
 static void an_address_that_changes_while_it_is_judged_leads_nowhere(void)
 {
     TEST_CHECK(leaks_of_flips(false) == 0);
-}
-
-static void the_attack_on_addresses_works_on_a_naive_broker(void)
-{
-    TEST_CHECK(leaks_of_flips(true) > 0);
+    if (race_ms() > 0) /* the attack works */
+        TEST_CHECK(leaks_of_flips(true) > 0);
 }
 
 #define T(name) {#name, name}
@@ -627,6 +624,5 @@ TEST_LIST = {
     T(a_port_of_the_place_is_reached),
     T(another_policy_holds_from_the_next_call_on),
     T(an_address_that_changes_while_it_is_judged_leads_nowhere),
-    T(the_attack_on_addresses_works_on_a_naive_broker),
     {NULL, NULL},
 };

@@ -16,8 +16,9 @@
 #include "sandbox/net/proxy.h"
 #include "sandbox/net/proxy_request.h"
 #include "sandbox/proc/addresses.h"
+#include "unit/guard.h"
 
-enum { WAIT_MS = 10000, TEXT_MAX = 1 << 20, HEAD_MAX = PROXY_HEAD_MAX + 512 };
+enum { TEXT_MAX = 1 << 20, HEAD_MAX = PROXY_HEAD_MAX + 512 };
 
 static struct loop *loop;
 static struct proxy *proxy;
@@ -169,7 +170,7 @@ static void close_proxy(void)
 /* Turns the loop until fd has something to read, or the end; everything that came is in *got. */
 static bool read_until(int fd, struct buf *got, const char *want)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     char bytes[4096];
     while (clock_ms() < until) {
         loop_turn(loop, 1);
@@ -186,7 +187,7 @@ static bool read_until(int fd, struct buf *got, const char *want)
 
 static int accept_host(void)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     int fd;
     do {
         loop_turn(loop, 1);
@@ -331,7 +332,7 @@ static void a_slow_reader_loses_nothing(void)
     drop_fd int host = accept_host();
     TEST_CHECK(read_until(client, &got, "\r\n\r\n"));
     size_t sent = 0, came = 0, quiet = 0;
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (came < TOTAL && clock_ms() < until) {
         size_t want = TOTAL - sent < sizeof piece ? TOTAL - sent : sizeof piece;
         ssize_t n = want > 0 ? send(host, piece, want, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;

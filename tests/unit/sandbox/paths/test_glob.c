@@ -94,10 +94,10 @@ static void many_stars_and_a_hostile_path_end_soon(void)
     char path[4000] = "/";
     for (size_t i = 1; i < sizeof path - 1; i++)
         path[i] = i % 200 == 0 ? '/' : 'a';
-    int64_t start = clock_ms();
+    int64_t start = clock_of_thread_ns();
     TEST_CHECK(!glob_covers("/**/a*a*a*a*a*a*a*b/**/a*a*a*b", path));
     TEST_CHECK(!glob_covers("/a**a**a**a**a**a**b", path));
-    TEST_CHECK(clock_ms() - start < 5000);
+    TEST_CHECK(clock_of_thread_ns() - start < 10000000000); /* of the processor */
 }
 
 #define T(name) {#name, name}

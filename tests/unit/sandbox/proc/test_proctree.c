@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "sandbox/proc/proctree.h"
+#include "unit/guard.h"
 
 static int life[2];
 
@@ -35,7 +36,7 @@ static void become_reaper(void)
 static void wait_ready(int n)
 {
     char c;
-    for (int64_t until = clock_ms() + 20000; n > 0 && clock_ms() < until;) {
+    for (int64_t until = clock_ms() + GUARD_MS; n > 0 && clock_ms() < until;) {
         struct pollfd p = {life[0], POLLIN, 0};
         (void)poll(&p, 1, 100);
         while (n > 0 && read(life[0], &c, 1) == 1)
@@ -187,7 +188,7 @@ static void count_process(void *ctx, pid_t pid)
 static void wait_until_zombies(int wanted)
 {
     int n = 0;
-    for (int64_t until = clock_ms() + 20000; n < wanted && clock_ms() < until;) {
+    for (int64_t until = clock_ms() + GUARD_MS; n < wanted && clock_ms() < until;) {
         siginfo_t info = {0}; /* it does not count as ended */
         TEST_CHECK(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0);
         n = 0;
@@ -222,9 +223,7 @@ static void a_polite_tree_ends_within_the_grace_by_term(void)
     fork_daemon(live_on);
     wait_ready(2);
     int status = -1;
-    int64_t from = clock_ms();
-    TEST_CHECK(proctree_end_and_note(10000, pid, &status) == 0);
-    TEST_CHECK(clock_ms() - from < 5000);
+    TEST_CHECK(proctree_end_and_note(GUARD_MS, pid, &status) == 0);
     TEST_CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     TEST_CHECK(all_gone());
 }
@@ -352,7 +351,7 @@ static struct bomb *new_bomb(int forks)
     struct bomb *b =
         mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TEST_ASSERT(b != MAP_FAILED);
-    *b = (struct bomb){clock_ms() + 30000, forks};
+    *b = (struct bomb){clock_ms() + GUARD_MS, forks};
     return b;
 }
 
@@ -381,11 +380,9 @@ static void a_process_that_hops_from_pid_to_pid_is_caught(void)
         }
     }
     wait_ready(2);
-    int64_t from = clock_ms();
     TEST_CHECK(proctree_end(0) == 0);
-    TEST_CHECK_(clock_ms() - from < 15000, "%d ms", (int)(clock_ms() - from));
     TEST_CHECK(all_gone());
-    TEST_CHECK(b->left > 0);
+    TEST_CHECK(b->left > 0 && clock_ms() < b->until); /* it was ended, and did not end */
 }
 
 static void swell(struct bomb *b)
@@ -473,11 +470,9 @@ static void our_tree_ends_and_those_of_roots_live_on(void)
         }
     }
     wait_ready(2);
-    const int64_t from = clock_ms();
     TEST_CHECK(proctree_end(50) == 0);
-    TEST_CHECK_(clock_ms() - from < 15000, "%d ms", (int)(clock_ms() - from));
     const int left = b->left;
-    TEST_CHECK(left > 0 && kill(root, 0) == 0);
+    TEST_CHECK(left > 0 && clock_ms() < b->until && kill(root, 0) == 0);
     (void)poll(NULL, 0, 100);
     TEST_CHECK_(b->left == left, "it hops on");
     TEST_CHECK(waitpid(root, NULL, WNOHANG) == 0);

@@ -23,8 +23,9 @@
 #include "sandbox/limits/budget.h"
 #include "sandbox/shim/branch_line.h"
 #include "sandbox/shim/branches.h"
+#include "unit/guard.h"
 
-enum { PATIENCE_MS = 20000, QUIET_MS = 300, MANY = 64 << 20 };
+enum { QUIET_MS = 300, MANY = 64 << 20 };
 
 static struct branches all;
 static int kernel_line; /* our end of the line to the kernel */
@@ -120,7 +121,7 @@ static int ask_fork(size_t count)
 static struct shim_report next_report(void)
 {
     struct shim_report report = {0};
-    for (const int64_t until = clock_ms() + PATIENCE_MS;;) {
+    for (const int64_t until = clock_ms() + GUARD_MS;;) {
         struct pollfd fds[1 + BRANCHES_MAX * BRANCH_POLLED] = {{control, POLLIN, 0}};
         const size_t n = branches_poll(&all, fds + 1);
         (void)poll(fds, n + 1, 10);
@@ -166,7 +167,7 @@ static bool lives(pid_t pid)
 /* Zombies are ours to reap, or the root's. */
 static void check_gone(pid_t pid)
 {
-    for (const int64_t until = clock_ms() + PATIENCE_MS; lives(pid) && clock_ms() < until;) {
+    for (const int64_t until = clock_ms() + GUARD_MS; lives(pid) && clock_ms() < until;) {
         while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
             ;
         (void)poll(NULL, 0, 1);
@@ -289,7 +290,7 @@ static pid_t *hopped; /* the one that lives now */
 static _Noreturn void hop(void)
 {
     if (fork() == 0) {
-        const int64_t until = clock_ms() + 2 * PATIENCE_MS;
+        const int64_t until = clock_ms() + 2 * GUARD_MS;
         (void)setsid();
         while (clock_ms() < until) {
             *hopped = getpid();
@@ -392,7 +393,7 @@ static void measure(void)
 /* A signal has been sent: it is seen when the process has had its turn. */
 static void wait_until_stopped(pid_t pid, bool wanted)
 {
-    const int64_t until = clock_ms() + PATIENCE_MS;
+    const int64_t until = clock_ms() + GUARD_MS;
     while ((state_of(pid) == 'T') != wanted && clock_ms() < until)
         (void)poll(NULL, 0, 1);
     TEST_CHECK((state_of(pid) == 'T') == wanted);

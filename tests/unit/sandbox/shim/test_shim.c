@@ -22,8 +22,7 @@ static void seal_descriptors(void);
 
 #include "base/clock.h"
 #include "sandbox/shim/shim.h"
-
-enum { PATIENCE_MS = 20000 };
+#include "unit/guard.h"
 
 struct stage {
     pid_t shim;
@@ -84,7 +83,7 @@ static struct stage start_script(const char *script)
 static bool readable(int fd)
 {
     struct pollfd p = {fd, POLLIN, 0};
-    return poll(&p, 1, PATIENCE_MS) == 1;
+    return poll(&p, 1, GUARD_MS) == 1;
 }
 
 /* The next report; kind 0 at end of file. */
@@ -215,7 +214,7 @@ static void a_stopped_child_is_resumed(void)
     TEST_CHECK(prints(&st, "up"));
     char path[64], text[256] = "";
     (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    for (int64_t until = clock_ms() + PATIENCE_MS; !strstr(text, ") T ") && clock_ms() < until;) {
+    for (int64_t until = clock_ms() + GUARD_MS; !strstr(text, ") T ") && clock_ms() < until;) {
         FILE *f = fopen(path, "re");
         TEST_ASSERT(f && fgets(text, sizeof text, f));
         (void)fclose(f);

@@ -27,8 +27,9 @@
 #include "sandbox/confine/confine.h"
 #include "sandbox/confine/spec.h"
 #include "sandbox/shim/shim.h"
+#include "unit/guard.h"
 
-enum { PATIENCE_MS = 20000, NEW_LISTENER = 1 << 3 };
+enum { NEW_LISTENER = 1 << 3 };
 
 struct stage {
     pid_t shim;
@@ -121,7 +122,7 @@ static struct told next(const struct stage *st)
 {
     struct told told = {0};
     struct pollfd p = {st->control, POLLIN, 0};
-    if (!TEST_CHECK_(poll(&p, 1, PATIENCE_MS) == 1, "no report in time"))
+    if (!TEST_CHECK_(poll(&p, 1, GUARD_MS) == 1, "no report in time"))
         return told;
     struct iovec parts[] = {{&told.report, sizeof told.report}, {told.text, SHIM_TEXT_MAX}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -145,7 +146,7 @@ static const char *read_output(const struct stage *st)
     static char text[8192];
     size_t n = 0;
     struct pollfd p = {st->output, POLLIN, 0};
-    while (poll(&p, 1, PATIENCE_MS) == 1) {
+    while (poll(&p, 1, GUARD_MS) == 1) {
         ssize_t got = read(st->output, text + n, sizeof text - 1 - n);
         if (got <= 0)
             break;
@@ -264,7 +265,7 @@ static const char *next_line(const struct stage *st)
     static char line[256];
     size_t n = 0;
     struct pollfd p = {st->output, POLLIN, 0};
-    while (n < sizeof line - 1 && poll(&p, 1, PATIENCE_MS) == 1 &&
+    while (n < sizeof line - 1 && poll(&p, 1, GUARD_MS) == 1 &&
            read(st->output, line + n, 1) == 1 && line[n] != '\n')
         n++;
     line[n] = '\0';

@@ -18,13 +18,12 @@
 #include <unistd.h>
 
 #include "unit/become_shim.h"
+#include "unit/guard.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "sandbox/shim/spawn.h"
-
-enum { WAIT_MS = 20000 };
 
 static struct loop *loop;
 static struct spawner *spawner;
@@ -107,7 +106,7 @@ static struct child *start(const char *script, const char *cwd, struct seen *see
 
 static void wait_for_end(const struct seen *seen)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!seen->ends && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(seen->ends == 1);
@@ -115,7 +114,7 @@ static void wait_for_end(const struct seen *seen)
 
 static void wait_for_output(const struct seen *seen, const char *text)
 {
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (!strstr(seen->output, text) && clock_ms() < until)
         loop_turn(loop, 100);
     TEST_CHECK(strstr(seen->output, text) != NULL);
@@ -332,7 +331,7 @@ static void a_child_that_is_given_up_is_gone_with_all_that_it_started(void)
     TEST_CHECK(daemon > 0 && runs(daemon));
     (void)child_end(child);
     (void)child_end(NULL);
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (runs(daemon) && clock_ms() < until)
         loop_turn(loop, 20);
     TEST_CHECK(!runs(daemon) && seen.ends == 0); /* and nobody is told */
@@ -389,7 +388,7 @@ static void a_helper_has_its_socket_and_orphans_are_buried(void)
     char text[16] = "";
     TEST_CHECK(recv(sockets[0], text, sizeof text - 1, 0) == 7 && strcmp(text, "orphan\n") == 0);
     (void)close(sockets[0]); /* the end of its input */
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (clock_ms() < until && (waitpid(-1, NULL, WNOHANG | 0) >= 0 || errno != ECHILD)) {
         spawner_reap(spawner);
         loop_turn(loop, 10);
@@ -412,7 +411,7 @@ static void a_helper_that_does_not_look_at_its_socket_is_killed(void)
     (void)close(sockets[1]);
     TEST_CHECK(kill(pid, 0) == 0);
     helper_kill(spawner);
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (kill(pid, 0) == 0 && clock_ms() < until) {
         spawner_reap(spawner);
         loop_turn(loop, 10);
@@ -457,7 +456,7 @@ static void who_does_not_read_makes_the_writer_wait(void)
         n = child_write(child, zeros, sizeof zeros);
         sum += n > 0 ? (size_t)n : 0;
         int before = seen.writable;
-        for (int64_t until = clock_ms() + WAIT_MS; n < 0 && seen.writable == before;) {
+        for (int64_t until = clock_ms() + GUARD_MS; n < 0 && seen.writable == before;) {
             TEST_ASSERT(n == -EAGAIN && clock_ms() < until);
             loop_turn(loop, 100);
         }
@@ -489,7 +488,7 @@ static void who_ignores_the_end_of_its_input_gets_term_then_kill(void)
     loop_turn(loop, 50);
     TEST_CHECK(access(mark, F_OK) < 0 && runs(pid));
     fake_now += 1000;
-    int64_t until = clock_ms() + WAIT_MS;
+    int64_t until = clock_ms() + GUARD_MS;
     while (access(mark, F_OK) < 0 && clock_ms() < until)
         loop_turn(loop, 20);
     TEST_CHECK(access(mark, F_OK) == 0 && runs(pid));
