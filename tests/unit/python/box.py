@@ -33,6 +33,8 @@ from ipybox_kernel.exec_filter import (
     SECCOMP_RET_ERRNO,
 )
 
+WAIT = 180.0  # seconds for whatever is waited for: it only ends what would hang
+WAIT_MS = int(WAIT * 1000)
 DELIMITER = b"<IDS|MSG>"
 CHANNELS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 NR_SOCKET = {"x86_64": 41, "aarch64": 198}
@@ -109,7 +111,7 @@ def works_without_sockets(kernel: Kernel) -> None:
     kernel.beat()
     kernel.sleeps()
     kernel.send("shutdown_request", {"restart": False}, "control")
-    kernel.process.wait(60)
+    kernel.process.wait(WAIT)
 
 
 class Process(Protocol):
@@ -150,21 +152,21 @@ class Kernel:
         return self
 
     def _connect(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + WAIT
         while not self.iopub.poll(20):
             assert self.process.poll() is None, self.stderr.read_text()
             assert time.monotonic() < deadline, "no answer from the kernel"
             self.send("kernel_info_request", {})
         last = self.send("kernel_info_request", {})  # they are answered in order
         replied = idle = False
-        for message in self._messages(60):
+        for message in self._messages():
             if message.parent == last and message.kind == "status":
                 idle = message.content["execution_state"] == "idle"
             elif message.parent == last:
                 replied = True
             if replied and idle:
                 break
-        assert self.stdin_connected.poll(60_000), "no connection to the kernel's stdin channel"
+        assert self.stdin_connected.poll(WAIT_MS), "no connection to the kernel's stdin channel"
         self.stdin.disable_monitor()
 
     def __exit__(self, *_: object) -> None:
@@ -230,15 +232,15 @@ class Kernel:
         }
         return self.send("execute_request", content, **more)
 
-    def run(self, code: str, seconds: float = 60) -> Result:
+    def run(self, code: str) -> Result:
         """Send a cell and wait for its reply and its end."""
-        return self.finish(self.start(code), seconds)
+        return self.finish(self.start(code))
 
-    def finish(self, ident: str, seconds: float = 60) -> Result:
+    def finish(self, ident: str) -> Result:
         """Wait for the reply and the end of a cell. What belongs to others is an error."""
         result = Result({})
         idle = False
-        for message in self._messages(seconds):
+        for message in self._messages():
             assert message.parent == ident, message
             if message.kind == "execute_reply":
                 result.reply = message.content
@@ -259,11 +261,11 @@ class Kernel:
         """See its heart beat once."""
         heart = self._socket(zmq.REQ, "hb")
         heart.send(b"ping")
-        assert heart.poll(60_000) and heart.recv() == b"ping"
+        assert heart.poll(WAIT_MS) and heart.recv() == b"ping"
 
     def sleeps(self) -> None:
         """See ZeroMQ sleep: a connection that is refused it tries anew ten times a second."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + WAIT
         while True:
             before = self._wakeups()
             time.sleep(2)
@@ -299,21 +301,21 @@ class Kernel:
                 fds.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, 100))
         return fds
 
-    def _messages(self, seconds: float) -> Iterator[Message]:
+    def _messages(self) -> Iterator[Message]:
         poller = zmq.Poller()
         poller.register(self.shell, zmq.POLLIN)
         poller.register(self.iopub, zmq.POLLIN)
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + WAIT
         while True:
             ready = poller.poll(max(0, int((deadline - time.monotonic()) * 1000)))
-            assert ready, f"no end within {seconds} s; stderr: {self.stderr.read_text()}"
+            assert ready, f"no end within {WAIT} s; stderr: {self.stderr.read_text()}"
             for one, _ in ready:
                 yield self.receive(one)
 
     def _socket(self, kind: int, channel: str, queue: int = 0) -> zmq.Socket[bytes]:
         socket = self.context.socket(kind)
         socket.linger = 0
-        socket.rcvtimeo = 60_000
+        socket.rcvtimeo = WAIT_MS
         socket.rcvhwm = queue
         socket.setsockopt(zmq.RECONNECT_IVL, 2)
         if kind == zmq.SUB:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from box import Kernel
+from box import WAIT, Kernel
 
 IGNORE_WARNING = "import os, warnings; warnings.simplefilter('ignore')\n"
 
@@ -42,7 +42,7 @@ def test_other_pythons_print_at_once(kernel: Kernel) -> None:
 
 
 def wait_gone(pid: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT
     while time.monotonic() < deadline:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":

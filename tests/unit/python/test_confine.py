@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from box import WAIT
 from ipybox_kernel import confine
 from ipybox_kernel.exec_filter import LOAD_WORD, RETURN, SECCOMP_RET_ALLOW, program
 
-SECONDS = 20.0
 ALL_ALLOWED = struct.pack("=HBBI", RETURN, 0, 0, SECCOMP_RET_ALLOW)
 NR_LANDLOCK_CREATE = 444
 READ_FILE = 1 << 2
@@ -41,7 +41,7 @@ class Confined:
 
     def __init__(self, act: Callable[[], str]) -> None:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(SECONDS)
+        self.socket.settimeout(WAIT)
         reader, writer = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -66,7 +66,7 @@ class Confined:
 
     def says(self) -> str:
         """What it tells in the end."""
-        readable, _, _ = select.select([self.reader], [], [], SECONDS)
+        readable, _, _ = select.select([self.reader], [], [], WAIT)
         said = os.read(self.reader, 4096).decode() if readable else "nothing"
         os.waitpid(self.pid, 0)
         return said

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import zmq
+from box import WAIT
 from ipybox_gateway import manager, provisioner, supervisor
 from ipybox_gateway.authorization import given_token, is_right, judge_instance, token_form
 from ipybox_gateway.manager import KernelOfServer
@@ -71,7 +72,7 @@ async def server(folder: Path) -> AsyncIterator[Server]:
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        await asyncio.wait_for(test(), 60)
+        await asyncio.wait_for(test(), WAIT)
 
     asyncio.run(bounded())
 

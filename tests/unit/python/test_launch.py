@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from box import Kernel, Process, no_unix_sockets, works_without_sockets
+from box import WAIT, WAIT_MS, Kernel, Process, no_unix_sockets, works_without_sockets
 
 
 def test_the_kernel_keeps_state_between_cells(kernel: Kernel) -> None:
@@ -183,16 +183,16 @@ def test_reading_stdin_is_the_end_of_a_file(kernel: Kernel) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import time; time.sleep(30)",
+        "import time; time.sleep(1000)",
         "while True: pass",
         "import subprocess; subprocess.run(['sleep', '30'])",
-        "import threading; threading.Event().wait(30)",
+        "import threading; threading.Event().wait(1000)",
         "import asyncio; await asyncio.sleep(0)\nwhile True: pass",
-        "import asyncio, time; await asyncio.sleep(0)\ntime.sleep(30)",
-        "import asyncio; await asyncio.sleep(30)",
+        "import asyncio, time; await asyncio.sleep(0)\ntime.sleep(1000)",
+        "import asyncio; await asyncio.sleep(1000)",
         "async def f():\n    while True: pass\nawait asyncio.gather(f())",
-        "!sleep 30",
-        "%%bash\nsleep 30",
+        "!sleep 1000",
+        "%%bash\nsleep 1000",
     ],
 )
 def test_an_interrupt_ends_a_cell(kernel: Kernel, code: str) -> None:
@@ -200,10 +200,8 @@ def test_an_interrupt_ends_a_cell(kernel: Kernel, code: str) -> None:
     ident = kernel.start(code)
     kernel.begun(ident)
     time.sleep(0.3)
-    began = time.monotonic()
     kernel.interrupt()
     result = kernel.finish(ident)
-    assert time.monotonic() - began < 10
     if not code.startswith("!"):
         assert result.status == "error"
     assert kernel.run("print(state)").text == "kept\n"
@@ -215,15 +213,13 @@ import signal, threading, time
 def receive():
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 threading.Timer(0.2, receive).start()
-time.sleep(30)"""
-    began = time.monotonic()
+time.sleep(1000)"""
     assert kernel.run(code).reply["ename"] == "KeyboardInterrupt"
-    assert time.monotonic() - began < 10
 
 
 def test_a_wait_after_an_interrupted_cell_is_left_alone(kernel: Kernel) -> None:
     """The wake-ups of an interrupt end with its cell: C code may give up a call that is cut."""
-    ident = kernel.start("import time; time.sleep(30)")
+    ident = kernel.start("import time; time.sleep(1000)")
     kernel.begun(ident)
     time.sleep(0.3)
     kernel.interrupt()
@@ -271,7 +267,7 @@ def call_soon(*args, **more):
     return stock(*args, **more)
 loop.call_soon = call_soon
 await asyncio.sleep(0)"""
-    assert kernel.finish(kernel.start(code), seconds=10).status == "ok"
+    assert kernel.finish(kernel.start(code)).status == "ok"
     assert kernel.run("loop.call_soon is stock").value == "True"  # it did happen
 
 
@@ -296,21 +292,21 @@ def test_children_get_the_default_for_interrupts(kernel: Kernel) -> None:
 )
 def test_the_exit_status_tells_how_the_kernel_ended(fresh: Kernel, code: str, status: int) -> None:
     fresh.start(code)
-    assert fresh.process.wait(timeout=60) == status
+    assert fresh.process.wait(timeout=WAIT) == status
 
 
 def test_a_shutdown_request_ends_the_kernel(fresh: Kernel) -> None:
     fresh.send("shutdown_request", {"restart": False}, "control")
-    assert fresh.process.wait(timeout=60) == 0
+    assert fresh.process.wait(timeout=WAIT) == 0
     assert fresh.stderr.read_text() == ""
 
 
 def test_what_is_printed_at_exit_still_arrives(fresh: Kernel) -> None:
     fresh.run("import atexit; atexit.register(print, 'print')")
     fresh.send("shutdown_request", {"restart": False}, "control")
-    assert fresh.process.wait(timeout=60) == 0
+    assert fresh.process.wait(timeout=WAIT) == 0
     text = ""
-    while fresh.iopub.poll(100 if text.endswith("\n") else 10_000):
+    while fresh.iopub.poll(100 if text.endswith("\n") else WAIT_MS):
         message = fresh.receive(fresh.iopub)
         text += message.content.get("text", "")
     assert text == "print\n"
@@ -322,7 +318,7 @@ def test_what_is_printed_at_exit_still_arrives(fresh: Kernel) -> None:
 def test_a_crash_is_reported_on_the_original_stderr(fresh: Kernel, code: str) -> None:
     fresh.run(code)
     fresh.start("def here():\n    import ctypes; ctypes.string_at(0)\nhere()")
-    fresh.process.wait(timeout=60)
+    fresh.process.wait(timeout=WAIT)
     report = fresh.stderr.read_text()
     assert report.startswith("Fatal Python error: Segmentation fault")
     assert " in here" in report
@@ -343,7 +339,7 @@ def test_a_start_that_fails_says_why(tmp_path: Path, arguments: list[str], statu
         env={"PATH": os.environ["PATH"], "IPYTHONDIR": "/proc/nonexistent"},
         cwd=tmp_path,
         capture_output=True,
-        timeout=30,
+        timeout=WAIT,
     )
     assert run.returncode == status
     assert run.stderr

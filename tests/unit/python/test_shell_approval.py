@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import Kernel
+from box import WAIT, Kernel
 from ipybox_kernel import exec_filter
 from test_template import ForkedKernel, Template
 from tool_server import ToolServer
@@ -371,15 +371,15 @@ def child_of(kernel: Kernel) -> int:
     return int(children.read_text().split()[0])
 
 
-def wait_for(path: Path, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + WAIT
     while not path.exists() or not (path.name != "shell" or path.read_text().endswith("\n")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def wait_for_end(pid: int, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
+def wait_for_end(pid: int) -> None:
+    deadline = time.monotonic() + WAIT
     while True:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import zmq
+from box import WAIT_MS
 from ipybox_kernel.sockets import Socket, Visitors
 
 
@@ -53,7 +54,7 @@ def test_what_can_be_done_is_told_as_by_any_socket(pair: tuple[Any, Any]) -> Non
     ours, theirs = pair
     assert ours.EVENTS == ours.events == theirs.EVENTS == zmq.POLLOUT
     theirs.send(b"x")
-    assert ours.poll(5000)
+    assert ours.poll(WAIT_MS)
     assert ours.EVENTS == ours.events == ours.get(zmq.EVENTS) == zmq.POLLIN | zmq.POLLOUT
 
 
@@ -99,7 +100,7 @@ def test_who_says_the_password_is_let_in_and_nobody_else_hears_a_word(
         iopub.bind(at)
         strangers = [listener(others, at, word) for word in words]
         friend = listener(others, at, b"known")
-        assert iopub.poll(20_000)
+        assert iopub.poll(WAIT_MS)
         assert iopub.recv() == b"\1"
         assert not iopub.poll(300)  # no other subscription came through
         iopub.send(b"a word")

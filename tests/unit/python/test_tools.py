@@ -23,6 +23,7 @@ from typing import Any
 
 import ipybox_tools
 import pytest
+from box import WAIT
 from ipybox_tools import (
     ApprovalRejectedError,
     ApprovalRequestor,
@@ -312,7 +313,7 @@ def test_threads_do_not_wait_for_each_other(server: ToolServer) -> None:
     barrier = threading.Barrier(20)
 
     def together(method: str, params: dict[str, Any]) -> dict[str, Any]:
-        barrier.wait(20)
+        barrier.wait(WAIT)
         return {"result": params["tool_args"]}
 
     server.answer = together

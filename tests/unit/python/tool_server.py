@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from box import WAIT
+
 Answer = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 
 
@@ -71,8 +73,8 @@ class ToolServer:
             with contextlib.suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
 
-    def wait_for(self, condition: Callable[[], bool], seconds: float = 20) -> None:
-        deadline = time.monotonic() + seconds
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT
         with self.changed:
             while not condition():
                 assert self.changed.wait(max(0.0, deadline - time.monotonic())), "it never came"
