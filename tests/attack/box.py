@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+WAIT = 180.0  # seconds for whatever is waited for: it only ends what would hang
 WORKSPACE = "/app/workspace"
 ADMIN, EXECUTE, APPROVER = "CANARY-admin", "CANARY-execute", "CANARY-approver"
 ENV_SECRET, SERVER_SECRET = "CANARY-in-dot-env", "CANARY-of-a-server"
@@ -127,7 +128,7 @@ class Box:
     # ---- the engine ----
 
     def engine(
-        self, *words: str, timeout: float = 60, input: str | None = None
+        self, *words: str, timeout: float = WAIT, input: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         command = [*self.mode.command, *words]
         try:
@@ -153,7 +154,7 @@ class Box:
         if started.returncode:
             raise CannotTry(f"the container does not start: {started.stderr[-500:]}")
         if wait:
-            self.wait_for("the server", self.ready, 60)
+            self.wait_for("the server", self.ready)
         return self
 
     def ready(self) -> bool:
@@ -174,7 +175,7 @@ class Box:
         self.engine("rm", "-f", self.name)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def inside(self, *words: str, input: str | None = None, timeout: float = 20) -> str:
+    def inside(self, *words: str, input: str | None = None, timeout: float = WAIT) -> str:
         """What a program prints that somebody starts with `docker exec`; both streams."""
         with_input = ["-i"] if input is not None else []
         done = self.engine("exec", *with_input, self.name, *words, timeout=timeout, input=input)
@@ -202,7 +203,7 @@ class Box:
 
     def begin(
         self, method: str, path: str, body: object = None, token: str = ADMIN,
-        timeout: float = 30, port: int = 8080, raw: bool = False,
+        timeout: float = WAIT, port: int = 8080, raw: bool = False,
     ) -> SimpleQueue[Reply]:  # fmt: skip
         """Sends a request; its reply comes through the queue."""
         bridge, number = self.open_bridge(), next(self.numbers)
@@ -223,11 +224,11 @@ class Box:
 
     def call(
         self, method: str, path: str, body: object = None, token: str = ADMIN,
-        timeout: float = 30, port: int = 8080, raw: bool = False,
+        timeout: float = WAIT, port: int = 8080, raw: bool = False,
     ) -> Reply:  # fmt: skip
         queue = self.begin(method, path, body, token, timeout, port, raw)
         try:
-            reply = queue.get(timeout=timeout + 2)
+            reply = queue.get(timeout=timeout + WAIT)
         except Empty:
             reply = Reply(0, "out of time")
         self.heard.append(reply.text)
@@ -237,13 +238,13 @@ class Box:
         reply = self.call("POST", "/v1/sessions", {k: v for k, v in members.items() if v})
         return str(reply["id"])
 
-    def run_cell(self, code: str, session: str = "default", timeout: float = 20) -> Reply:
+    def run_cell(self, code: str, session: str = "default", timeout: float = WAIT) -> Reply:
         path = f"/v1/sessions/{session}/executions"
         body = {"code": code, "timeout_ms": int(timeout * 1000)}
-        return self.call("POST", path, body, timeout=timeout + 20)
+        return self.call("POST", path, body, timeout=timeout + WAIT)
 
     def cell(
-        self, code: str, session: str = "default", timeout: float = 20, ends: bool = False
+        self, code: str, session: str = "default", timeout: float = WAIT, ends: bool = False
     ) -> str:
         """What a cell prints, with the attackers' weapons at hand. One that fails by an exception
         has tried nothing; `ends`: it may also take too long, or its kernel with it."""
@@ -258,13 +259,13 @@ class Box:
     def reset(self, session: str = "default") -> Reply:
         return self.call("POST", f"/v1/sessions/{session}/reset", {})
 
-    def install(self, package: str, timeout: float = 60) -> Reply:
+    def install(self, package: str, timeout: float = WAIT) -> Reply:
         return self.call("POST", "/v1/packages", {"package": package}, timeout=timeout)
 
     # ---- what was got ----
 
-    def wait_for(self, what: str, condition: Callable[[], object], seconds: float = 20) -> None:
-        deadline = time.monotonic() + seconds
+    def wait_for(self, what: str, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + WAIT
         while not condition():
             if time.monotonic() > deadline:
                 raise CannotTry(f"waited in vain for {what}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from box import ENV_SECRET, WORKSPACE, Box
+from box import ENV_SECRET, WAIT, WORKSPACE, Box
 
 PY = "PLANT={0!r}; exec(open('/attack/mark.py').read())\n"
 MODULE = PY + "raise ImportError('planted')\n"
@@ -122,7 +122,7 @@ def drive_servers(box: Box) -> None:
         for name, words in commands.items()
     ]
     for queue in waiting:
-        box.heard.append(queue.get(timeout=15).text)
+        box.heard.append(queue.get(timeout=WAIT).text)
 
 
 def drive_commands(box: Box) -> None:

@@ -27,5 +27,5 @@ for path in w.below_runtime('**/connection.json'):
 def attack(box: Box) -> str:
     other = box.session()
     box.cell("the_secret = 'CANARY' + '-in-memory'", other)
-    told = box.cell(CODE, timeout=30)
+    told = box.cell(CODE)
     return told if "CANARY-in-memory" in told else ""

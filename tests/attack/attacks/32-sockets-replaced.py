@@ -25,6 +25,6 @@ for path in w.below_runtime():
 
 
 def attack(box: Box) -> str:
-    box.call("GET", "/api/kernels", port=8888, timeout=15)
+    box.call("GET", "/api/kernels", port=8888)
     lines = box.cell(CODE).splitlines()
     return "; ".join(line for line in lines if line.startswith(("MOVED", "BOUND")))

@@ -28,5 +28,5 @@ for words in (['sessions'], ['exec', 'print("R"+"AN")'], ['logs']):
 
 def attack(box: Box) -> str:
     other = box.session()
-    told = box.cell(CODE, other, timeout=40)
+    told = box.cell(CODE, other)
     return "; ".join(line for line in told.splitlines() if line.startswith("ROLE"))

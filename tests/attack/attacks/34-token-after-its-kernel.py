@@ -51,5 +51,5 @@ def attack(box: Box) -> str:
     box.cell(TAKE, taker)
     box.reset(giver)
     box.cell("print(1)", giver)
-    told = box.cell(USE, taker, timeout=30)
+    told = box.cell(USE, taker)
     return "; ".join(line for line in told.splitlines() if "echo has run" in line)

@@ -46,5 +46,5 @@ w.tried(smuggle)
 
 
 def attack(box: Box) -> str:
-    told = box.cell(CODE, box.session(), timeout=60)
+    told = box.cell(CODE, box.session())
     return "; ".join(line for line in told.splitlines() if line.startswith("ANSWERED"))

@@ -59,5 +59,5 @@ def box_for(mode: Mode) -> Box:
 
 def attack(box: Box) -> str:
     box.run()
-    told = box.cell(CODE, box.session(), timeout=120)
+    told = box.cell(CODE, box.session())
     return "; ".join(line for line in told.splitlines() if line.startswith("ANSWERED"))

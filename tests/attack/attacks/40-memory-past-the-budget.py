@@ -64,13 +64,17 @@ for n in range(12):
     pid = os.fork()
     if pid == 0:
         held = bytearray(b'x') * (20 << 20)
-        time.sleep(60); os._exit(0)
+        time.sleep(600); os._exit(0)
     total += 20 << 20
 time.sleep(2)
 """,
 }
 ROOM = 100 << 20
-END = "\nimport time; time.sleep(6); print('KEPT', total >> 20, 'MiB')"
+# It is killed at the next look: who has more than twice its budget and lives for so long is not held.
+END = """
+import time
+if total > TWICE: time.sleep(60)
+print('KEPT', total >> 20, 'MiB')"""
 CLEAR = "import glob; [os.unlink(p) for d in ('/dev/shm', '/tmp/claude', '/tmp') for p in glob.glob(d + '/fill-*')]"
 
 
@@ -85,7 +89,7 @@ def attack(box: Box) -> str:
     sessions = {way: box.session() for way in WAYS}
     got = []
     for way, code in WAYS.items():
-        told = box.cell(code + END, sessions[way], timeout=25, ends=True)
+        told = box.cell(code + END.replace("TWICE", str(2 * ROOM)), sessions[way], ends=True)
         kept = [int(line.split()[1]) for line in told.splitlines() if line.startswith("KEPT")]
         if kept and kept[0] << 20 > 2 * ROOM:
             got.append(f"{way}: {kept[0]} MiB")

@@ -53,6 +53,6 @@ def attack(box: Box) -> str:
     box.cell("1", session)
     log = box.folder / "audit" / "audit.jsonl"
     before = log.stat().st_size
-    box.cell(CODE, session, timeout=30, ends=True)
+    box.cell(CODE, session, ends=True)
     grown = log.stat().st_size - before
     return f"the log has grown by {grown >> 10} KiB in 3 seconds" if grown > 2 << 20 else ""

@@ -2,14 +2,12 @@
 """Planted files and long lists of tools hold the server's one thread, and everybody waits"""
 
 import re
-import time
 
-from box import Box
+from box import Box, CannotTry
 
 BREAKS = ("docs/architecture.md", "One thread")
 ONLY = ["docker R", "docker K+S"]  # it is the same in the others
-LONGEST = 1.5  # s that an honest request waits where the machine has much else to do
-TURN = 0.1  # s of processor time in one turn of the loop, by the server's own account
+SHARE = 0.5  # of the work's processor time that one turn of the loop may take, on any machine
 
 PLANT = """
 os.makedirs('mcptools', exist_ok=True)
@@ -18,31 +16,26 @@ for n in range(60000):
 """
 
 
-def longest(box: Box, work: tuple[str, str, object]) -> float:
-    """The longest time that somebody else's request took while this one was served."""
-    waiting, worst = box.begin(*work, timeout=40), 0.0
-    while waiting.empty():
-        start = time.monotonic()
-        box.call("GET", "/livez", token="")
-        worst = max(worst, time.monotonic() - start)
-    box.heard.append(waiting.get().text)
-    return worst
+def figures(box: Box) -> tuple[float, float]:
+    """Processor time of the server, and of its longest turn, by its own account."""
+    text = box.call("GET", "/metrics", token="").text
+    names = r"process_cpu_seconds_total", r'turn_seconds_max\{clock="cpu"\}'
+    used, turn = (re.search(rf"{name} ([0-9.]+)", text) for name in names)
+    if not used or not turn:
+        raise CannotTry("the server does not tell what it uses")
+    return float(used[1]), float(turn[1])
 
 
 def attack(box: Box) -> str:
-    box.cell(PLANT, timeout=60)
+    box.cell(PLANT)
     params = {"command": "python3", "args": ["/attack/mcp_server.py"]}
     many = {"command": "python3", "args": ["/attack/mcp_server.py", "many"]}
-    got = []
-    for what, name, words in ("planted .new-*", "few", params), ("3000 tools", "lots", many):
-        worst = longest(box, ("POST", "/v1/mcp-servers", {"name": name, "params": words}))
-        if worst > LONGEST:
-            got.append(f"{what}: {worst:.2f} s")
+    before, longest = figures(box)
+    for name, words in ("few", params), ("lots", many):
+        box.call("POST", "/v1/mcp-servers", {"name": name, "params": words})
         box.call("DELETE", f"/v1/mcp-servers/{name}")
-    turn = re.search(
-        r'turn_seconds_max\{clock="cpu"\} ([0-9.]+)', box.call("GET", "/metrics", token="").text
-    )
-    if turn and float(turn[1]) > TURN:
-        got.append(f"a turn of {turn[1]} s")
-    box.cell("import shutil; shutil.rmtree('mcptools', ignore_errors=True)", timeout=60)
-    return "; ".join(got)
+    used, turn = figures(box)
+    box.cell("import shutil; shutil.rmtree('mcptools', ignore_errors=True)")
+    if turn > max(longest, SHARE * (used - before)):
+        return f"{turn:.3f} s of {used - before:.3f} s in one turn"
+    return ""

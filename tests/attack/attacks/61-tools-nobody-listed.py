@@ -25,5 +25,5 @@ print('TWICE tool_name', w.tried(lambda: w.Tools(w.own_token(), patience=1).raw(
 
 
 def attack(box: Box) -> str:
-    told = box.cell(CODE, timeout=30)
+    told = box.cell(CODE)
     return "; ".join(line for line in told.splitlines() if "has run with" in line)

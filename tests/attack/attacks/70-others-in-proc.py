@@ -39,7 +39,7 @@ for pid in w.others():
 
 
 def attack(box: Box) -> str:
-    box.call("GET", "/api/kernels", port=8888, timeout=15)
-    told = box.cell(CODE, timeout=30)
+    box.call("GET", "/api/kernels", port=8888)
+    told = box.cell(CODE)
     lines = [line for line in told.splitlines() if line.split(" ")[0].isupper()]
     return "\n".join(sorted(lines)[:30])

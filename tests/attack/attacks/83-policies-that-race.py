@@ -62,7 +62,7 @@ def attack(box: Box) -> str:
     box.cell("1", session)
     told: list[str] = []
     thread = threading.Thread(
-        target=lambda: told.append(box.cell(CODE, session, timeout=30, ends=True))
+        target=lambda: told.append(box.cell(CODE, session, ends=True))
     )
     thread.start()
     path = f"/v1/sessions/{session}/sandbox"

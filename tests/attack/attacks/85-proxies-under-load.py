@@ -33,7 +33,7 @@ print('GOT', [g for g in sorted(got) if '127.0.0.53' not in g])
 
 def attack(box: Box) -> str:
     session = box.session()
-    told = box.cell(CODE, session, timeout=30)
+    told = box.cell(CODE, session)
     got = "" if "GOT []" in told else told
     if box.cell("print('well')", session).strip() != "well":
         got += "; the kernel does not answer any more"

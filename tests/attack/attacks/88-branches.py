@@ -72,6 +72,6 @@ def attack(box: Box) -> str:
     first, second = (item["id"] for item in asked["sessions"])
     pids = [int(box.cell("print(os.getpid())", name).split()[-1]) for name in (parent, second)]
     told = [box.cell(ATTACKER.format(pid=pid, terminal="-"), first) for pid in pids]
-    told.append(box.cell(SOCKETS, first, timeout=30))
+    told.append(box.cell(SOCKETS, first))
     lines = "\n".join(told).splitlines()
     return "; ".join(line for line in lines if line.split(" ")[0].isupper())
