@@ -46,15 +46,15 @@ PY
 @test "uv pip installs and uninstalls where pip does, and in a virtual environment where there is one" {
     with_index <<'PY'
 for command in "!uv", "%uv":
-    runs(f"{command} pip install -q --no-cache {pure}", timeout=100)
+    runs(f"{command} pip install -q --no-cache {pure}", timeout=WAIT)
     prints("import iniconfig; iniconfig.__file__.startswith('/home/ipybox/.local/lib/python3')", True)
     matches(runs("!pip uninstall -y iniconfig").text, "Successfully uninstalled")
     tool("reset")
     fails("import iniconfig", "ModuleNotFoundError")
-runs(f"%uv pip install -q --no-cache {pure}", timeout=100)
+runs(f"%uv pip install -q --no-cache {pure}", timeout=WAIT)
 runs("!uv pip uninstall -q iniconfig")
 fails("import iniconfig", "ModuleNotFoundError")
-runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", timeout=100)
+runs(f"!uv venv -q /tmp/v && VIRTUAL_ENV=/tmp/v uv pip install -q --no-cache {pure}", timeout=WAIT)
 prints("import glob; [name[-12:] for name in glob.glob('/tmp/v/lib/*/site-packages/iniconfig')]", ["es/iniconfig"])
 fails("import iniconfig", "ModuleNotFoundError")
 PY
@@ -232,12 +232,12 @@ CELLS = [
 def results():
     seen = []
     for code in CELLS:
-        answer = cell(code, timeout=100)
+        answer = cell(code, timeout=WAIT)
         seen.append([code, answer.error, re.sub("[0-9a-f]{8}", "ID", answer.text)])
     return seen
 PY
     { cat "$BATS_TEST_TMPDIR/cells"; cat <<'PY'
-runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", timeout=200)
+runs("!uv pip install -q --native-tls --no-cache --target $(python3 -m site --user-site) numpy pandas matplotlib", timeout=WAIT)
 tool("reset")
 print(json.dumps(results()), file=open("/dev/fd/4", "w"))
 PY

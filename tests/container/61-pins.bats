@@ -34,7 +34,7 @@ kernels_start_with()
     local pins
     pins=$(sed -n "s/^$1 \+//p" "$here/pins.txt" | tr '\n' ' ')
     { cat <<PY; what_works; } | on_base
-runs("!pip install -q --no-input --no-deps --no-warn-script-location $pins", timeout=100)
+runs("!pip install -q --no-input --no-deps --no-warn-script-location $pins", timeout=WAIT)
 listed = runs("import importlib.metadata as m; places = ['/app/workspace/packages/lib/python3.13/site-packages'];"
               "print(*(f'{d.name}=={d.version}' for d in m.distributions(path=places)))").text
 plain = lambda text: set(text.lower().replace("_", "-").replace(".", "-").split())

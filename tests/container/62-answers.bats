@@ -79,7 +79,7 @@ PY
         below(len(answer.text), 1500)
         matches(answer.text, r"\ASuccessfully installed .*altair-.*\n\[pip's output is in \S+\]\Z")
         def shows(code):
-            return runs(code, timeout=100).text
+            return runs(code, timeout=WAIT).text
         FILE = r"\n\nGenerated files:\n\n- \[\w{8}\]\(/app/workspace/outputs/\w{8}\.html\) text/html, \d+ bytes\n\Z"
         PICTURE = r"\n\nGenerated images:\n\n- \[\w{8}\]\(/app/workspace/images/\w{8}\.png\)\n\Z"
         shows("import pandas as pd; df = pd.DataFrame({'a': [1, 2], 'b': ['x', 'yy']})")

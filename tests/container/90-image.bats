@@ -185,7 +185,7 @@ PY'
 prints("import sys; 'pandas' in sys.modules", True)     # the template has imported it
 tool("reset")
 prints("import sys; 'pandas' in sys.modules", True)
-runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=100)
+runs("import duckdb, openpyxl, PIL, polars, pyarrow.parquet, requests, scipy.stats, sklearn.ensemble", timeout=WAIT)
 prints("import numpy as np, pandas as pd, polars as pl; df = pd.DataFrame({'a': [1, 2]})\n"
        "df.to_parquet('t.parquet'); df.to_excel('t.xlsx'); pl.read_parquet('t.parquet')['a'].sum(), duckdb.sql('select sum(a) from df').fetchall()[0][0]",
        "(3, 3)")

@@ -213,7 +213,7 @@ wait_for("the server", ready)
 equal(call("POST", EXECUTIONS, {"code": "print(1)"}, token=None)["stdout"], "1\n")
 equal(call("GET", "/v1/approvals", token=None).status, 401)
 def from_outside(head):
-    with socket.create_connection((socket.gethostbyname(socket.gethostname()), 8080), 5) as s:
+    with socket.create_connection((socket.gethostbyname(socket.gethostname()), 8080), WAIT) as s:
         s.sendall(head)
         return s.makefile("rb").read().decode()
 for line in "GET /livez", "GET /", "GET /v1/sessions", "POST /v1/sessions/default/executions", "POST /mcp", "nonsense":

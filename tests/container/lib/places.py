@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 SECRET = "s3cr3t-word"
+PATIENCE = 3  # seconds for a connection that nobody answers
 
 
 def opened(path: str) -> bool:
@@ -136,7 +137,7 @@ def on_processes() -> list[str]:
 
 def reached(address: str, port: int) -> str:
     try:
-        socket.create_connection((address, port), 3).close()
+        socket.create_connection((address, port), PATIENCE).close()
     except OSError as e:
         return type(e).__name__
     return "connected"

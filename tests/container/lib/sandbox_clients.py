@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in a sandbox that allows pypi.org: every client here, told of no proxy, gets a page of it,
-and is refused another name. A line for each: its name, "reached" or "refused", or why not."""
+and is refused another name. A line for each: its name, "reached" or "refused", or why not.
+
+sandbox_clients.py [NAME]: this client; without one, what the clients need is installed."""
 
 from __future__ import annotations
 
@@ -59,20 +61,25 @@ def run(name: str, url: str) -> tuple[bool, str]:
     return done.returncode == 0 and (name == "pip" or "200" in said), said
 
 
-def main() -> None:
+def install() -> None:
     proxies = [variable for variable in os.environ if variable.lower().endswith("_proxy")]
-    os.environ["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
     libraries = ["httpx==0.28.1", "aiohttp==3.13.2"]
-    install = [*PIP, "install", "-q", "--target", "libraries", *libraries]
-    subprocess.run(install, timeout=WAIT, check=True)
-    os.environ["PYTHONPATH"] = str(Path("libraries").resolve())
+    words = [*PIP, "install", "-q", "--target", "libraries", *libraries]
+    subprocess.run(words, timeout=WAIT, check=True)
     print("proxy variables:", proxies)
-    for name in CLIENTS:
-        reached, said = run(name, ALLOWED)
-        print(name, "reached" if reached else f"not reached: {said}")
-        reached, said = run(name, DENIED)
-        refused = not reached and any(word in said for word in UNKNOWN)
-        print(name, "refused" if refused else f"not refused: {said}")
 
 
-main()
+def use(name: str) -> None:
+    reached, said = run(name, ALLOWED)
+    print(name, "reached" if reached else f"not reached: {said}")
+    reached, said = run(name, DENIED)
+    refused = not reached and any(word in said for word in UNKNOWN)
+    print(name, "refused" if refused else f"not refused: {said}")
+
+
+os.environ["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+os.environ["PYTHONPATH"] = str(Path("libraries").resolve())
+if len(sys.argv) > 1:
+    use(sys.argv[1])
+else:
+    install()

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from drive import SHOW_PNG, Box, Failure, equal, fail, matches, note, wait_for
+from drive import SHOW_PNG, WAIT, Box, Failure, equal, fail, matches, note, wait_for
 
 BURST = 1000  # quick cells in a row
 ROUND = 60  # deeds between two looks, at most; a round has each deed once at least
@@ -98,7 +98,7 @@ class Soak:
     def floods(self) -> None:
         """More than fits the answer: all of it is in the file."""
         n, lines = self.next(), self.random.randrange(50_000, 200_000)
-        answer = self.box.runs(f"for i in range({lines}): print('flood', {n}, i)", timeout=60)
+        answer = self.box.runs(f"for i in range({lines}): print('flood', {n}, i)", timeout=WAIT)
         path = matches(answer.text, r"is in /app/workspace/(outputs/\S+\.txt)\]")[1]
         code = (
             f"import os; t = open('{path}').read(); os.remove('{path}')\n"

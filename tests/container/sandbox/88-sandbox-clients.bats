@@ -25,8 +25,8 @@ teardown_file()
     drive "${ca[@]}" -v "$settings:/settings.json:ro" -v "$here/sandbox_clients.py:/clients.py:ro" \
         -v "$BATS_FILE_TMPDIR/fetch:/fetch:ro" -- --sandbox --sandbox-config /settings.json <<'PY'
         names = "urllib requests httpx aiohttp sockets curl wget node go git pip".split()
-        expected = ["proxy variables: []"] + [f"{name} {what}" for name in names for what in ("reached", "refused")]
-        answer = runs(f"!WAIT={WAIT} python3 /clients.py", timeout=500)
-        equal(answer.text.splitlines(), expected)
+        prints(f"!WAIT={WAIT} python3 /clients.py", "proxy variables: []", timeout=WAIT)
+        for name in names:
+            prints(f"!WAIT={WAIT} python3 /clients.py {name}", f"{name} reached\n{name} refused", timeout=WAIT)
 PY
 }
