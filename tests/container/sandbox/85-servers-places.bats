@@ -1,6 +1,5 @@
 # What cells plant for MCP servers, which run outside of the walls: none of it runs with a secret. Real servers, by uvx,
 # npx and install_package. IPYBOX_CA: a CA bundle that this needs here, as for the build.
-# bats file_tags=all
 load ../lib/helpers
 
 # attacked [OPTION]... <<'PY' - as drive, with a workspace that cells have filled with traps. Each trap that runs leaves
@@ -101,19 +100,23 @@ equal("s3cr3t" in box.log(), False)
 PY
 }
 
+# bats test_tags=all
 @test "root: servers with a secret run nothing that a cell has planted" {
     with_a_place
 }
 
+# bats test_tags=all
 @test "a user: servers with a secret run nothing that a cell has planted" {
     with_a_place --user 1234:1234
 }
 
+# bats test_tags=all
 @test "a user without rights: servers with a secret run nothing that a cell has planted" {
     with_a_place --user 1234:1234 --read-only --tmpfs /tmp --tmpfs /var/lib/ipybox:exec,mode=1777 --cap-drop ALL \
         --security-opt no-new-privileges
 }
 
+# bats test_tags=all
 @test "without a place a server with a secret uses no package of cells, and one without does" {
     attacked --user 1234:1234 --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges <<'PY'
 install(TIME)
@@ -127,6 +130,7 @@ nothing_stolen()
 PY
 }
 
+# bats test_tags=all
 @test "git runs nothing of .git/config, and with a secret only repositories of the server's own" {
     attacked -- --connect-timeout 150 <<'PY'
 runs(r'''
