@@ -27,7 +27,7 @@ ended_well()
     run_the_agent()
     {
         k apply -f "$deploy/kubernetes/sidecar.yaml"
-        k wait --for=jsonpath='{.status.phase}'=Succeeded pod/agent --timeout=60s
+        k wait --for=jsonpath='{.status.phase}'=Succeeded pod/agent --timeout="${guard}s"
     }
     takes "sidecar.yaml: from apply to the end of the agent" run_the_agent
     assert_equal "$(k logs agent -c agent)" 42

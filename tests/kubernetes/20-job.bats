@@ -5,6 +5,6 @@ load lib
     document kubernetes/sidecar.yaml 0 '{
         apiVersion: "batch/v1", kind: "Job", metadata: {name: "job", namespace: .metadata.namespace},
         spec: {backoffLimit: 0, template: {spec: .spec}}}' | k create -f -
-    takes "Job: from creation to Complete" k wait --for=condition=Complete job/job --timeout=60s
+    takes "Job: from creation to Complete" k wait --for=condition=Complete job/job --timeout="${guard}s"
     assert_equal "$(k logs job/job -c agent)" 42
 }

@@ -27,11 +27,11 @@ has_left()
 }
 
 @test "a Deployment of two becomes available" {
-    takes "Deployment of two: to available" k rollout status deployment/box --timeout=90s
+    takes "Deployment of two: to available" k rollout status deployment/box --timeout="${guard}s"
 }
 
 @test "its Service answers as soon as a pod is ready" {
-    assert_match "$(ask --retry 20 --retry-delay 1 --retry-connrefused "http://$(service):8080/readyz")" '"status"'
+    wait_for says "$(service)" 200
     ask "http://$(service):8080/v1/sessions" -d '{}' | jq -e '.instance | startswith("box-")'
 }
 
@@ -51,7 +51,7 @@ print('finished')" > "$BATS_TEST_TMPDIR/answer" & running=$!
     k exec "$pod" -- touch /app/workspace/go
     wait "$running"
     assert_equal "$(jq -r .text "$BATS_TEST_TMPDIR/answer")" finished
-    takes "a deleted pod: from the end of its cell to its own" k wait --for=delete "pod/$pod" --timeout=60s
+    takes "a deleted pod: from the end of its cell to its own" k wait --for=delete "pod/$pod" --timeout="${guard}s"
 }
 
 says()

@@ -31,7 +31,7 @@ answers()
 }
 
 @test "a StatefulSet of two becomes ready, and each pod has its name and its volume" {
-    takes "StatefulSet of two: to ready" k rollout status statefulset/ipybox --timeout=90s
+    takes "StatefulSet of two: to ready" k rollout status statefulset/ipybox --timeout="${guard}s"
     assert_equal "$(at ipybox-0 /readyz | jq -r .instance)" ipybox-0
     assert_equal "$(at ipybox-1 /readyz | jq -r .instance)" ipybox-1
 }

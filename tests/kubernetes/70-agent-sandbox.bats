@@ -31,7 +31,7 @@ teardown_file()
 pool_is_warm()
 {
     k apply -f "$deploy/agent-sandbox/template.yaml"
-    k wait --for=jsonpath='{.status.readyReplicas}'=2 sandboxwarmpool/ipybox --timeout=60s
+    k wait --for=jsonpath='{.status.readyReplicas}'=2 sandboxwarmpool/ipybox --timeout="${guard}s"
 }
 
 # claim NAME
@@ -39,7 +39,7 @@ claim()
 {
     jq -n --arg name "$1" '{apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim",
         metadata: {name: $name}, spec: {warmPoolRef: {name: "ipybox"}}}' | k create -f -
-    k wait --for=condition=Ready "sandboxclaim/$1" --timeout=60s
+    k wait --for=condition=Ready "sandboxclaim/$1" --timeout="${guard}s"
 }
 
 # claimed NAME FILTER - of the sandbox that a claim has
@@ -67,7 +67,7 @@ runs()
     assert_match "$warm" "$(claimed first .name)"
     runs first 'echo kept > note; echo $((6 * 7))' 42
     assert_equal "$(k exec "$(claimed first .name)" -- ipybox exec 'open("note").read()')" "'kept\\n'"
-    k wait --for=jsonpath='{.status.readyReplicas}'=2 sandboxwarmpool/ipybox --timeout=60s
+    k wait --for=jsonpath='{.status.readyReplicas}'=2 sandboxwarmpool/ipybox --timeout="${guard}s"
 }
 
 @test "another claim has another pod, without the files of the first, which ends with its claim" {
@@ -76,16 +76,16 @@ runs()
     takes "agent-sandbox: from a second claim to Ready" claim second
     [ "$(claimed second .name)" != "$pod" ]
     runs second 'ls' ''
-    k delete sandboxclaim first --timeout=60s
-    takes "agent-sandbox: from the end of a claim to that of its sandbox (the garbage collector's)" k wait --for=delete "sandbox/$pod" --timeout=60s
-    takes "agent-sandbox: from there to that of its pod" k wait --for=delete "pod/$pod" --timeout=60s
+    k delete sandboxclaim first --timeout="${guard}s"
+    takes "agent-sandbox: from the end of a claim to that of its sandbox (the garbage collector's)" k wait --for=delete "sandbox/$pod" --timeout="${guard}s"
+    takes "agent-sandbox: from there to that of its pod" k wait --for=delete "pod/$pod" --timeout="${guard}s"
     runs second 'echo still' still
 }
 
 @test "each of ten claims has a warm sandbox of its own, which runs a command" {
     local times
     k patch sandboxwarmpool ipybox --type merge -p '{"spec": {"replicas": 12}}'
-    k wait --for=jsonpath='{.status.readyReplicas}'=12 sandboxwarmpool/ipybox --timeout=90s
+    k wait --for=jsonpath='{.status.readyReplicas}'=12 sandboxwarmpool/ipybox --timeout="${guard}s"
     mapfile -t times < <("$cluster/k" "$tests/claims.py" ipybox 10)
     figure "agent-sandbox: from a claim to Ready, median of 10 of a pool of 12" "${times[0]}"
     figure "agent-sandbox: from a claim to its first command's answer, the same" "${times[1]}"

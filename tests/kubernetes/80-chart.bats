@@ -10,12 +10,12 @@ setup_file()
 # helm WORD... - there is no storage class here, so that the workspace is an emptyDir; nothing goes to the caller's home.
 helm()
 {
-    timeout 200 "$cluster/k" env "HOME=$BATS_FILE_TMPDIR" "${IPYBOX_HELM:-$("$tests/../peer/deploy/tools/build")/helm}" -n chart "$@"
+    limit=$whole limited "$cluster/k" env "HOME=$BATS_FILE_TMPDIR" "${IPYBOX_HELM:-$("$tests/../peer/deploy/tools/build")/helm}" -n chart "$@"
 }
 
 install()
 {
-    helm upgrade --install box "$deploy/helm/ipybox" --set workspace.ephemeral=true --wait --timeout 180s "$@"
+    helm upgrade --install box "$deploy/helm/ipybox" --set workspace.ephemeral=true --wait --timeout "${guard}s" "$@"
 }
 
 token()
@@ -25,7 +25,7 @@ token()
 
 @test "the chart is installed, and its own test passes" {
     takes "chart: from helm install to ready" install
-    helm test box --logs --timeout 60s > "$BATS_TEST_TMPDIR/said" || fail "$(< "$BATS_TEST_TMPDIR/said")"
+    helm test box --logs --timeout "${guard}s" > "$BATS_TEST_TMPDIR/said" || fail "$(< "$BATS_TEST_TMPDIR/said")"
     assert_match "$(< "$BATS_TEST_TMPDIR/said")" 'without a token: refused'
 }
 
@@ -40,7 +40,7 @@ token()
 }
 
 @test "after its removal no pod and no service is left" {
-    helm uninstall box --wait --timeout 60s
+    helm uninstall box --wait --timeout "${guard}s"
     assert_equal "$(k -n chart get statefulsets,services,configmaps,networkpolicies,poddisruptionbudgets -o name | grep -v kube-root-ca || true)" ""
     wait_for no_pod
 }

@@ -29,7 +29,7 @@ secretGenerator:
   options: {disableNameSuffixHash: true}
 YAML
     k -n component apply -k "$BATS_TEST_TMPDIR"
-    k -n component rollout status deployment/any --timeout=60s
+    k -n component rollout status deployment/any --timeout="${guard}s"
 }
 
 @test "the component adds a sidecar that runs the agent's cells" {

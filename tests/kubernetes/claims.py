@@ -17,6 +17,7 @@ import sys
 import time
 from typing import Any
 
+GUARD = 180  # seconds, for whatever is waited for; it only ends what would hang
 NAMESPACE = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/agents"
 JSON = {"Content-Type": "application/json"}
 COMMAND = {"command": "echo $((6 * 7))"}
@@ -31,7 +32,7 @@ class Cluster:
 
     def request(self, method: str, path: str, body: Any = None) -> http.client.HTTPResponse:
         context = ssl._create_unverified_context()  # its own certificate
-        connection = http.client.HTTPSConnection(self.host, timeout=60, context=context)
+        connection = http.client.HTTPSConnection(self.host, timeout=GUARD, context=context)
         connection.request(method, NAMESPACE + path, json.dumps(body), self.head)
         answer = connection.getresponse()
         assert answer.status < 300, (answer.status, answer.read())
@@ -39,7 +40,7 @@ class Cluster:
 
 
 def command(address: str) -> None:
-    connection = http.client.HTTPConnection(address, 8888, timeout=60)
+    connection = http.client.HTTPConnection(address, 8888, timeout=GUARD)
     connection.request("POST", "/execute", json.dumps(COMMAND), JSON)
     answer = json.loads(connection.getresponse().read())
     assert answer["stdout"] == "42\n", answer

@@ -13,7 +13,7 @@ teardown() { :; }
 # k WORD... - kubectl in the namespace of deploy/kubernetes
 k()
 {
-    timeout 100 "$cluster/k" kubectl -n agents "$@"
+    limit=$whole limited "$cluster/k" kubectl -n agents "$@"
 }
 
 # document FILE NUMBER [FILTER OF jq] - one document of a file of deploy/, as JSON
@@ -34,7 +34,7 @@ sidecar()
 # is_ready POD
 is_ready()
 {
-    k wait --for=condition=Ready "pod/$1" --timeout=60s
+    k wait --for=condition=Ready "pod/$1" --timeout="${guard}s"
 }
 
 # field POD FILTER - of what the cluster knows of it
@@ -52,7 +52,7 @@ server_of()
 # ask URL [OPTION OF curl]... - the answer, with the agent's token
 ask()
 {
-    "$cluster/k" curl -sS -m 60 -H 'X-Ipybox-Token: change-me-agent' -H 'Content-Type: application/json' "$@"
+    "$cluster/k" curl -sS -m "$guard" -H 'X-Ipybox-Token: change-me-agent' -H 'Content-Type: application/json' "$@"
 }
 
 # cell ADDRESS CODE [SESSION] - the answer to a cell

@@ -8,19 +8,25 @@ import hashlib
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+HERE = Path(__file__).parent
 IMAGE = os.environ.get("IPYBOX_TEST_IMAGE", "ipybox")
 INSIDE = "/app/workspace"
-READY_SECONDS = 60
+
+# Seconds, for whatever is waited for. It only ends what would hang: no test passes or fails by it.
+GUARD = 180
+LOOK_SECONDS = 0.05
+
 TOOLS = ["execute_ipython_cell", "install_package", "register_mcp_server", "reset"]
 
 # A foreign owner when we may give files away, so that a mix-up with root or 1000 is seen.
@@ -44,17 +50,21 @@ class Box:
     def command(self, *options: str) -> list[str]:
         return ["docker", *self.args(*options)]
 
+    def unsignalled(self, status: Path, *options: str) -> list[str]:
+        """The command for a container that no signal of a client can end; see the script."""
+        return [str(HERE / "unsignalled"), str(status), *self.command(*options)]
+
     def containers(self) -> list[str]:
         """Containers, in whatever state, that have the workspace mounted."""
         return docker("ps", "-aq", "--no-trunc", "--filter", f"volume={self.workspace}").split()
 
-    def is_gone(self, seconds: float = 60) -> bool:
+    def is_gone(self) -> bool:
         """The container has ended and is removed; the engine may need a moment for the latter."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + GUARD
         while self.containers():
             if time.monotonic() > end:
                 return False
-            time.sleep(0.02)
+            time.sleep(LOOK_SECONDS)
         return True
 
     def remove(self) -> None:
@@ -62,8 +72,20 @@ class Box:
             docker("rm", "-f", container)
 
 
+T = TypeVar("T")
+
+
+def until(what: Callable[[], T], told: Callable[[], object] = lambda: "waited in vain") -> T:
+    """The first answer that is true; what is told when none comes."""
+    end = time.monotonic() + GUARD
+    while not (answer := what()):
+        assert time.monotonic() < end, told()
+        time.sleep(LOOK_SECONDS)
+    return answer
+
+
 def docker(*args: str) -> str:
-    run = subprocess.run(["docker", *args], stdout=subprocess.PIPE, timeout=60, check=True)
+    run = subprocess.run(["docker", *args], stdout=subprocess.PIPE, timeout=GUARD, check=True)
     return run.stdout.decode()
 
 
@@ -73,23 +95,56 @@ def running(*words: str) -> Iterator[str]:
     container = docker("run", "-d", *words).strip()
     try:
         yield container
-        docker("stop", container)
+        docker("stop", "-t", "-1", container)  # or the engine kills it after 10 s of its own
         state = docker("inspect", "-f", "{{.State.ExitCode}}", container).strip()
         assert state == "0", docker("logs", container)
     finally:
         docker("rm", "-f", container)
 
 
+def statuses(file: Path) -> set[str]:
+    """With which the commands of ./unsignalled have ended, when all have."""
+
+    def ended() -> list[str]:
+        lines = file.read_text().split()
+        return lines if len(lines) == 2 * lines.count("begun") else []
+
+    return set(until(ended)) - {"begun"}
+
+
+held_ports: list[socket.socket] = []
+
+
+def own_port() -> int:
+    """A port of this machine for a server that is told where to listen. Until this process ends
+    nobody else is given it, for a socket stays bound to it; a server listens there all the same,
+    since servers set SO_REUSEADDR. Where Docker may choose the port: address_of."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    held_ports.append(held)
+    port: int = held.getsockname()[1]
+    return port
+
+
+def address_of(container: str, port: int) -> str:
+    """Where a port of a container is, of which `-p 127.0.0.1::PORT` leaves the choice to Docker."""
+    return docker("port", container, str(port)).split()[0]
+
+
 def wait_until_ready(url: str, container: str) -> None:
     """Until the URL answers well; the container's log is told when it does not."""
-    end = time.monotonic() + READY_SECONDS
-    while True:
+
+    def answers() -> bool:
         try:
-            urllib.request.urlopen(url, timeout=10).close()
-            return
+            urllib.request.urlopen(url, timeout=GUARD).close()
         except OSError:
-            assert time.monotonic() < end, docker("logs", container)
-            time.sleep(0.05)
+            state = docker("inspect", "-f", "{{.State.Running}}", container).strip()
+            assert state == "true", docker("logs", container)
+            return False
+        return True
+
+    until(answers, lambda: docker("logs", container))
 
 
 def tool_path(name: str) -> Path:
@@ -98,7 +153,7 @@ def tool_path(name: str) -> Path:
 
 
 # From the Docker section of the Python ipybox's page on its MCP server.
-OLD_CONFIG = Path(__file__).with_name("old_config.json")
+OLD_CONFIG = HERE / "old_config.json"
 
 
 def old_config(workspace: Path) -> dict[str, Any]:

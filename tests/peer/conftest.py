@@ -31,6 +31,14 @@ def shared_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     yield from new_box(tmp_path_factory.mktemp("workspace"))
 
 
+@pytest.fixture
+def status(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty file for Box.unsignalled."""
+    file = tmp_path_factory.mktemp("status") / "status"
+    file.touch()
+    return file
+
+
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:
     return "asyncio"

@@ -31,9 +31,18 @@ def shout(text: str) -> str:
     return text.upper()
 
 
-async def slow(text: str, seconds: float = 0.5) -> str:
-    """Say it later."""
-    await asyncio.sleep(seconds)
+waiting: list[asyncio.Event] = []
+
+
+async def meet(text: str, of: int) -> str:
+    """Say it when so many calls of this are here at once."""
+    go = asyncio.Event()
+    waiting.append(go)
+    if len(waiting) == of:
+        for one in waiting:
+            one.set()
+        waiting.clear()
+    await go.wait()
     return text
 
 
@@ -51,7 +60,7 @@ def main(words: list[str]) -> None:
     port = int(words[1]) if words else 8000
     server = FastMCP("demo", log_level="ERROR", host="127.0.0.1", port=port)
     server.add_tool(shout, name="shout-it", structured_output=False)
-    server.add_tool(slow, structured_output=False)
+    server.add_tool(meet, structured_output=False)
     server.add_tool(report)
     server.add_tool(picture, structured_output=False)
     if not words:

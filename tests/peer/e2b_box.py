@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from box import IMAGE, INSIDE, running, wait_until_ready
-from tool_box import free_port
+from box import IMAGE, INSIDE, address_of, running, wait_until_ready
 
 KEY = "e2b_0123456789abcdef"
 
@@ -18,11 +17,11 @@ KEY = "e2b_0123456789abcdef"
 @contextmanager
 def serving(workspace: Path, *options: str) -> Iterator[str]:
     """The URL of all of E2B's planes."""
-    address = f"127.0.0.1:{free_port()}"
-    words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
+    words = ["-p", "127.0.0.1::8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
     with running(*words, IMAGE, "serve", "--e2b", *options) as container:
-        wait_until_ready(f"http://{address}/readyz", container)
-        yield f"http://{address}"
+        url = f"http://{address_of(container, 8080)}"
+        wait_until_ready(f"{url}/readyz", container)
+        yield url
 
 
 def container_of(url: str) -> str:

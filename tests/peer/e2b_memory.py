@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from box import IMAGE, docker, running, wait_until_ready
+from box import IMAGE, address_of, docker, running, wait_until_ready
 from e2b_box import KEY, environment
 from e2b_code_interpreter import Sandbox
-from tool_box import free_port
 
 SANDBOXES = 100
 SETTLE_SECONDS = 2  # kernels that are forked ahead are there again
@@ -46,11 +45,11 @@ def measure(container: str) -> None:
 
 
 def main() -> None:
-    address = f"127.0.0.1:{free_port()}"
-    words = ["-p", f"{address}:8080", "-e", f"IPYBOX_TOKEN={KEY}", IMAGE, "serve", "--e2b"]
+    words = ["-p", "127.0.0.1::8080", "-e", f"IPYBOX_TOKEN={KEY}", IMAGE, "serve", "--e2b"]
     with running(*words, "--max-sessions", str(SANDBOXES + 1)) as container:
-        wait_until_ready(f"http://{address}/readyz", container)
-        with environment(f"http://{address}"):
+        url = f"http://{address_of(container, 8080)}"
+        wait_until_ready(f"{url}/readyz", container)
+        with environment(url):
             measure(container)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from box import GUARD
+
 
 @contextmanager
-def serving(
-    workspace: Path, *options: str, mode: str = "plain", token: str | None = None
-) -> Iterator[str]:
+def serving(workspace: Path, *options: str, mode: str = "plain", **env: str) -> Iterator[str]:
     """The URL of its /mcp. It must end well, with whatever its sanitizers have to say."""
     program = os.environ["PEER_MCP_HTTP"]
     python = os.environ["PEER_KERNEL_PYTHON"]
@@ -25,7 +25,7 @@ def serving(
             stdout=subprocess.PIPE,
             stderr=log,
             cwd=workspace,
-            env=os.environ | ({"IPYBOX_TOKEN": token} if token else {}),
+            env=os.environ | env,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -35,7 +35,7 @@ def serving(
         finally:
             process.stdin.close()
             try:
-                status = process.wait(30)
+                status = process.wait(GUARD)
             finally:
                 process.kill()
                 process.stdout.close()

@@ -7,15 +7,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from box import GUARD, until
+
 HERE = Path(__file__).parent
-SECONDS = 60
 KIND = os.environ.get("PEER_BROWSER_KIND", "chromium")
 EDITOR = "document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')"
 FRAME = "console/frame.html"
+
+
+class ScriptError(Exception):
+    """A script has thrown, or the frame in which it ran is gone."""
 
 
 class Page:
@@ -40,18 +45,34 @@ class Page:
         self.process.stdin.write(json.dumps({"do": what, **more}) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
-        assert "error" not in answer, answer["error"]
+        if "error" in answer:
+            raise ScriptError(answer["error"])
         return answer["value"]
 
     def run(self, script: str, frame: str = "") -> Any:
         return self.do("run", script=script, frame=frame)
 
+    def ask(self, script: str, frame: str, is_right: Callable[[Any], object]) -> Any:
+        """Until the answer is right. A page that loads has no body, a frame may just be replaced: a
+        script that throws has no answer yet."""
+        last: object = None
+
+        def answer() -> list[Any]:
+            nonlocal last
+            try:
+                last = self.run(script, frame)
+            except ScriptError as e:
+                last = e
+                return []
+            return [last] if is_right(last) else []
+
+        def told() -> str:
+            return f"{script}: {last}: {self.run('document.body?.innerText', frame)}"
+
+        return until(answer, told)[0]
+
     def wait(self, script: str, frame: str = "") -> Any:
-        end = time.monotonic() + SECONDS
-        while not (value := self.run(script, frame)):
-            assert time.monotonic() < end, f"{script}: {self.run('document.body.innerText')}"
-            time.sleep(0.1)
-        return value
+        return self.ask(script, frame, bool)
 
     def wait_text(self, selector: str, text: str) -> None:
         self.wait(
@@ -72,7 +93,7 @@ class Page:
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(GUARD)
 
 
 class Console(Page):
@@ -100,8 +121,4 @@ class Console(Page):
 
     def framed(self, script: str) -> Any:
         """The value of a script in the newest frame of an output; asked until it is not null."""
-        end = time.monotonic() + SECONDS
-        while (value := self.run(script, FRAME)) is None:
-            assert time.monotonic() < end, script
-            time.sleep(0.1)
-        return value
+        return self.ask(script, FRAME, lambda value: value is not None)

@@ -5,7 +5,6 @@ variables and arguments."""
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,10 +12,8 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from box import IMAGE, running
-from tool_box import free_port
+from box import GUARD, IMAGE, address_of, running, until
 
-START_SECONDS = 60
 HARD = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 
@@ -59,7 +56,7 @@ def ask(url: str, body: object = None, **headers: str) -> tuple[int, Any, Any]:
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     data = None if body is None else json.dumps(body).encode()
     try:
-        answer = urllib.request.urlopen(urllib.request.Request(url, data, sent), timeout=60)
+        answer = urllib.request.urlopen(urllib.request.Request(url, data, sent), timeout=GUARD)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
@@ -67,14 +64,13 @@ def ask(url: str, body: object = None, **headers: str) -> tuple[int, Any, Any]:
 
 
 def wait_for(url: str) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
+    def answers() -> bool:
         try:
-            if ask(url)[0] == HTTPStatus.OK:
-                return
+            return bool(ask(url)[0] == HTTPStatus.OK)
         except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"{url} does not come up")
+            return False
+
+    until(answers, lambda: f"{url} does not come up")
 
 
 @contextmanager
@@ -82,10 +78,11 @@ def server(
     pod: dict[str, Any], name: str, secrets: dict[str, str], *more: str
 ) -> Iterator[tuple[str, str]]:
     """A container as the pod of that name would have it: its URL and id, when it is ready."""
-    container, port = server_of(pod), free_port()
+    container = server_of(pod)
     options = [*options_of(pod, container, secrets), *more]
-    options += ["--hostname", name, "-p", f"127.0.0.1:{port}:8080"]
+    options += ["--hostname", name, "-p", "127.0.0.1::8080"]
     with running(*options, IMAGE, *container["args"]) as id:
+        url = f"http://{address_of(id, 8080)}"
         for probe in "startupProbe", "readinessProbe", "livenessProbe":
-            wait_for(f"http://127.0.0.1:{port}{container[probe]['httpGet']['path']}")
-        yield f"http://127.0.0.1:{port}", id
+            wait_for(f"{url}{container[probe]['httpGet']['path']}")
+        yield url, id

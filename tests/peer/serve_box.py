@@ -9,22 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from box import IMAGE, running, wait_until_ready
-from tool_box import free_port
+from box import GUARD, IMAGE, address_of, running, wait_until_ready
 
 ADMIN, EXECUTOR, APPROVER = "the-admin", "the-executor", "the-approver"
-SECONDS = 60
 
 
 @contextmanager
 def serving_approvals() -> Iterator[str]:
     """Its URL."""
-    port = free_port()
-    words = ["-p", f"127.0.0.1:{port}:8080"]
+    words = ["-p", "127.0.0.1::8080"]
     words += ["-e", f"IPYBOX_TOKEN={ADMIN}", "-e", f"IPYBOX_EXECUTE_TOKEN={EXECUTOR}"]
     words += ["-e", f"IPYBOX_APPROVER_TOKEN={APPROVER}"]
-    url = f"http://127.0.0.1:{port}"
     with running(*words, IMAGE, "serve", "--approve-shell-cmds") as container:
+        url = f"http://{address_of(container, 8080)}"
         wait_until_ready(f"{url}/startupz", container)
         yield url
 
@@ -41,7 +38,7 @@ class Human:
         if data:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(f"{self.url}{path}", data, headers)
-        return urllib.request.urlopen(request, timeout=SECONDS)
+        return urllib.request.urlopen(request, timeout=GUARD)
 
     def waiting(self) -> list[dict[str, Any]]:
         with self._open() as answer:

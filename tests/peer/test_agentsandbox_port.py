@@ -11,34 +11,30 @@ import os
 import select
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
-from box import IMAGE, docker, running, wait_until_ready
-from tool_box import free_port
+from box import GUARD, IMAGE, address_of, docker, running, wait_until_ready
 
 TOKEN = "ports-0123456789abcdef"
 GATEWAYS = {"Authorization": f"token {TOKEN}"}
 EXECUTE = b'{"command": "echo $((6 * 7))"}'
 IDLE, HELD = 1000, 64  # connections
-SILENT_SECONDS = 15  # one that says nothing is closed after that
-SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[tuple[int, str]]:
     """The port, and the container, whose gateway nobody has asked for yet."""
-    port = free_port()
-    words = ["-p", f"127.0.0.1:{port}:8888", "-e", f"IPYBOX_EXECUTE_TOKEN={TOKEN}"]
+    words = ["-p", "127.0.0.1::8888", "-e", f"IPYBOX_EXECUTE_TOKEN={TOKEN}"]
     with running(*words, IMAGE, "serve-all", "--agent-sandbox") as container:
-        wait_until_ready(f"http://127.0.0.1:{port}/", container)
-        yield port, container
+        address = address_of(container, 8888)
+        wait_until_ready(f"http://{address}/", container)
+        yield int(address.split(":")[1]), container
 
 
 def dial(port: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=GUARD)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
@@ -48,7 +44,7 @@ def wait_for_one_closed(connections: list[socket.socket]) -> list[socket.socket]
     poll = select.poll()
     for connection in connections:
         poll.register(connection, select.POLLIN)
-    ready = poll.poll(SECONDS * 1000)[0][0]
+    ready = poll.poll(GUARD * 1000)[0][0]
     closed = next(connection for connection in connections if connection.fileno() == ready)
     with suppress(ConnectionError):
         assert closed.recv(1) == b""
@@ -137,7 +133,7 @@ def test_a_connection_stays_with_whom_it_was_for_first(box: tuple[int, str]) -> 
 
 
 def test_the_gateway_works_beside_it(box: tuple[int, str]) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", box[0], timeout=SECONDS)
+    client = http.client.HTTPConnection("127.0.0.1", box[0], timeout=GUARD)
     client.request("POST", "/api/kernels", "{}", GATEWAYS)
     made = client.getresponse()
     kernel = json.loads(made.read())["id"]
@@ -162,8 +158,8 @@ def test_each_asks_for_its_token(box: tuple[int, str]) -> None:
 
 
 def test_a_thousand_that_say_nothing_keep_nobody_out(box: tuple[int, str]) -> None:
-    """Half of them have begun a line. All but 64 are cut off, for room: their time is not over."""
-    begun = time.monotonic()
+    """Half of them have begun a line. All but 64 are cut off, for room or because their time is
+    over: tests/unit/front/gateway/test_sorter.c knows which, by a clock of its own."""
     with ExitStack() as stack:
         silent = [stack.enter_context(dial(box[0])) for _ in range(IDLE)]
         for connection in silent[::2]:
@@ -175,5 +171,3 @@ def test_a_thousand_that_say_nothing_keep_nobody_out(box: tuple[int, str]) -> No
         for _ in range(IDLE - HELD):
             silent = wait_for_one_closed(silent)
         executes(box[0])
-        assert len(silent) == HELD
-        assert time.monotonic() - begun < SILENT_SECONDS

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import IMAGE, PNG, Box, docker
+from box import IMAGE, PNG, Box, docker, until
 from page import HERE, Page
 from test_inspector import ERAS, inspect, result_of
 
@@ -43,7 +43,7 @@ class Host(Page):
         return self.host(f"window.host.run({json.dumps(code)}, {context})")
 
     def begin(self, code: str) -> None:
-        self.host(f"void (window.host.last = window.host.run({json.dumps(code)}, {{}}))")
+        self.host(f"window.host.begin(window.host.run({json.dumps(code)}, {{}}))")
 
     def photograph(self, name: str) -> None:
         """For a human, in light and dark, wide and narrow."""
@@ -70,7 +70,7 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", params=["legacy", "2026-07-28"])
-def host(server: str, request: pytest.FixtureRequest) -> Iterator[Host]:
+def connected(server: str, request: pytest.FixtureRequest) -> Iterator[Host]:
     folder = os.environ["PEER_APPS_DIR"]
     host = Host(server, "-v", f"{folder}:/apps:ro", "-v", f"{HERE}/apps/serve.py:/serve.py:ro")
     try:
@@ -84,6 +84,35 @@ def host(server: str, request: pytest.FixtureRequest) -> Iterator[Host]:
         yield host
     finally:
         host.close()
+
+
+DECIDE = """(async () => {
+  const headers = {Authorization: 'Bearer %s', 'Content-Type': 'application/json'};
+  const {approvals} = await (await fetch('/v1/approvals', {headers})).json();
+  const body = JSON.stringify({decision: '%s'});
+  const decide = ({id}) => fetch(`/v1/approvals/${id}`, {method: 'POST', headers, body});
+  return Promise.all(approvals.map((one) => decide(one).then(({status}) => status)));
+})()"""
+
+
+def decide(host: Host, decision: str) -> list[int]:
+    """All that waits, as a human in the console."""
+    statuses: list[int] = host.run(DECIDE % (TOKEN, decision))
+    return statuses
+
+
+@pytest.fixture
+def host(connected: Host) -> Iterator[Host]:
+    """A test that fails leaves no call to the next one."""
+    yield connected
+
+    def is_over() -> bool:
+        if connected.run("window.host.busy"):
+            decide(connected, "reject")
+            return False
+        return True
+
+    until(is_over)
 
 
 STAND_INS = f"""
@@ -218,19 +247,6 @@ def test_a_host_sets_the_theme(host: Host) -> None:
     host.wait_app("app.document.documentElement.style.colorScheme === 'light'")
 
 
-DECIDE = """(async () => {
-  const headers = {Authorization: 'Bearer %s', 'Content-Type': 'application/json'};
-  const {approvals: [{id}]} = await (await fetch('/v1/approvals', {headers})).json();
-  const body = JSON.stringify({decision: '%s'});
-  return (await fetch(`/v1/approvals/${id}`, {method: 'POST', headers, body})).status;
-})()"""
-
-
-def decide(host: Host, decision: str) -> None:
-    """As a human in the console."""
-    assert host.run(DECIDE % (TOKEN, decision)) == 204
-
-
 def test_the_page_of_a_running_cell_shows_what_waits_and_cannot_answer_it(host: Host) -> None:
     host.begin("!echo done-$((40 + 2))")
     host.wait_shown("ipybox.shell waits for approval")
@@ -238,7 +254,7 @@ def test_the_page_of_a_running_cell_shows_what_waits_and_cannot_answer_it(host: 
     host.wait_shown("ipybox approve")
     assert host.app("app.document.querySelectorAll('button, input, a, form').length") == 0
     host.photograph("waiting")
-    decide(host, "reject")
+    assert decide(host, "reject") == [204]
     host.wait_shown("rejected")
     host.wait_app("app.document.querySelector('#approvals').hidden")
 
@@ -246,12 +262,11 @@ def test_the_page_of_a_running_cell_shows_what_waits_and_cannot_answer_it(host: 
 def test_the_page_of_approvals_follows_what_waits(host: Host) -> None:
     host.host("window.host.show('ui://ipybox/approvals')")
     host.wait_shown("Nothing waits for a human.")
-    call = json.dumps({"name": "execute_ipython_cell", "arguments": {"code": "!echo once-more"}})
-    host.host(f"void (window.host.last = window.host.client().callTool({call}))")
+    host.host("window.host.begin(window.host.call('!echo once-more'))")
     host.wait_shown("Waiting for a human: 1")
     host.wait_shown("echo once-more")
     host.photograph("approvals")
-    decide(host, "accept")
+    assert decide(host, "accept") == [204]
     host.wait_shown("Nothing waits for a human.")
     assert "once-more" in json.dumps(host.host("window.host.last"))
 

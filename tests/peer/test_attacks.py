@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import INSIDE, Box
+from box import GUARD, INSIDE, Box, own_port
 from mcpygen.tool_exec.approval.client import ApprovalClient, ApprovalRequest
 from mcpygen.tool_exec.server import ToolServer
-from tool_box import ToolBox, free_port, install, tool_box
+from tool_box import ToolBox, install, tool_box
 
 pytestmark = pytest.mark.anyio
 
@@ -206,9 +206,7 @@ def weapon(name: str, port: int, demo: dict[str, Any], mark: str) -> str:
 def victim(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, "mcp==1.30.0")
     (shared_box.workspace / ".env").write_text("SERVER_SECRET=hush-hush\n")
-    with tool_box(
-        shared_box, "--approve-tool-calls", "--approval-timeout", "15", network="host"
-    ) as it:
+    with tool_box(shared_box, "--approve-tool-calls", "--approval-timeout", "15") as it:
         assert "shout_it" in it.tool(
             "register_mcp_server", server_name="demo", server_params=REGISTERED
         )
@@ -299,12 +297,12 @@ async def test_an_answer_that_was_not_asked_for_approves_nothing(victim: ToolBox
     call = "from mcptools.demo import shout_it as s; print(s.run(s.Params(text='a')))"
     async with websockets.connect(uri) as socket:
         first = asyncio.create_task(asyncio.to_thread(victim.cell, call))
-        request = json.loads(await asyncio.wait_for(socket.recv(), 20))
+        request = json.loads(await asyncio.wait_for(socket.recv(), GUARD))
         answer = json.dumps({"jsonrpc": "2.0", "result": True, "id": request["id"]})
         await socket.send(answer)
         assert await first == "A"
         second = asyncio.create_task(asyncio.to_thread(victim.cell, call))
-        again = json.loads(await asyncio.wait_for(socket.recv(), 20))
+        again = json.loads(await asyncio.wait_for(socket.recv(), GUARD))
         assert again["id"] != request["id"]
         await socket.send(answer)  # the old id
         assert "ApprovalTimeoutError" in await second
@@ -328,7 +326,7 @@ async def test_the_python_system_falls(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SERVER_SECRET", "hush-hush")
-    port = free_port()
+    port = own_port()
     demo = {"command": sys.executable, "args": [str(Path(__file__).with_name("demo_server.py"))]}
     code = weapon(name, port, demo, str(tmp_path / "mark"))
     async with ToolServer(port=port, approval_required=True, log_level="ERROR"):
@@ -336,7 +334,7 @@ async def test_the_python_system_falls(
             subprocess.run,
             [sys.executable, "-c", code],
             capture_output=True,
-            timeout=150,
+            timeout=GUARD,
             check=False,
         )
     assert b"GOT IT" in done.stdout, (done.stdout, done.stderr)

@@ -7,14 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent
+from box import GUARD, HERE
 
 
 def test_env_files_are_read_as_python_dotenv_reads_them() -> None:
     command = [sys.executable, str(HERE / "dotenv_oracle.py"), os.environ["DOTENV_DUMP"]]
-    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=GUARD)
     plan = re.match(r"1\.\.(\d+)\n", run.stdout)
     assert plan, run.stdout + run.stderr
     wrong = [line for line in run.stdout.splitlines() if line.startswith(("not ok", "#"))]

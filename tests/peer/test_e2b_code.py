@@ -14,7 +14,8 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from box import Box, raises
+from box import GUARD, Box, raises
+from cells import ENDLESS, FOREVER, GIVEN_UP, INTERRUPTED, SEEN, UNSEEN
 from e2b import SandboxException, TimeoutException
 from e2b_box import environment, serving
 from e2b_code_interpreter import AsyncSandbox, Sandbox
@@ -147,10 +148,25 @@ def test_contexts_are_listed_restarted_and_removed(sandbox: Any) -> None:
 
 @pytest.mark.gate
 def test_a_client_that_leaves_interrupts_its_code(sandbox: Any) -> None:
-    code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    left = True"
+    class Left(Exception):
+        """The client has heard enough."""
+
+    def leave(message: Any) -> None:
+        raise Left
+
+    sandbox.run_code(UNSEEN)
+    with raises(Left):
+        sandbox.run_code(ENDLESS, on_stdout=leave, timeout=FOREVER)
+    assert sandbox.run_code(SEEN, timeout=GUARD).text == INTERRUPTED
+
+
+@pytest.mark.gate
+def test_a_client_whose_time_is_over_interrupts_its_code(sandbox: Any) -> None:
+    """By the SDK's own clock."""
+    sandbox.run_code(UNSEEN)
     with raises(TimeoutException):
-        sandbox.run_code(code, timeout=1)
-    assert sandbox.run_code("left").text == "True"
+        sandbox.run_code(ENDLESS, timeout=1)
+    assert sandbox.run_code(SEEN, timeout=GUARD).text in GIVEN_UP
 
 
 def test_code_in_a_sandbox_that_is_gone() -> None:

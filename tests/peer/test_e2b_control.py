@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from box import Box, raises
+from box import Box, docker, raises, until
 from e2b import (
     AuthenticationException,
     Sandbox,
@@ -20,7 +20,7 @@ from e2b import (
     SandboxQuery,
     TimeoutException,
 )
-from e2b_box import environment, serving
+from e2b_box import container_of, environment, serving
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -79,10 +79,7 @@ def test_connect(sandbox: Any) -> None:
 def test_a_timeout_ends_it() -> None:
     made = Sandbox.create(timeout=60)
     made.set_timeout(1)
-    end = time.monotonic() + 30
-    while made.is_running():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not made.is_running())
     assert not made.kill()
 
 
@@ -100,19 +97,28 @@ def pause(sandbox: Any) -> Any:
     return (getattr(sandbox, "pause", None) or sandbox.beta_pause)()
 
 
+def states_of(container: str, words: str) -> set[str]:
+    """Of the processes whose command lines have the words: "T" is stopped."""
+    rows = docker("top", container, "-eo", "pid,stat,args").splitlines()
+    return {row.split()[1][0] for row in rows if words in row}
+
+
 @pytest.mark.gate
-def test_a_pause(sandbox: Any) -> None:
-    made = Sandbox.create(timeout=300)
-    handle = made.commands.run("for i in 1 2 3 4; do echo $i; sleep 1; done", background=True)
+def test_a_pause(server: str, sandbox: Any, shared_box: Box) -> None:
+    go = shared_box.workspace / f"go-{uuid.uuid4().hex}"
+    made = Sandbox.create(timeout=600)
+    command = f"echo 1; until [ -e {go.name} ]; do sleep 0.01; done; echo 2"
+    handle = made.commands.run(command, background=True)
     pause(made)
     assert not made.is_running()
     states = {i.sandbox_id: i.state.value for page in pages(Sandbox.list()) for i in page}
     assert (states[made.sandbox_id], states[sandbox.sandbox_id]) == ("paused", "running")
     with raises(TimeoutException, "paused"):
         made.commands.run("true")
-    time.sleep(5)  # the command does not get on meanwhile
+    assert states_of(container_of(server), go.name) == {"T"}
     again = Sandbox.connect(made.sandbox_id)
     assert again.is_running()
     assert any(process.pid == handle.pid for process in again.commands.list())
-    assert handle.wait().stdout == "1\n2\n3\n4\n"
+    go.touch()
+    assert handle.wait().stdout == "1\n2\n"
     assert again.kill()

@@ -19,7 +19,7 @@ CLIENT = """
 import json, os, time, urllib.request
 while True:
     try:
-        urllib.request.urlopen("http://localhost:8080/readyz", timeout=10).close()
+        urllib.request.urlopen("http://localhost:8080/readyz").close()
         break
     except OSError:
         time.sleep(0.05)

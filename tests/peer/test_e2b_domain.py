@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from box import Box
+from box import GUARD, Box
 from e2b_box import KEY, serving
 from e2b_tls import tls_proxy
 
@@ -33,6 +33,6 @@ def test_by_the_domain(shared_box: Box, tmp_path: Path) -> None:
             command = [sys.executable, "-c", CLIENT]
             env = os.environ | variables | {"E2B_API_KEY": KEY}
             run = subprocess.run(
-                command, stdout=subprocess.PIPE, env=env, timeout=100, check=True, text=True
+                command, stdout=subprocess.PIPE, env=env, timeout=GUARD, check=True, text=True
             )
     assert run.stdout.splitlines() == ["True True", "42", "text text", "True False"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpcore
 import pytest
-from box import Box, raises
+from box import GUARD, Box, raises, until
 from e2b import (
     AuthenticationException,
     CommandExitException,
@@ -124,10 +124,10 @@ def test_a_folder_is_watched(sandbox: Any) -> None:
 def test_signed_urls(sandbox: Any) -> None:
     sandbox.files.write("signed.txt", "content")
     url = sandbox.download_url("signed.txt", use_signature_expiration=60)
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=GUARD) as answer:
         assert answer.read() == b"content"
     with raises(Exception, "401"):
-        urllib.request.urlopen(url.replace("signed.txt", "a.txt"), timeout=30)
+        urllib.request.urlopen(url.replace("signed.txt", "a.txt"), timeout=GUARD)
 
 
 # --- commands ---
@@ -159,9 +159,9 @@ def test_what_cannot_start(sandbox: Any) -> None:
         sandbox.commands.run("id", user="root")
     # The server ends it and says so, or the SDK's own clock of the same second is ahead of that.
     with raises((TimeoutException, httpcore.ReadTimeout)):
-        sandbox.commands.run("sleep 20", timeout=1)
-    while any("sleep 20" in process.args for process in sandbox.commands.list()):
-        pass  # the SDK may give up a moment before the server does
+        sandbox.commands.run("sleep 2000", timeout=1)
+    # The SDK may give up a moment before the server does.
+    until(lambda: not any("sleep 2000" in process.args for process in sandbox.commands.list()))
 
 
 @pytest.mark.gate
@@ -203,11 +203,7 @@ def test_what_a_command_leaves(sandbox: Any) -> None:
     run = sandbox.commands.run
     run("python3 -m http.server 8123 >/tmp/log 2>&1 &")
     fetch = "import urllib.request as u; print(u.urlopen('http://localhost:8123/').status)"
-    for _ in range(100):
-        answer = run(f'python3 -c "{fetch}" || true')
-        if answer.stdout == "200\n":
-            break
-    assert answer.stdout == "200\n"
+    until(lambda: run(f'python3 -c "{fetch}" || true').stdout == "200\n")
     assert run("(sleep 1; echo late) & echo now").stdout == "now\nlate\n"
     assert run("setsid sh -c 'exit 0'").exit_code == 0
 

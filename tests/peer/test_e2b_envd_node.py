@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import Box
+from box import GUARD, Box
 from e2b_box import serving, variables
-
-SECONDS = 300
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +25,7 @@ def seen(shared_box: Box) -> Any:
             cwd=folder,
             env=os.environ | variables(url),
             text=True,
-            timeout=SECONDS,
+            timeout=GUARD,
         )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

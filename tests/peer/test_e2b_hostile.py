@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from box import Box
+from box import GUARD, Box, until
 from e2b_box import KEY, container_of, environment, serving
 from e2b_code_interpreter import Sandbox
 
@@ -34,7 +34,7 @@ def sandbox(shared_box: Box) -> Iterator[Any]:
 def send(sandbox: Any, head: str, body: bytes = b"", *, half: bool = False) -> str:
     """The answer to one request, as far as there is one."""
     address = urlsplit(sandbox.url)
-    with socket.create_connection((address.hostname, address.port), timeout=60) as client:
+    with socket.create_connection((address.hostname, address.port), timeout=GUARD) as client:
         length = len(body) + half
         try:
             client.sendall(f"{head}Host: localhost\r\nContent-Length: {length}\r\n\r\n".encode())
@@ -156,9 +156,5 @@ def test_a_flood_keeps_no_descriptor(sandbox: Any) -> None:
         call = START if i % 2 else "POST /files?path=half"
         kind = STREAM if i % 2 else "Content-Type: application/octet-stream\r\n"
         send(sandbox, to_sandbox(sandbox, call, more=kind), frame, half=True)
-    for _ in range(100):
-        now = descriptors()
-        if now <= before:
-            break
-    assert now <= before
+    until(lambda: descriptors() <= before)
     assert not sandbox.files.exists("half")

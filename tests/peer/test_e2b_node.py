@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from box import Box, tool_path
+from box import GUARD, Box, tool_path
 from e2b_box import serving, variables
 
 
@@ -19,7 +19,7 @@ def seen(shared_box: Box) -> Iterator[dict[str, Any]]:
     with serving(shared_box.workspace) as url:
         command = ["node", str(tool_path("e2b.mjs"))]
         env = os.environ | variables(url)
-        run = subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=120, check=True)
+        run = subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=GUARD, check=True)
         yield json.loads(run.stdout)
 
 
@@ -46,7 +46,10 @@ def test_code(seen: dict[str, Any]) -> None:
     assert (code["html"], code["json"]) == ("<b>b</b>", {"a": [1]})
     assert (code["error"], code["env"], code["bash"]) == ("ValueError", "fm", "42\n")
     assert code["left"]["name"] == "TimeoutError"
-    assert code["was"] == "True"
+    assert code["was"] in (
+        "(True, True)",
+        "(None, None)",
+    )  # by the client's clock: it may not have begun
     assert code["language"]["message"].startswith("400")  # it drops the text
 
 

@@ -20,7 +20,7 @@ async def use_workspace() -> None:
     await backend.write_bytes("deep/a.bin", b"\x00\xff")
     assert await backend.read_bytes("deep/a.bin") == b"\x00\xff"
     with pytest.raises(WorkspaceTimeoutError):
-        await backend.run(["sleep", "60"], timeout=1)
+        await backend.run(["sleep", "2000"], timeout=1)
     sandbox = await backend.get_sandbox()
     (left,) = await sandbox.commands.list()  # it is killed by another command, which may not
     assert await sandbox.commands.kill(left.pid)

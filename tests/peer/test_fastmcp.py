@@ -7,14 +7,14 @@ import json
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from box import TOOLS, Box, old_config, raises
+from box import GUARD, TOOLS, Box, old_config, raises
+from cells import ENDLESS, FOREVER, INTERRUPTED, SEEN, UNSEEN, Held
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
@@ -66,33 +66,36 @@ async def test_an_error_is_raised_with_its_text(client: Client[Any]) -> None:
 async def test_a_timeout_keeps_the_state(client: Client[Any]) -> None:
     await cell(client, "x = 'kept'")
     with raises(ToolError, "TimeoutError"):
-        await cell(client, "import time; time.sleep(60)", timeout=0.5)
+        await cell(client, f"import time; time.sleep({FOREVER})", timeout=0.5)
     assert await cell(client, "x") == "'kept'"
 
 
 @pytest.mark.anyio
 @pytest.mark.gate
-async def test_progress_carries_the_output(client: Client[Any]) -> None:
-    heard: list[tuple[float, str]] = []
+async def test_progress_carries_the_output(client: Client[Any], shared_box: Box) -> None:
+    held = Held(shared_box.workspace)
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        heard.append((time.monotonic(), message or ""))
+        held.hear(message)
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
-    await client.call_tool(TOOLS[0], {"code": code}, progress_handler=on_progress)
-    assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
-    assert time.monotonic() - heard[0][0] > 0.1
+    await client.call_tool(TOOLS[0], {"code": held.code}, progress_handler=on_progress)
+    assert held.text == "step 0\nstep 1\n"
 
 
 @pytest.mark.anyio
 @pytest.mark.gate
 async def test_a_cancelled_call_is_interrupted(client: Client[Any]) -> None:
-    await cell(client, "import time; ended = None")
-    with anyio.move_on_after(4):
-        await cell(client, "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 1")
-    start = time.monotonic()
-    assert await cell(client, "ended") == "1"
-    assert time.monotonic() - start < 5
+    await cell(client, UNSEEN)
+    with anyio.fail_after(GUARD), anyio.CancelScope() as scope:
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            scope.cancel()
+
+        arguments = {"code": ENDLESS, "timeout": FOREVER}
+        await client.call_tool(TOOLS[0], arguments, progress_handler=on_progress)
+    assert scope.cancelled_caught
+    with anyio.fail_after(GUARD):
+        assert await cell(client, SEEN) == INTERRUPTED
 
 
 @pytest.mark.anyio
@@ -134,7 +137,7 @@ async def test_the_old_configuration_works_unchanged(box: Box) -> None:
 def fastmcp(*words: str) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).with_name("fastmcp")
     return subprocess.run(
-        [program, *words], check=False, capture_output=True, text=True, timeout=60
+        [program, *words], check=False, capture_output=True, text=True, timeout=GUARD
     )
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from box import TOOLS, raises
+from box import GUARD, TOOLS, raises
+from cells import ENDLESS, FOREVER, GIVEN_UP, INTERRUPTED, SEEN, UNSEEN, Held
 from http_box import serving
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
@@ -22,8 +22,13 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("workspace")) as url:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workspace")
+
+
+@pytest.fixture(scope="module")
+def url(workspace: Path) -> Iterator[str]:
+    with serving(workspace) as url:
         yield url
 
 
@@ -61,30 +66,43 @@ async def test_errors_are_as_they_should_be(client: Client) -> None:
 
 
 @pytest.mark.gate
-async def test_progress_carries_the_output(client: Client) -> None:
-    heard: list[tuple[float, str]] = []
+async def test_progress_carries_the_output(client: Client, workspace: Path) -> None:
+    held = Held(workspace)
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        heard.append((time.monotonic(), message or ""))
+        held.hear(message)
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
     result = await client.call_tool(
-        "execute_ipython_cell", {"code": code}, progress_callback=on_progress
+        "execute_ipython_cell", {"code": held.code}, progress_callback=on_progress
     )
-    end = time.monotonic()
     assert texts(result) == ["step 0\nstep 1"]
-    assert "".join(message for _, message in heard) == "step 0\nstep 1\n"
-    assert end - heard[0][0] > 0.1
+    assert held.text == "step 0\nstep 1\n"
+
+
+async def test_a_call_whose_time_is_over_is_cancelled(client: Client) -> None:
+    """By the SDK's own clock."""
+    await cell(client, f"x = 'through the cancel'; {UNSEEN}")
+    arguments = {"code": ENDLESS, "timeout": FOREVER}
+    with raises(MCPError):
+        await client.call_tool("execute_ipython_cell", arguments, read_timeout_seconds=2)
+    with anyio.fail_after(GUARD):
+        assert await cell(client, "x") == "'through the cancel'"
+        assert await cell(client, SEEN) in GIVEN_UP
 
 
 async def test_a_call_given_up_is_cancelled(client: Client) -> None:
-    await cell(client, "x = 'through the cancel'; import time; ended = None")
-    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
-    with raises(MCPError):
-        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=4)
-    start = time.monotonic()
-    assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
-    assert time.monotonic() - start < 10
+    """When its cell has begun."""
+    await cell(client, UNSEEN)
+    with anyio.fail_after(GUARD), anyio.CancelScope() as scope:
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            scope.cancel()
+
+        arguments = {"code": ENDLESS, "timeout": FOREVER}
+        await client.call_tool("execute_ipython_cell", arguments, progress_callback=on_progress)
+    assert scope.cancelled_caught
+    with anyio.fail_after(GUARD):
+        assert await cell(client, SEEN) == INTERRUPTED
 
 
 async def test_calls_at_the_same_time_are_all_answered(client: Client) -> None:
@@ -111,7 +129,7 @@ async def test_an_approval_is_asked_for(tmp_path: Path, mode: str) -> None:
 
     asks = ["--approve-tool-calls", "--approve-shell-cmds"]
     headers = {"Authorization": "Bearer secret"}
-    with serving(tmp_path, *asks, token="secret") as url:
+    with serving(tmp_path, *asks, IPYBOX_TOKEN="secret") as url:
         async with (
             create_mcp_http_client(headers) as http,
             Client(
@@ -138,7 +156,7 @@ async def test_sessions_are_named(client: Client) -> None:
 
 @modern_only
 async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(GUARD):
         async with client.listen(tools_list_changed=True) as subscription:
             assert subscription.honored.tools_list_changed
             assert await cell(client, "print('while listening')") == "while listening"

@@ -3,30 +3,31 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import test_typescript as same
-from box import tool_path
 from http_box import serving
 
 pytestmark = pytest.mark.gate
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("workspace")) as url:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workspace")
+
+
+@pytest.fixture(scope="module")
+def url(workspace: Path) -> Iterator[str]:
+    with serving(workspace) as url:
         yield url
 
 
 @pytest.fixture(scope="module", params=list(same.ERAS))
-def seen(request: pytest.FixtureRequest, url: str) -> dict[str, Any]:
-    command = ["node", str(tool_path("typescript.mjs")), request.param, url]
-    run = subprocess.run(command, stdout=subprocess.PIPE, timeout=90, check=True)
-    return {"mode": request.param, **json.loads(run.stdout)}
+def seen(request: pytest.FixtureRequest, url: str, workspace: Path) -> dict[str, Any]:
+    return {"mode": request.param, **same.run_client(request.param, workspace, url)}
 
 
 test_the_era = same.test_the_era_is_the_one_asked_for

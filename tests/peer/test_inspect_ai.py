@@ -8,10 +8,11 @@ asked.
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import pytest
-from box import IMAGE, docker
+from box import GUARD, IMAGE, docker
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput
@@ -29,13 +30,19 @@ services:
     {command}
     init: false
     network_mode: none
+    labels: [{label}]
 """
 
 
+def containers(label: str) -> list[str]:
+    return docker("ps", "-aq", "--filter", f"label={label}").split()
+
+
 @solver
-def work() -> Solver:
+def work(label: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         box = sandbox()
+        assert len(containers(label)) == 1
         await box.write_file("folder/made.txt", "made \N{SNOWMAN}\n" * 1000)
         assert await box.read_file("folder/made.txt") == "made \N{SNOWMAN}\n" * 1000
         await box.write_file("bytes", b"\x00\xff")
@@ -45,9 +52,9 @@ def work() -> Solver:
         failed = await box.exec(["sh", "-c", "cat; echo $WORD; exit 3"], "in\n", env={"WORD": "w"})
         assert (failed.returncode, failed.stdout) == (3, "in\nw\n")
         with pytest.raises(TimeoutError):
-            await box.exec(["sleep", "60"], timeout=1)
-        await bash(timeout=60)("echo $((6 * 7)) > given.txt")
-        said = await python(timeout=60)("print(open('given.txt').read())")
+            await box.exec(["sleep", "2000"], timeout=1)
+        await bash(timeout=GUARD)("echo $((6 * 7)) > given.txt")
+        said = await python(timeout=GUARD)("print(open('given.txt').read())")
         state.output = ModelOutput.from_content("none", str(said).strip())
         return state
 
@@ -57,12 +64,12 @@ def work() -> Solver:
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_inspect_ai(kind: str, tmp_path: Path) -> None:
     compose = tmp_path / "compose.yaml"
-    compose.write_text(COMPOSE.format(image=IMAGE, command=COMMANDS[kind]))
-    before = docker("ps", "-aq")
+    label = f"ipybox-peer-{secrets.token_hex(8)}"
+    compose.write_text(COMPOSE.format(image=IMAGE, command=COMMANDS[kind], label=label))
     [log] = eval(
         Task(
             dataset=[Sample(input="What is 6 times 7?", target="42")],
-            solver=work(),
+            solver=work(label),
             scorer=match(),
             sandbox=("docker", str(compose)),
         ),
@@ -73,4 +80,4 @@ def test_inspect_ai(kind: str, tmp_path: Path) -> None:
     assert log.status == "success", log.error and log.error.traceback
     assert log.results is not None
     assert log.results.scores[0].metrics["accuracy"].value == 1
-    assert docker("ps", "-aq") == before
+    assert containers(label) == []

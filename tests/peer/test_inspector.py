@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import TOOLS, Box, old_config
+from box import GUARD, TOOLS, Box, old_config
 
 ERAS = ["legacy", "auto", "modern"]
 
@@ -20,7 +20,7 @@ def inspect(home: Path, target: list[str], *options: str) -> tuple[int, str, str
     command = ["mcp-inspector", "--cli", *target, *options, "--format", "json", "-q"]
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     run = subprocess.run(
-        command, env=environment, check=False, capture_output=True, text=True, timeout=60
+        command, env=environment, check=False, capture_output=True, text=True, timeout=GUARD
     )
     return run.returncode, run.stdout, run.stderr
 

@@ -13,9 +13,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs are another package
-from box import IMAGE, docker, running
+from box import IMAGE, address_of, docker, running
 from pod_box import ask, check_restricted, options_of, server, server_of, wait_for
-from tool_box import free_port
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "kubernetes"
 TEMPLATE = MANIFESTS.parent / "agent-sandbox" / "template.yaml"
@@ -131,11 +130,11 @@ def test_a_client_of_the_statefulset_finds_its_session_again() -> None:
 def test_the_pod_of_agent_sandbox_serves_both_contracts() -> None:
     pod = sandbox_pod()["spec"]
     container = server_of(pod)
-    ports = {port["name"]: (port["containerPort"], free_port()) for port in container["ports"]}
-    published = [f"-p127.0.0.1:{own}:{inside}" for inside, own in ports.values()]
-    with running(*options_of(pod, container, {}), *published, IMAGE, *container["args"]):
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    published = [f"-p127.0.0.1::{inside}" for inside in ports.values()]
+    with running(*options_of(pod, container, {}), *published, IMAGE, *container["args"]) as id:
         for probe in "readinessProbe", "livenessProbe":
             asked = container[probe]["httpGet"]
-            wait_for(f"http://127.0.0.1:{ports[asked['port']][1]}{asked['path']}")
-        url = f"http://127.0.0.1:{ports['runtime'][1]}/execute"
+            wait_for(f"http://{address_of(id, ports[asked['port']])}{asked['path']}")
+        url = f"http://{address_of(id, ports['runtime'])}/execute"
         assert ask(url, {"command": "echo $((6 * 7))"})[2]["stdout"] == "42\n"

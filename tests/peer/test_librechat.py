@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, Box, running, wait_until_ready
-from tool_box import free_port
+from box import GUARD, IMAGE, INSIDE, Box, address_of, running, wait_until_ready
 
 KEY = "librechat_0123456789abcdef"
 FORM = "multipart/form-data; boundary=b"
 MANY = 1 << 28  # bytes; an upload may have no more
+EARLY_MS = 4500  # for a cell to print: the server's clock of the request
 
 
 @contextmanager
 def serving(workspace: Path, *more: str, keys: Path | None = None) -> Iterator[str]:
-    address = f"127.0.0.1:{free_port()}"
-    words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
+    words = ["-p", "127.0.0.1::8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={KEY}"]
     words += ["-v", f"{keys}:/run/keys.pem:ro"] if keys else []
     with running(*words, IMAGE, "serve", "--librechat", *more) as container:
-        wait_until_ready(f"http://{address}/readyz", container)
-        yield f"http://{address}/librechat/v1"
+        url = f"http://{address_of(container, 8080)}"
+        wait_until_ready(f"{url}/readyz", container)
+        yield f"{url}/librechat/v1"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def node(script: str, *words: str, **env: str) -> str:
     folder = Path(os.environ["PEER_LIBRECHAT_DIR"])
     command = ["node", str(folder / script), *words]
     run = subprocess.run(
-        command, stdout=subprocess.PIPE, env=os.environ | env, timeout=300, check=True, text=True
+        command, stdout=subprocess.PIPE, env=os.environ | env, timeout=GUARD, check=True, text=True
     )
     return run.stdout
 
@@ -59,7 +59,7 @@ def ask(url: str, body: Any = None, method: str = "", **headers: str) -> tuple[i
     head = {"X-API-Key": KEY, "Content-Type": "application/json"} | headers
     request = urllib.request.Request(url, raw, head, method=method or ("POST" if raw else "GET"))
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=GUARD) as answer:
             status, text = answer.status, answer.read()
     except urllib.error.HTTPError as error:
         status, text = error.code, error.read()
@@ -185,7 +185,7 @@ def test_a_link_out_of_the_session_is_no_file(url: str) -> None:
 
 
 def test_code_ends_at_its_timeout(url: str) -> None:
-    status, ran = run(url, "print('begun', flush=True)\nwhile True: pass", timeout=500)
+    status, ran = run(url, "print('begun', flush=True)\nwhile True: pass", timeout=EARLY_MS)
     assert (status, ran["stdout"]) == (200, "begun\n")
     assert "interrupted" in ran["stderr"]
 
@@ -250,11 +250,11 @@ def test_only_the_key_is_let_in(url: str) -> None:
         status, answer = ask(f"{url}/exec", order, **head)
         assert (status, answer["error"]) in ((401, "unauthorized"), (429, "rate_limited"))
     request = urllib.request.Request(f"{url}/health")
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=GUARD) as answer:
         assert json.load(answer) == {"status": "ok"}
     bearer = urllib.request.Request(f"{url}/files/nosuch", None, {"Authorization": f"Bearer {KEY}"})
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(bearer, timeout=10)
+        urllib.request.urlopen(bearer, timeout=GUARD)
 
 
 def begin(url: str, code: str, *names: str, **more: Any) -> tuple[int, Any]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from box import IMAGE, INSIDE, give_away, running, wait_until_ready
+from box import IMAGE, INSIDE, address_of, give_away, running, wait_until_ready
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from smolagents import MCPClient
-from tool_box import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +20,11 @@ TOKEN = "secret-of-the-test"
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     workspace = tmp_path_factory.mktemp("workspace")
     give_away(workspace)
-    address = f"127.0.0.1:{free_port()}"
-    words = ["-p", f"{address}:8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={TOKEN}"]
+    words = ["-p", "127.0.0.1::8080", "-v", f"{workspace}:{INSIDE}", "-e", f"IPYBOX_TOKEN={TOKEN}"]
     with running(*words, IMAGE, "serve") as container:
-        wait_until_ready(f"http://{address}/readyz", container)
-        yield f"http://{address}/mcp"
+        url = f"http://{address_of(container, 8080)}"
+        wait_until_ready(f"{url}/readyz", container)
+        yield f"{url}/mcp"
 
 
 async def langchain_tools(url: str, **headers: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 import websockets
-from box import INSIDE, Box, raises
+from box import GUARD, HERE, INSIDE, Box, own_port, raises
 from mcpygen.tool_exec.approval.client import ApprovalClient, ApprovalRequest, ApprovalRequestor
 from mcpygen.tool_exec.client import (
     ApprovalRejectedError,
@@ -28,7 +27,7 @@ from mcpygen.tool_exec.client import (
     ToolRunnerError,
 )
 from pydantic import BaseModel
-from tool_box import HERE, ToolBox, free_port, install, tool_box, wait_for_port
+from tool_box import ToolBox, install, tool_box, wait_for_port
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +36,8 @@ STDIO = {
     "args": ["/peer/demo_server.py"],
     "env": {"PYTHONPATH": f"{INSIDE}/site"},
 }
+
+TOGETHER = 5  # calls: asyncio.to_thread has as many threads on one processor
 
 Call = Callable[[ToolRunner, str, Any], Awaitable[Any]]
 
@@ -49,16 +50,21 @@ def packages(shared_box: Box) -> None:
 @pytest.fixture(scope="module")
 def tools(shared_box: Box, packages: None) -> Iterator[ToolBox]:
     """Calls are approved by themselves."""
-    with tool_box(shared_box, network="host") as it:
+    with tool_box(shared_box) as it:
         yield it
 
 
 @pytest.fixture(scope="module")
 def strict(shared_box: Box, packages: None) -> Iterator[ToolBox]:
     """Every call is asked for."""
-    with tool_box(
-        shared_box, "--approve-tool-calls", "--approval-timeout", "10", network="host"
-    ) as it:
+    with tool_box(shared_box, "--approve-tool-calls", "--approval-timeout", str(GUARD)) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def hasty(shared_box: Box, packages: None) -> Iterator[ToolBox]:
+    """Every call is asked for, and waits for the answer for a second."""
+    with tool_box(shared_box, "--approve-tool-calls", "--approval-timeout", "1") as it:
         yield it
 
 
@@ -80,7 +86,7 @@ def runner(it: ToolBox, name: str = "demo", params: Any = None) -> ToolRunner:
 @contextmanager
 def http_server(kind: str) -> Iterator[dict[str, Any]]:
     """demo_server.py on the host."""
-    port = free_port()
+    port = own_port()
     path = {"http": "mcp", "sse": "sse"}[kind]
     program = [sys.executable, str(HERE / "demo_server.py"), kind, str(port)]
     with subprocess.Popen(program) as process:
@@ -131,12 +137,11 @@ async def test_a_picture_alone_is_nothing_on_the_old_wire(tools: ToolBox, call: 
 
 
 async def test_calls_run_side_by_side(tools: ToolBox, call: Call) -> None:
+    """Each waits in the server until all have come."""
     it = runner(tools)
-    await call(it, "slow", {"text": "warm", "seconds": 0})
-    began = time.monotonic()
-    calls = (call(it, "slow", {"text": str(i), "seconds": 2}) for i in range(10))
-    assert await asyncio.gather(*calls) == [str(i) for i in range(10)]
-    assert time.monotonic() - began < 15  # one after the other they take 20 s
+    calls = (call(it, "meet", {"text": str(i), "of": TOGETHER}) for i in range(TOGETHER))
+    met = await asyncio.wait_for(asyncio.gather(*calls), GUARD)
+    assert met == [str(i) for i in range(TOGETHER)]
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
@@ -210,10 +215,10 @@ async def test_rejected(strict: ToolBox, call: Call) -> None:
             await call(runner(strict), "shout-it", {"text": "no"})
 
 
-async def test_no_answer_in_time(strict: ToolBox, call: Call) -> None:
-    async with approver(strict, ignore):
+async def test_no_answer_in_time(hasty: ToolBox, call: Call) -> None:
+    async with approver(hasty, ignore):
         with raises(ApprovalTimeoutError, "Approval request for demo.shout-it expired"):
-            await call(runner(strict), "shout-it", {"text": "late"})
+            await call(runner(hasty), "shout-it", {"text": "late"})
 
 
 async def test_nobody_to_ask(strict: ToolBox, call: Call) -> None:
@@ -274,7 +279,7 @@ async def test_one_approver_at_a_time(strict: ToolBox) -> None:
     uri = f"ws://{strict.as_approver}:{strict.port}/approval"
     async with approver(strict, accept):
         with raises(websockets.InvalidStatus, "403"):
-            await websockets.connect(uri, open_timeout=20)
+            await websockets.connect(uri, open_timeout=GUARD)
 
 
 async def test_junk_closes_the_socket_that_sent_it_and_nothing_else(strict: ToolBox) -> None:
@@ -283,7 +288,7 @@ async def test_junk_closes_the_socket_that_sent_it_and_nothing_else(strict: Tool
         async with websockets.connect(uri) as socket:
             await socket.send(junk)
             with raises(websockets.ConnectionClosed):
-                await asyncio.wait_for(socket.recv(), 10)
+                await asyncio.wait_for(socket.recv(), GUARD)
     async with approver(strict, accept):
         assert await runner(strict).run("shout-it", {"text": "on"}) == "ON"
 

@@ -7,7 +7,6 @@ import ast
 import base64
 import json
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +15,10 @@ from typing import Any
 import nbformat
 import papermill
 import pytest
-from box import IMAGE, PNG, docker
+from box import GUARD, IMAGE, PNG, docker, own_port, until
 from papermill.exceptions import PapermillExecutionError
-from tool_box import free_port
 
 TOKEN = "the-token"
-START_SECONDS = 60
 PIXEL = base64.b64encode(PNG).decode()
 CELLS = [
     "x = 6 * 7",
@@ -39,7 +36,7 @@ CELLS = [
 
 class Box:
     def __init__(self) -> None:
-        self.port, self.gateway = free_port(), free_port()
+        self.port, self.gateway = own_port(), own_port()
         # jupyter-server sends the gateway's token with its requests, but not with its WebSockets:
         # so the gateway listens on a loopback address, where it needs none.
         command = ["run", "-d", "--rm", "--network", "host", "-e", f"IPYBOX_TOKEN={TOKEN}", IMAGE]
@@ -53,19 +50,18 @@ class Box:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=GUARD) as answer:
             content: bytes = answer.read()
         return content
 
     def wait(self) -> None:
-        end = time.monotonic() + START_SECONDS
-        while True:
+        def answers() -> bool:
             try:
-                self.ask("/startupz")
-                return
+                return bool(self.ask("/startupz"))
             except OSError:
-                assert time.monotonic() < end, "the server does not come up"
-                time.sleep(0.05)
+                return False
+
+        until(answers, lambda: "the server does not come up")
 
 
 @pytest.fixture(scope="module")
@@ -136,12 +132,14 @@ def test_the_script_is_python(box: Box) -> None:
 
 def test_the_command_line_writes_the_same(box: Box) -> None:
     run = ["docker", "exec", "-w", "/tmp", box.container, "ipybox", "export"]
-    printed = subprocess.run(run, stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    printed = subprocess.run(run, stdout=subprocess.PIPE, check=True, timeout=GUARD).stdout
     assert printed == box.ask("/v1/sessions/default/notebook")
-    subprocess.run([*run, "session.py"], check=True, timeout=60)
+    subprocess.run([*run, "session.py"], check=True, timeout=GUARD)
     written = docker("exec", box.container, "cat", "/tmp/session.py")
     assert written == box.ask("/v1/sessions/default/notebook?format=py").decode()
-    again = subprocess.run([*run, "session.py"], check=False, stderr=subprocess.PIPE, timeout=60)
+    again = subprocess.run([*run, "session.py"], check=False, stderr=subprocess.PIPE, timeout=GUARD)
     assert again.returncode == 1 and b"File exists" in again.stderr
-    bad = subprocess.run([*run, "--format", "pdf"], check=False, stderr=subprocess.PIPE, timeout=60)
+    bad = subprocess.run(
+        [*run, "--format", "pdf"], check=False, stderr=subprocess.PIPE, timeout=GUARD
+    )
     assert bad.returncode == 2

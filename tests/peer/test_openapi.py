@@ -10,34 +10,30 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from box import IMAGE, docker
-from tool_box import free_port
+from box import GUARD, IMAGE, address_of, docker, until
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 TOKEN, APPROVER = "the-token", "the-approver"
 SEED, EXAMPLES, CASES = 20261121, 10, 800
 ENDLESS = "followSession|watchFolder.*|openTerminal"  # a stream that ends with its client
-START_SECONDS = 60
 OK, CREATED, UNAUTHORIZED, FORBIDDEN, TOO_MANY = 200, 201, 401, 403, 429
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    port = free_port()
     env = ["-e", f"IPYBOX_TOKEN={TOKEN}", "-e", f"IPYBOX_APPROVER_TOKEN={APPROVER}"]
     env += ["-e", "PIP_NO_INDEX=1"]  # the packages that are asked for are made up
-    command = ["run", "-d", "--rm", "-p", f"127.0.0.1:{port}:8080", *env, IMAGE, "serve"]
+    command = ["run", "-d", "--rm", "-p", "127.0.0.1::8080", *env, IMAGE, "serve"]
     container = docker(*command).strip()
-    url = f"http://127.0.0.1:{port}"
     try:
+        url = f"http://{address_of(container, 8080)}"
         wait_until_ready(url)
         yield url
     finally:
@@ -46,26 +42,26 @@ def url() -> Iterator[str]:
 
 def wait_until_ready(url: str) -> None:
     with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
+
+        def answers() -> bool:
             try:
-                if client.get(f"{url}/startupz").status_code == OK:
-                    return
+                return bool(client.get(f"{url}/startupz").status_code == OK)
             except httpx.TransportError:
-                time.sleep(0.05)  # the engine's port forwarding is there before the server
-    raise AssertionError("the server does not come up")
+                return False  # the engine's port forwarding is there before the server
+
+        until(answers, lambda: "the server does not come up")
 
 
 @pytest.fixture(scope="module")
 def document(url: str) -> dict[str, Any]:
-    document: dict[str, Any] = httpx.get(f"{url}/openapi.json", timeout=60).json()
+    document: dict[str, Any] = httpx.get(f"{url}/openapi.json", timeout=GUARD).json()
     return document
 
 
 @pytest.fixture
 def user(url: str) -> Iterator[httpx.Client]:
     with httpx.Client(
-        base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
+        base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=GUARD
     ) as client:
         yield client
 
@@ -83,7 +79,7 @@ def generate(url: str, folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=180,
+        timeout=GUARD,
         check=False,
     )
     assert made.returncode == 0, made.stdout
@@ -107,7 +103,9 @@ def made(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 
 @pytest.fixture
 def client(made: Made, url: str) -> Any:
-    return made("client").AuthenticatedClient(base_url=url, token=TOKEN, timeout=httpx.Timeout(30))
+    return made("client").AuthenticatedClient(
+        base_url=url, token=TOKEN, timeout=httpx.Timeout(GUARD)
+    )
 
 
 def test_a_generated_client_has_every_operation(made: Made, document: dict[str, Any]) -> None:
@@ -205,7 +203,7 @@ def test_every_operation_asks_for_a_token_as_documented(url: str, document: dict
     for method, path, operation in operations(document):
         if operation["security"]:
             wrong = {"Authorization": "Bearer wrong"} if len(found) % 2 else {}
-            answer = httpx.request(method, url + path, headers=wrong, timeout=30)
+            answer = httpx.request(method, url + path, headers=wrong, timeout=GUARD)
             found.add(check_refusal(answer, operation))
         else:
             assert httpx.request(method, url + path).status_code == OK
@@ -214,7 +212,7 @@ def test_every_operation_asks_for_a_token_as_documented(url: str, document: dict
 
 def test_an_approver_may_do_nothing_but_approve(url: str, document: dict[str, Any]) -> None:
     with httpx.Client(
-        base_url=url, headers={"Authorization": f"Bearer {APPROVER}"}, timeout=60
+        base_url=url, headers={"Authorization": f"Bearer {APPROVER}"}, timeout=GUARD
     ) as client:
         for method, path, operation in operations(document):
             if not operation["security"] or "approvals" in operation["tags"]:
@@ -251,7 +249,13 @@ def test_schemathesis_finds_no_failure(url: str, tmp_path: Path) -> None:
     command += ["run", f"{url}/openapi.json", "--header", f"Authorization: Bearer {TOKEN}"]
     command += ["--phases", "examples,coverage,fuzzing,stateful", "--continue-on-failure"]
     command += ["--seed", str(SEED), "--max-examples", str(EXAMPLES), "--max-redirects", "0"]
-    command += ["--exclude-operation-id-regex", ENDLESS, "--request-timeout", "20", "--no-color"]
+    command += [
+        "--exclude-operation-id-regex",
+        ENDLESS,
+        "--request-timeout",
+        str(GUARD),
+        "--no-color",
+    ]
     hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(HERE)}
     run = subprocess.run(
         command,

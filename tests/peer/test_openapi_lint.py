@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from box import GUARD
 
 FOLDER = Path(os.environ["PEER_OPENAPI_LINT_DIR"])
 DOCUMENT = Path(__file__).parents[2] / "src" / "front" / "api" / "openapi.json"
@@ -23,7 +24,7 @@ def lint(program: str, *words: str | Path) -> tuple[int, str]:
         env=os.environ | QUIET,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=GUARD,
         check=False,
     )
     return run.returncode, run.stdout

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from box import IMAGE, PNG, running
+from box import GUARD, IMAGE, PNG, running
 from page import Console
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -93,7 +93,7 @@ def test_the_picture_shows_an_approval(server: str, tmp_path: Path) -> None:
         page.wait("Boolean(document.querySelector('#cells iframe, #cells img, #cells svg'))")
         picture = base64.b64decode(page.do("picture", width=WIDTH, height=HEIGHT, scheme="light"))
         page.press("Allow once")
-        assert agent.wait(60) == 0
+        assert agent.wait(GUARD) == 0
     assert picture[:8] == PNG[:8]
     assert len(picture) <= BYTES
     Path(os.environ.get("PEER_PICTURE", tmp_path / "picture.png")).write_bytes(picture)

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import pytest
-from box import TOOLS, Box, raises
+from box import GUARD, TOOLS, Box, raises, statuses
+from cells import ENDLESS, FOREVER, GIVEN_UP, INTERRUPTED, SEEN, UNSEEN, Held
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.subscriptions import ListenNotSupportedError
 from sdk2_cells import VERSIONS, cell, modern_only, texts
@@ -18,8 +18,10 @@ from sdk2_cells import VERSIONS, cell, modern_only, texts
 pytestmark = pytest.mark.anyio
 
 
-def client_of(box: Box, mode: str) -> Client:
-    return Client(StdioServerParameters(command="docker", args=box.args()), mode=mode)
+def client_of(box: Box, mode: str, status: Path | None = None) -> Client:
+    """With `status`, the container is started by ./unsignalled."""
+    command, *args = box.command() if status is None else box.unsignalled(status)
+    return Client(StdioServerParameters(command=command, args=args), mode=mode)
 
 
 @pytest.fixture(scope="module", params=list(VERSIONS))
@@ -81,7 +83,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> No
 async def test_a_timeout_keeps_the_state(client: Client) -> None:
     await cell(client, "x = 'kept'")
     result = await client.call_tool(
-        "execute_ipython_cell", {"code": "import time; time.sleep(60)", "timeout": 0.5}
+        "execute_ipython_cell", {"code": f"import time; time.sleep({FOREVER})", "timeout": 0.5}
     )
     assert result.is_error
     assert "TimeoutError" in texts(result)[0]
@@ -89,59 +91,83 @@ async def test_a_timeout_keeps_the_state(client: Client) -> None:
 
 
 @pytest.mark.gate
-async def test_progress_carries_the_output(client: Client) -> None:
-    heard: list[tuple[float, float, str]] = []
+async def test_progress_carries_the_output(client: Client, shared_box: Box) -> None:
+    held = Held(shared_box.workspace)
+    heard: list[float] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        heard.append((time.monotonic(), progress, message or ""))
+        heard.append(progress)
+        held.hear(message)
 
-    code = "import time\nfor n in range(2):\n    print('step', n)\n    time.sleep(2)"
     result = await client.call_tool(
-        "execute_ipython_cell", {"code": code}, progress_callback=on_progress
+        "execute_ipython_cell", {"code": held.code}, progress_callback=on_progress
     )
-    end = time.monotonic()
     assert texts(result) == ["step 0\nstep 1"]
-    assert "".join(message for _, _, message in heard) == "step 0\nstep 1\n"
-    assert [progress for _, progress, _ in heard] == sorted({n for _, n, _ in heard})
-    assert end - heard[0][0] > 0.1
+    assert held.text == "step 0\nstep 1\n"
+    assert heard == sorted(set(heard))
+
+
+async def test_a_call_whose_time_is_over_is_cancelled(client: Client) -> None:
+    """By the SDK's own clock."""
+    await cell(client, f"x = 'through the cancel'; {UNSEEN}")
+    arguments = {"code": ENDLESS, "timeout": FOREVER}
+    with raises(MCPError):
+        await client.call_tool("execute_ipython_cell", arguments, read_timeout_seconds=2)
+    with anyio.fail_after(GUARD):
+        assert await cell(client, "x") == "'through the cancel'"
+        assert await cell(client, SEEN) in GIVEN_UP
 
 
 @pytest.mark.gate
 async def test_a_call_given_up_is_cancelled(client: Client) -> None:
-    await cell(client, "x = 'through the cancel'; import time; ended = None")
-    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
-    with raises(MCPError):
-        await client.call_tool("execute_ipython_cell", {"code": code}, read_timeout_seconds=4)
-    start = time.monotonic()
-    assert await cell(client, "x, ended") == "('through the cancel', 'interrupted')"
-    assert time.monotonic() - start < 5
+    """When its cell has begun."""
+    await cell(client, UNSEEN)
+    with anyio.fail_after(GUARD), anyio.CancelScope() as scope:
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            scope.cancel()
+
+        arguments = {"code": ENDLESS, "timeout": FOREVER}
+        await client.call_tool("execute_ipython_cell", arguments, progress_callback=on_progress)
+    assert scope.cancelled_caught
+    with anyio.fail_after(GUARD):
+        assert await cell(client, SEEN) == INTERRUPTED
 
 
-async def test_a_cancelled_task_cancels_its_call(client: Client) -> None:
-    await cell(client, "import time; ended = None")
-    code = "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    ended = 'interrupted'"
-    with anyio.move_on_after(4):
-        await client.call_tool("execute_ipython_cell", {"code": code})
-    start = time.monotonic()
-    assert await cell(client, "ended") == "'interrupted'"
-    assert time.monotonic() - start < 5
-
-
-async def test_a_call_that_waits_can_be_cancelled(client: Client) -> None:
+async def test_a_call_that_waits_can_be_cancelled(client: Client, shared_box: Box) -> None:
     """It is taken out of the queue; the cell before it is not touched."""
-    await cell(client, "import time; ran = []")
-    first: list[str] = []
+    await cell(client, "ran = []")
+    held = Held(shared_box.workspace)
+    begun, first, scope = anyio.Event(), list[str](), anyio.CancelScope()
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        begun.set()
 
     async def run_first() -> None:
-        first.append(await cell(client, "time.sleep(5); ran.append(1); print('first')"))
+        result = await client.call_tool(
+            "execute_ipython_cell",
+            {"code": f"{held.code}\nran.append(1)", "timeout": FOREVER},
+            progress_callback=on_progress,
+        )
+        first.extend(texts(result))
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(run_first)
-        await anyio.sleep(0.2)
-        with anyio.move_on_after(0.3):
+    async def run_second() -> None:
+        with scope:
             await client.call_tool("execute_ipython_cell", {"code": "ran.append(2)"})
-    assert first == ["first"]
-    assert await cell(client, "ran") == "[1]"
+
+    with anyio.fail_after(GUARD):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run_first)
+            await begun.wait()
+            async with anyio.create_task_group() as waiting:
+                waiting.start_soon(run_second)
+                await anyio.wait_all_tasks_blocked()
+                # It has been sent, and what is answered now was sent after it.
+                assert (await client.call_tool("execute_ipython_cell", {})).is_error
+                scope.cancel()
+            held.let_go()
+        assert first == ["step 0\nstep 1"]
+        assert await cell(client, "ran") == "[1]"
 
 
 @pytest.mark.gate
@@ -197,7 +223,7 @@ async def test_results_carry_the_stamp_of_the_server(client: Client) -> None:
 
 @modern_only
 async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(GUARD):
         async with client.listen(tools_list_changed=True) as subscription:
             assert subscription.honored.tools_list_changed  # a server may be registered meanwhile
             assert await cell(client, "print('while listening')") == "while listening"
@@ -205,14 +231,11 @@ async def test_listen_is_acknowledged_and_disturbs_nothing(client: Client) -> No
 
 
 @pytest.mark.gate
-async def test_listen_does_not_keep_the_container_alive(box: Box) -> None:
-    quickest = math.inf
-    for _ in range(3):  # the engine itself may be slow to take a container down
-        async with client_of(box, "auto") as client, client.listen(tools_list_changed=True):
-            start = time.monotonic()
-        quickest = min(quickest, time.monotonic() - start)
-        assert box.is_gone()
-    assert quickest < 2
+async def test_listen_does_not_keep_the_container_alive(box: Box, status: Path) -> None:
+    async with client_of(box, "auto", status) as client, client.listen(tools_list_changed=True):
+        pass
+    assert box.is_gone()
+    assert statuses(status) == {"0"}
 
 
 async def test_the_first_message_may_be_a_call(box: Box) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from box import GUARD
 from mcp import ClientSession, types
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
-from serve_box import ADMIN, EXECUTOR, SECONDS, Human, serving_approvals
+from serve_box import ADMIN, EXECUTOR, Human, serving_approvals
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +52,7 @@ async def test_a_client_with_the_role_is_asked_while_nobody_looks(url: str) -> N
         asked.append(params.message)
         return APPROVE
 
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with connected(url, ADMIN, elicit) as session:
             await echo(session)
     assert len(asked) == 1
@@ -74,7 +75,7 @@ async def test_a_client_without_the_role_is_not_asked(url: str) -> None:
             assert question["mine"] is True
             human.accept(question["id"])
 
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with connected(url, EXECUTOR, elicit) as session, anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, decide)
             await echo(session)
@@ -95,7 +96,7 @@ async def test_who_looks_is_asked_before_a_client(url: str) -> None:
         with human.watching() as events:
             human.accept(next(events)["id"])
 
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with connected(url, ADMIN, elicit) as session, anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, decide)
             await echo(session)
@@ -112,7 +113,7 @@ async def test_who_comes_to_look_takes_over_from_a_client(url: str) -> None:
         return types.ElicitResult(action="decline")
 
     human = Human(url)
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with connected(url, ADMIN, elicit) as session, anyio.create_task_group() as group:
             group.start_soon(echo, session)
             await shown.wait()

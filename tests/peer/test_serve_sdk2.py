@@ -10,12 +10,13 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from box import GUARD
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import ElicitRequestParams, ElicitResult
 from sdk2_cells import VERSIONS, cell
-from serve_box import ADMIN, EXECUTOR, SECONDS, Human, serving_approvals
+from serve_box import ADMIN, EXECUTOR, Human, serving_approvals
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +47,7 @@ async def connected(url: str, token: str, mode: str, asked: list[str]) -> AsyncI
 @pytest.mark.parametrize("mode", list(VERSIONS))
 async def test_a_client_with_the_role_is_asked_while_nobody_looks(url: str, mode: str) -> None:
     asked: list[str] = []
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with connected(url, ADMIN, mode, asked) as client:
             assert await cell(client, "!echo approved") == "approved"
     assert len(asked) == 1
@@ -62,7 +63,7 @@ async def test_a_client_without_the_role_is_not_asked(url: str, mode: str) -> No
         with human.watching() as events:
             human.accept(next(events)["id"])
 
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(GUARD):
         async with (
             connected(url, EXECUTOR, mode, asked) as client,
             anyio.create_task_group() as group,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from box import INSIDE, Box
-from tool_box import ToolBox, free_port, install, tool_box, wait_for_port
+from box import GUARD, INSIDE, Box, own_port
+from tool_box import ToolBox, install, tool_box, wait_for_port
 
 NODE = Path(os.environ["PEER_NODE_DIR"])
 GO = Path(os.environ["PEER_GO_DIR"])
@@ -42,7 +42,7 @@ def it(shared_box: Box) -> Iterator[ToolBox]:
     install(shared_box, *PYTHON_SERVERS)
     mounts = ["-v", f"{NODE}/node_modules:/node/node_modules:ro", "-v", f"{GO}:/go:ro"]
     # Their packages are compiled at every start: the folder is not the server's to write to.
-    with tool_box(shared_box, "--connect-timeout", "150", network="host", options=mounts) as it:
+    with tool_box(shared_box, "--connect-timeout", str(GUARD), options=mounts) as it:
         it.cell("!git init -q repo; mkdir -p files; echo 'a line' > files/one.txt")
         yield it
 
@@ -126,7 +126,7 @@ def test_fetch(it: ToolBox) -> None:
     words = ["--ignore-robots-txt", "--allow-private-ips"]
     (tool,) = register(it, "fetching", python("mcp_server_fetch", *words))
     assert "ToolRunnerError" in call(it, "fetching", tool, url="http://127.0.0.1:9/nothing")
-    port = free_port()
+    port = own_port()
     with subprocess.Popen(["python3", "-m", "http.server", "-b", "127.0.0.1", str(port)]) as web:
         try:
             wait_for_port(port)
@@ -162,7 +162,7 @@ def serving(port: int, *command: str, **env: str) -> Iterator[None]:
     ("kind", "path"), [("streamableHttp", "/mcp"), ("sse", "/sse")], ids=["http", "sse"]
 )
 def test_everything_on_http(it: ToolBox, kind: str, path: str) -> None:
-    port = free_port()
+    port = own_port()
     script = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
     with serving(port, "node", str(script), kind, PORT=str(port)):
         name = f"web_{kind.lower()}"
@@ -176,7 +176,7 @@ def test_everything_on_http(it: ToolBox, kind: str, path: str) -> None:
 
 
 def test_go_everything_on_http(it: ToolBox) -> None:
-    port = free_port()
+    port = own_port()
     with serving(port, str(GO / "everything"), "-http", f"127.0.0.1:{port}"):
         register(it, "go_http", {"url": f"http://127.0.0.1:{port}/mcp"})
         assert "hi ada" in call(it, "go_http", "greet", name="Ada").lower()
@@ -184,7 +184,7 @@ def test_go_everything_on_http(it: ToolBox) -> None:
 
 def test_a_server_on_http_that_comes_back(it: ToolBox) -> None:
     """Its sessions are gone then: the next call opens a new one."""
-    port = free_port()
+    port = own_port()
     script = NODE / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
     command = ["node", str(script), "streamableHttp"]
     with serving(port, *command, PORT=str(port)):

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from box import TOOLS, Box, docker, tool_path
+from box import GUARD, TOOLS, Box, statuses, tool_path
 
 pytestmark = pytest.mark.gate
 
@@ -18,26 +19,30 @@ ERAS = {"legacy": "legacy", "auto": "modern", "2026-07-28": "modern"}
 CONTAINERS = {"legacy": 1, "auto": 2, "2026-07-28": 2}
 
 
-@pytest.fixture(scope="module", params=list(ERAS))
-def seen(request: pytest.FixtureRequest, shared_box: Box) -> Iterator[dict[str, Any]]:
-    """What one whole session in this mode saw. Before a modern one there is a throw-away probe."""
-    since = time.time()
-    label = f"ipybox-peer-test={since}"
-    command = ["node", str(tool_path("typescript.mjs")), request.param]
+def run_client(mode: str, workspace: Path, *server: str) -> dict[str, Any]:
     run = subprocess.run(
-        [*command, *shared_box.command("--label", label)],
+        ["node", str(tool_path("typescript.mjs")), mode, *server],
         stdout=subprocess.PIPE,
-        timeout=90,
+        env=os.environ | {"PEER_WORKSPACE": str(workspace)},
+        timeout=5 * GUARD,  # it waits for many things, each with a limit of its own
         check=True,
     )
     seen: dict[str, Any] = json.loads(run.stdout)
-    made = docker(
-        *("events", "--since", f"{since:.3f}", "--until", f"{time.time():.3f}"),
-        *("--filter", "event=create", "--filter", f"label={label}", "--format", "{{.ID}}"),
-    )
-    seen |= {"mode": request.param, "containers": len(made.split())}
-    yield seen
+    return seen
+
+
+@pytest.fixture(scope="module", params=list(ERAS))
+def seen(
+    request: pytest.FixtureRequest, shared_box: Box, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Any]]:
+    """What one whole session in this mode saw. Before a modern one there is a throw-away probe."""
+    status = tmp_path_factory.mktemp("status") / "status"
+    command = shared_box.unsignalled(status)
+    seen = run_client(request.param, shared_box.workspace, *command)
     assert shared_box.is_gone(), "a container outlived its client"
+    ends = statuses(status)
+    began = status.read_text().split().count("begun")
+    yield seen | {"mode": request.param, "containers": began, "ends": ends}
 
 
 def text(result: dict[str, Any]) -> str:
@@ -53,7 +58,7 @@ def test_the_era_is_the_one_asked_for(seen: dict[str, Any]) -> None:
 
 
 def test_a_probe_has_a_container_of_its_own(seen: dict[str, Any]) -> None:
-    assert seen["containers"] == CONTAINERS[seen["mode"]] * seen["clients"]
+    assert seen["containers"] == CONTAINERS[seen["mode"]]
 
 
 def test_the_server_introduces_itself(seen: dict[str, Any]) -> None:
@@ -95,18 +100,17 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(seen: dict[str, Any]) -> No
 
 def test_progress_carries_the_output_while_the_cell_runs(seen: dict[str, Any]) -> None:
     progress = seen["progress"]
-    assert text(seen["progressResult"]) == "step 0\nstep 1\nstep 2"
-    assert "".join(p["message"] for p in progress) == "step 0\nstep 1\nstep 2\n"
+    assert text(seen["progressResult"]) == "step 0\nstep 1"
+    assert "".join(p["message"] for p in progress) == "step 0\nstep 1\n"
     assert [p["progress"] for p in progress] == sorted({p["progress"] for p in progress})
-    assert seen["progressEnd"] - progress[0]["at"] > 0.4
 
 
 def test_calls_that_were_given_up_are_interrupted(seen: dict[str, Any]) -> None:
     assert seen["aborted"]["name"] == "SdkError"
-    assert text(seen["afterAbort"]) == "(40, 'interrupted')"
-    assert seen["afterAbortSeconds"] < 5
+    assert text(seen["afterAbort"]) == "(40, True, 'interrupted')"
     assert "timed out" in seen["gaveUp"]["message"]
-    assert text(seen["afterGaveUp"]) == "(40, 'interrupted')"
+    # The cell may not have begun by then.
+    assert text(seen["afterGaveUp"]) in ("(40, True, 'interrupted')", "(40, None, None)")
 
 
 def test_calls_at_the_same_time_are_all_answered(seen: dict[str, Any]) -> None:
@@ -130,5 +134,4 @@ def test_reset_returns_a_line_and_clears_the_state(seen: dict[str, Any]) -> None
 
 
 def test_close_needs_no_signal(seen: dict[str, Any]) -> None:
-    # The client closes standard input and sends a TERM after 2 seconds.
-    assert seen["closeSeconds"] < 2
+    assert seen["ends"] == {"0"}

@@ -9,25 +9,14 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from box import IMAGE, Box, docker
-
-HERE = Path(__file__).parent
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from box import GUARD, HERE, IMAGE, Box, docker, own_port, until
 
 
 @dataclass
@@ -67,7 +56,7 @@ class ToolBox:
 
     def cell(self, code: str) -> str:
         """The text of a cell, whether it fails or not."""
-        return self.tool("execute_ipython_cell", code=code, timeout=60)
+        return self.tool("execute_ipython_cell", code=code, timeout=GUARD)
 
     def http(
         self, method: str, path: str, body: Any = None, token: str | None = None
@@ -82,7 +71,7 @@ class ToolBox:
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=GUARD) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             text = error.read().decode()
@@ -93,22 +82,17 @@ class ToolBox:
 
 
 @contextmanager
-def tool_box(
-    box: Box, *words: str, network: str = "", options: Sequence[str] = ()
-) -> Iterator[ToolBox]:
-    """A container that is ready; `words` are further options of ipybox."""
-    port = free_port()
-    name = f"ipybox-peer-{os.getpid()}-{port}"
+def tool_box(box: Box, *words: str, options: Sequence[str] = ()) -> Iterator[ToolBox]:
+    """A container that is ready, in the host's network, where the tests have servers, too. `words`
+    are further options of ipybox."""
+    port = own_port()
+    name = f"ipybox-peer-{secrets.token_hex(8)}"
     application, approver = secrets.token_hex(16), secrets.token_hex(16)
     options = [*options, "--name", name, "-v", f"{HERE}:/peer:ro"]
     options += ["-e", f"IPYBOX_TOOL_SERVER_TOKEN={application}"]
     options += ["-e", f"IPYBOX_APPROVER_TOKEN={approver}"]
-    if network:
-        options += ["--network", network]
-        inner = ["--tool-server-host", "127.0.0.1", "--tool-server-port", str(port)]
-    else:
-        options += ["-p", f"127.0.0.1:{port}:8900"]
-        inner = ["--tool-server-host", "0.0.0.0", "--tool-server-port", "8900"]
+    options += ["--network", "host"]
+    inner = ["--tool-server-host", "127.0.0.1", "--tool-server-port", str(port)]
     command = [*box.command(*options), *inner, *words]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     it = ToolBox(name, port, process, application, approver)
@@ -121,33 +105,32 @@ def tool_box(
     finally:
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(30)
+        process.wait(GUARD)
 
 
 def wait_for_port(port: int) -> None:
     """Until something listens there."""
-    end = time.monotonic() + 60
-    while True:
+
+    def listens() -> bool:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
+            socket.create_connection(("127.0.0.1", port), GUARD).close()
         except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
+            return False
+        return True
+
+    until(listens)
 
 
 def wait_until_reachable(it: ToolBox) -> None:
     """The engine's port forwarding may be there a moment later than the server."""
-    end = time.monotonic() + 60
-    while True:
+
+    def answers() -> bool:
         try:
-            assert it.http("GET", "/status") == (200, {"status": "ok"})
-            return
+            return it.http("GET", "/status") == (200, {"status": "ok"})
         except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
+            return False
+
+    until(answers)
 
 
 def install(box: Box, *packages: str) -> None:

@@ -3,6 +3,7 @@
  * mcp-http PORT plain|fixtures [OPTION...] - the HTTP API on localhost, with the server's options,
  * real kernels and, when asked for, what the conformance suite needs to find. Prints the
  * port (PORT 0: any) and ends with its standard input. IPYBOX_TOKEN: its token, none without it.
+ * TASK_AFTER_MS: after this time, and not the server's, a call may go on as a task.
  * mcp-http shim … is the shim that it starts above each kernel. */
 #include <signal.h>
 #include <stdio.h>
@@ -160,6 +161,12 @@ static void open_sessions(struct err *e)
     check(server_tools_register(p->tools, e), e);
 }
 
+static int64_t task_after_ms(void)
+{
+    const char *text = getenv("TASK_AFTER_MS");
+    return text ? strtoll(text, NULL, 10) : 0;
+}
+
 static void open_door(int port, bool fixtures, struct err *e)
 {
     struct program *p = &program;
@@ -173,6 +180,7 @@ static void open_door(int port, bool fixtures, struct err *e)
                                           .toolplane = server_tools_plane(p->tools),
                                           .approvals = server_tools_approvals(p->tools),
                                           .version = IPYBOX_VERSION,
+                                          .task_after_ms = task_after_ms(),
                                           .extension = fixtures ? &mcp_fixtures : NULL},
                                   .sessions = p->sessions};
     p->mcp = mcp_http_open(&mcp);

@@ -43,6 +43,7 @@ struct mcp_config { /* borrowed */
     bool native;       /* no container is around the server; the instructions say so */
     bool sandboxed;    /* kernels are, by default; likewise */
     bool answers_cancelled; /* with an error, where a stream waits for the answer; else: nothing */
+    int64_t task_after_ms;  /* until a call may go on as a task; 0: TASK_AFTER_MS of mcp_call.h */
     const struct mcp_extension *extension; /* mcp_call.h; NULL: none */
 };
 

@@ -169,11 +169,12 @@ static void on_task_due(void *ctx)
 
 void task_call_begins(struct mcp_call *call, const struct json *params)
 {
+    const struct mcp_config *config = call->mcp->config;
+    const int64_t after_ms = config->task_after_ms > 0 ? config->task_after_ms : TASK_AFTER_MS;
     if (call->era == MCP_MODERN && takes_tasks(params))
-        loop_timer_set(call->mcp->config->loop, &call->task.timer, TASK_AFTER_MS, on_task_due,
-                       call);
+        loop_timer_set(config->loop, &call->task.timer, after_ms, on_task_due, call);
     else
-        loop_timer_stop(call->mcp->config->loop, &call->task.timer);
+        loop_timer_stop(config->loop, &call->task.timer);
 }
 
 void task_call_ends(struct mcp_call *call)

@@ -6,7 +6,7 @@ The oracle is datamodel-code-generator, called by mcpygen 0.1.4.
 
 Needs the environment of requirements/mcpygen.txt (tests/peer/run mcpygen makes it):
 
-    build/peer/mcpygen/bin/python tests/peer/apigen/golden.py
+    "$(third_party/venv tests/peer/requirements/mcpygen.txt)/bin/python" tests/peer/apigen/golden.py
 """
 
 from __future__ import annotations

@@ -69,7 +69,6 @@ def by_image(package: Path) -> dict[str, list[str]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
     )
     modules: dict[str, list[str]] = {}
     for line in run.stdout.splitlines():

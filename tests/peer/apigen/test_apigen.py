@@ -13,6 +13,7 @@ from pathlib import Path
 
 import generate
 import pytest
+from box import GUARD
 from compare import OURS_BROKEN, Comparison, Difference, Entry, compare_all, entries, judge
 from corpus import GOLDEN, HERE, cases, read_golden, servers
 from models import RUNTIME
@@ -122,7 +123,7 @@ def run(*command: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=GUARD,
         env={"MYPYPATH": str(RUNTIME), "PATH": "/usr/bin:/bin"},
     )
     return f"{done.stdout}{done.stderr}"[-5000:] if done.returncode else ""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from box import GUARD
 from models import RUNTIME
 
 LARGE = Path(os.environ["PEER_LARGE_DIR"])
@@ -186,7 +187,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=GUARD,
     )
     (folder / "modules").write_text(made.stdout)
     return folder

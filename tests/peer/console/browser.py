@@ -103,6 +103,8 @@ class Chromium:
                 result: dict[str, Any] = answer["result"]
                 return result
             self.keep(answer)
+            if session and session not in (self.session, *self.frames):
+                raise RuntimeError(f"{method}: the frame is gone")
 
     def keep(self, event: dict[str, Any]) -> None:
         if event.get("method") == "Runtime.exceptionThrown":
@@ -116,9 +118,12 @@ class Chromium:
         """The session of the newest frame whose address contains that, or nothing."""
         self.call("Runtime.evaluate", expression="0")  # what has come or gone is known then
         for session in reversed(list(self.frames)):
-            found = self.call("Runtime.evaluate", in_session=session, expression="location.href")
-            if frame in str(found["result"].get("value")):
-                return session
+            with suppress(RuntimeError):  # it may go at this moment
+                found = self.call(
+                    "Runtime.evaluate", in_session=session, expression="location.href"
+                )
+                if frame in str(found["result"].get("value")):
+                    return session
         return ""
 
     def run(self, script: str, frame: str = "") -> Any:

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 
+from box import GUARD
+
 VERSIONS = ["1.29.0", "1.37.0"]
 NEWEST = VERSIONS[-1]
 SCHEMAS = [
@@ -23,7 +25,7 @@ def tool(name: str, *words: str, input: str | None = None) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=GUARD,
         check=False,
     )
     if run.returncode:

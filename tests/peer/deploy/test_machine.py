@@ -1,16 +1,15 @@
-# SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """deploy/podman and compose/ with rootless Podman, on a machine: a container with systemd."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from box import IMAGE
+from box import GUARD, IMAGE, until
 
 TOP = Path(__file__).parents[3]
 HERE = Path(__file__).parent / "machine"
@@ -26,7 +25,7 @@ request = urllib.request.Request(
     json.dumps({"code": sys.argv[1]}).encode(),
     {"Authorization": "Bearer the-token", "Content-Type": "application/json"},
 )
-print(json.load(urllib.request.urlopen(request, timeout=60))["text"])
+print(json.load(urllib.request.urlopen(request))["text"])
 """
 TALK: list[dict[str, object]] = [
     {"id": 1, "method": "initialize", "params": {
@@ -56,7 +55,7 @@ class Machine:
 
     def run(self, words: list[str], input: str | None = None) -> str:
         run = subprocess.run(
-            words, input=input, capture_output=True, text=True, timeout=120, check=False
+            words, input=input, capture_output=True, text=True, timeout=GUARD, check=False
         )
         assert run.returncode == 0, (words, run.stdout, run.stderr, self.journal())
         return run.stdout.strip()
@@ -73,12 +72,12 @@ class Machine:
 
     def until(self, *words: str) -> None:
         """The user's command ends well."""
-        deadline = time.monotonic() + 60
         place = ["-u", "somebody", "-e", f"HOME={HOME}", "-e", "XDG_RUNTIME_DIR=/run/user/1000"]
         command = ["docker", "exec", *place, self.id, *words]
-        while subprocess.run(command, capture_output=True, check=False).returncode:
-            assert time.monotonic() < deadline, (words, self.journal())
-            time.sleep(0.1)
+        until(
+            lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0,
+            lambda: (words, self.journal()),
+        )
 
 
 @pytest.fixture(scope="module")

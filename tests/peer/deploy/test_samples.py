@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs are another package
+from box import GUARD
 from cluster_tools import VERSIONS, conform, tool
 from pod_box import check_restricted, server
 
@@ -57,7 +58,7 @@ def test_the_sidecar_of_the_component_runs_a_cell() -> None:
     pod = {"securityContext": context, "containers": [sidecar]}
     with server(pod, "agent", SECRETS) as (_, id):
         words = ["docker", "exec", id, "ipybox", "exec", "6 * 7"]
-        assert subprocess.check_output(words, text=True, timeout=60).strip() == "42"
+        assert subprocess.check_output(words, text=True, timeout=GUARD).strip() == "42"
 
 
 def verify(text: str, folder: Path) -> None:

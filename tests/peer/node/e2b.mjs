@@ -51,10 +51,12 @@ async function seenOfCode(sandbox) {
   const error = await sandbox.runCode("int('x')")
   const env = await sandbox.runCode("import os; os.getenv('FOO') + os.getenv('MORE')", { envs: { MORE: 'm' } })
   const bash = await sandbox.runCode('echo $((6 * 7))', { language: 'bash' })
-  const left = await failure(sandbox.runCode('import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    left = True', { timeoutMs: 1000 }))
+  const endless = 'import time\ntry:\n    begun = True\n    time.sleep(2000)\nexcept KeyboardInterrupt:\n    left = True'
+  await sandbox.runCode('begun = left = None')
+  const left = await failure(sandbox.runCode(endless, { timeoutMs: 1000 }))
   return {
     lines: lines.join(''), text: run.text, count: run.executionCount, html: forms.results[0].html, json: forms.results[1].json,
-    error: error.error.name, env: env.text, bash: bash.logs.stdout.join(''), left, was: (await sandbox.runCode('left')).text,
+    error: error.error.name, env: env.text, bash: bash.logs.stdout.join(''), left, was: (await sandbox.runCode('(begun, left)')).text,
     language: await failure(sandbox.runCode('1', { language: 'r' })),
   }
 }

@@ -42,7 +42,7 @@ async function seenOfCommands({ commands, pty }) {
   return {
     stdout: run.stdout, out: out.join(''), stderr: run.stderr, typed: (await reader.wait()).stdout, same: late.pid === sleeper.pid,
     listed: (await commands.list()).some((one) => one.pid === sleeper.pid), killed: [await commands.kill(sleeper.pid), await commands.kill(sleeper.pid)],
-    status: await failure(commands.run('exit 3')), time: await failure(commands.run('sleep 20', { timeoutMs: 1000 })),
+    status: await failure(commands.run('exit 3')), time: await failure(commands.run('sleep 2000', { timeoutMs: 1000 })),
     cwd: await failure(commands.run('pwd', { cwd: '/nowhere' })), size: screen.includes('30 100'),
   }
 }

@@ -8,12 +8,13 @@ const [baseUrl, token] = process.argv.slice(2);
 const serverSettings = ServerConnection.makeSettings({ baseUrl, wsUrl: baseUrl.replace('http', 'ws'), token, appendToken: true });
 const seen = {};
 
-const run = async (kernel, code) => {
+const run = async (kernel, code, heard = () => {}) => {
   const texts = [];
   const future = kernel.requestExecute({ code });
   future.onIOPub = (message) => {
     if (message.header.msg_type === 'stream') texts.push(message.content.text);
     if (message.header.msg_type === 'error') texts.push(message.content.ename);
+    heard(message.header.msg_type);
   };
   future.onStdin = () => kernel.sendInputReply({ status: 'ok', value: 'said' }, future.msg.header);
   await future.done;
@@ -32,9 +33,7 @@ seen.info = (await kernel.info).language_info.name;
 seen.printed = await run(kernel, 'x = 6; print(x * 7)');
 seen.kept = await run(kernel, 'print(x)');
 seen.asked = await run(kernel, 'print(input("name? "))');
-const endless = run(kernel, 'print("begun", flush=True)\nwhile True: pass');
-setTimeout(() => kernel.interrupt(), 500);
-seen.interrupted = await endless;
+seen.interrupted = await run(kernel, 'print("begun", flush=True)\nwhile True: pass', (type) => type === 'stream' && kernel.interrupt());
 await kernel.restart();
 seen.restarted = await run(kernel, 'print("x" in globals())');
 await session.shutdown();

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs cells with MCP's client for tasks over HTTP and prints what it saw as one JSON object; test_tasks.py judges.
+//   node tasks.mjs run URL CODE          runs a cell to its end
 //   node tasks.mjs begin URL CODE        begins a cell, and dies with its task's reference written down
 //   node tasks.mjs resume URL REFERENCE  waits for the end of that task, as another process
-//   node tasks.mjs cancel URL CODE       begins a cell, and cancels it
+//   node tasks.mjs cancel URL CODE FILE  begins a cell, and cancels it when it has made the file
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createTaskSessionFromClient } from '@modelcontextprotocol/ext-tasks/client';
 
-const [mode, url, word] = process.argv.slice(2);
+const [mode, url, word, file] = process.argv.slice(2);
 const version = '2026-07-28';
 const clientInfo = { name: 'tasks-test', version: '1' };
 const client = new Client(clientInfo, { versionNegotiation: { mode: { pin: version } } });
@@ -37,12 +40,13 @@ const outcome = async (execution) => (await execution.settle()).outcome;
 if (mode === 'resume') {
     seen.outcome = await outcome(await session.resumeTask(JSON.parse(word)));
 } else {
-    const execution = await session.callTool('execute_ipython_cell', { code: word });
+    const execution = await session.callTool('execute_ipython_cell', { code: word, timeout: 2000 });
     seen.kind = execution.kind;
     if (mode === 'cancel') {
+        while (!existsSync(file)) await pause(50);
         await execution.cancel();
         seen.outcome = await outcome(execution).catch((error) => ({ name: error.name }));
-    } else if (execution.kind === 'task') {
+    } else if (mode === 'begin' && execution.kind === 'task') {
         console.log(JSON.stringify({ ...seen, reference: execution.serializeReference() }));
         process.exit();                                     // without a word to the server: closing would cancel
     } else {

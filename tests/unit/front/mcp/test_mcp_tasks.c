@@ -241,9 +241,23 @@ static void what_is_over_makes_room(void)
     close_all();
 }
 
+static void the_time_until_then_may_be_another(void)
+{
+    open_with(60000);
+    config.task_after_ms = 10 * TASK_AFTER_MS;
+    run_cell_with(1, TAKES);
+    pass_ms(10 * TASK_AFTER_MS - 1);
+    TEST_CHECK(messages == 0);
+    pass_ms(1);
+    expect("\"resultType\":\"task\"");
+    finish("x");
+    close_all();
+}
+
 TEST_LIST = {
 #define T(name) {#name, name}
     T(a_long_call_becomes_a_task_and_its_answer_is_kept),
+    T(the_time_until_then_may_be_another),
     T(a_failed_cell_is_a_completed_task),
     T(who_takes_no_tasks_gets_none),
     T(a_task_can_be_cancelled_by_its_id_alone),
