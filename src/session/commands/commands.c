@@ -553,9 +553,12 @@ struct commands *commands_open(const struct commands_config *config)
 void commands_stop(struct commands *all)
 {
     all->stopping = true;
-    for (struct command *c = all->first; c; c = c->next)
-        if (c->child)
-            child_terminate(c->child);
+    for (struct command *c = all->first; c; c = c->next) {
+        if (!c->child)
+            continue;
+        child_terminate(c->child);
+        child_resume(c->child); /* what is paused hears of it only then */
+    }
 }
 
 void commands_pause(struct commands *all, bool pause)

@@ -347,6 +347,19 @@ static void commands_stand_still_while_they_are_paused(void)
     close_all();
 }
 
+static void what_stands_still_ends_with_its_session(void)
+{
+    open_all();
+    struct seen seen = new_seen();
+    start((struct command_spec){0}, "trap 'exit 7' TERM; while :; do sleep 0.01; done", &seen);
+    WAIT_FOR(seen.pid > 0);
+    commands_pause(commands, true);
+    commands_stop(commands);
+    WAIT_FOR(seen.ends == 1);
+    done_seen(&seen);
+    close_all();
+}
+
 static void what_cannot_start_says_why(void)
 {
     open_all();
@@ -395,6 +408,7 @@ TEST_LIST = {
     {"what_a_command_leaves_goes_on", what_a_command_leaves_goes_on},
     {"a_command_leads_no_group", a_command_leads_no_group},
     {"commands_stand_still_while_they_are_paused", commands_stand_still_while_they_are_paused},
+    {"what_stands_still_ends_with_its_session", what_stands_still_ends_with_its_session},
     {"what_cannot_start_says_why", what_cannot_start_says_why},
     {"there_is_a_limit_and_the_end_of_the_session_ends_all",
      there_is_a_limit_and_the_end_of_the_session_ends_all},
