@@ -16,6 +16,8 @@ none of what the rest imports.
 
 from __future__ import annotations
 
+from ipybox import _mcpygen
+
 TYPE_CHECKING = False  # typing would take longer to import than all else here
 if TYPE_CHECKING:
     from ipybox.code_exec import (
@@ -46,6 +48,9 @@ _MODULES = {
     "adopt_mcp_sources": "ipybox.mcp_apigen",
     "generate_mcp_sources": "ipybox.mcp_apigen",
 }
+
+
+_mcpygen.install()
 
 
 def __getattr__(name: str) -> object:

@@ -6,6 +6,7 @@ import ast
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import re
 import sys
@@ -16,7 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ipybox._installed import IMAGE, binary
 from ipybox.backend import choose, with_remedy
-from ipybox.errors import ServerError
+from ipybox.errors import HttpError, ServerError
+
+logger = logging.getLogger(__name__)
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -73,11 +76,24 @@ async def generate_mcp_sources(
     out, log = await process.communicate()
     if process.returncode:
         raise ServerError(with_remedy(log.decode(errors="replace").strip()))
-    server = Remembered(server_name, server_params, root)
+    await remember(server_name, server_params, root)
+    return out.decode().split()
+
+
+async def remember(
+    server_name: str, server_params: dict[str, Any], root_dir: Path, *, must: bool = True
+) -> None:
+    """Have executors know the server of a package that was made, those that run and later ones.
+    With `must`, HttpError is raised where one that runs cannot have it; else it is logged."""
+    server = Remembered(server_name, server_params, Path(root_dir).resolve())
     _remember(server)
     for listener in list(listeners):
-        await listener.register(server)
-    return out.decode().split()
+        try:
+            await listener.register(server)
+        except HttpError as error:
+            if must:
+                raise
+            logger.warning("the MCP server %s is not registered: %s", server_name, error)
 
 
 def adopt_mcp_sources(root_dir: Path) -> list[str]:

@@ -53,6 +53,8 @@ def left_in(folder: Path) -> list[str]:
 
 def containers_of(pid: int) -> list[str]:
     """The names of the containers that the SDK has started in process `pid`."""
+    if not shutil.which("docker"):
+        return []
     names = subprocess.check_output(["docker", "ps", "-a", "--format", "{{.Names}}"], text=True)
     return [name for name in names.split() if name.startswith(f"ipybox-{pid}-")]
 

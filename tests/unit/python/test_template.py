@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import pytest
 from box import WAIT, Kernel, no_unix_sockets, works_without_sockets
+from ipybox_kernel.template import PRELOAD
 
 PARENT = "import sys, time\nprint(sys.argv[1], flush=True)\ntime.sleep(60)"
 
@@ -34,6 +35,7 @@ class Template:
                 "IPYTHONDIR": str(home / "ipython"),
                 "IPYBOX_PRELOAD": preload,
             },
+            cwd=home,
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
         )
@@ -314,13 +316,24 @@ def test_imported_modules_are_there_already(brief: ForkedKernel) -> None:
     assert brief.run("import sys; 'fractions' in sys.modules").value == "True"
 
 
-def test_the_first_kernel_does_not_wait_for_what_later_ones_have(tmp_path: Path) -> None:
+def test_the_template_writes_nothing_where_it_is_started(tmp_path: Path) -> None:
     template = Template(tmp_path)
     try:
+        with ForkedKernel(template) as kernel:
+            kernel.run("%cd /\n%bookmark here")  # IPython keeps both in its profile
+            assert kernel.run("%bookmark -l").text.split()[-3:] == ["here", "->", "/"]
+        assert not list(tmp_path.iterdir())
+    finally:
+        assert template.close() == 0
+
+
+def test_the_first_kernel_does_not_wait_for_what_later_ones_have(tmp_path: Path) -> None:
+    template = Template(tmp_path)
+    names = PRELOAD.read_text().split()
+    try:
         with ForkedKernel(template) as first, ForkedKernel(template) as second:
-            code = "import sys; sorted({'IPython', 'psutil', 'stack_data'} & set(sys.modules))"
-            assert first.run(code).value == "['IPython']"
-            assert second.run(code).value == "['IPython', 'psutil', 'stack_data']"
+            code = f"import sys; sum(name not in sys.modules for name in {names})"
+            assert int(first.run(code).value) > int(second.run(code).value)
             assert first.run("1 / 0").status == second.run("1 / 0").status == "error"
     finally:
         assert template.close() == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -45,6 +47,13 @@ def configure() -> Config:
     return config
 
 
+def log_without_metrics() -> Callable[..., None]:
+    """jupyter_server's log of requests; it can leave its metrics out from 2.15 on."""
+    name = "record_prometheus_metrics"
+    known = name in inspect.signature(log_request).parameters
+    return partial(log_request, **{name: False}) if known else log_request
+
+
 class App(KernelGatewayApp):  # type: ignore[misc]
     """The gateway, behind the server's port."""
 
@@ -52,9 +61,7 @@ class App(KernelGatewayApp):  # type: ignore[misc]
         """Serve what the stock one does, and more."""
         super().init_webapp()
         # The stock function writes tokens of URLs to the log, and a line for every request.
-        self.web_app.settings["log_function"] = partial(
-            log_request, record_prometheus_metrics=False
-        )
+        self.web_app.settings["log_function"] = log_without_metrics()
         if instance := os.environ.get("IPYBOX_GATEWAY_INSTANCE"):
             self.web_app.settings.setdefault("headers", {})[INSTANCE_HEADER] = instance
         status = url_path_join(self.base_url, "/api/status")

@@ -2,6 +2,7 @@
 
     launch       one process, one kernel: what ``python3 -I -m ipybox_kernel -f FILE`` runs
     stack        the modules that a kernel is made of come from the image
+    imports      modules of others that are changed when a user imports them
     app          the kernel application: its settings, sockets, standard streams
     kernel       the kernel itself: interrupts, refused input
     publisher    everything that leaves on IOPub, in order and within bounded memory

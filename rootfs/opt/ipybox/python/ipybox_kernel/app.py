@@ -8,8 +8,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
@@ -147,6 +147,27 @@ class App(IPKernelApp):
         if self.crash_report is not None:
             self.crash_report.flush()
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """What fails in here ends the process at once, with the reason. Python would first wait for
+        ZeroMQ, which has sockets open by then: whoever wants a kernel would take it for slow."""
+        try:
+            yield
+        except BaseException as error:
+            with suppress(Exception):
+                sys.stdout.flush()
+            os._exit(self._tell_end(error))
+
+    def _tell_end(self, error: BaseException) -> int:
+        """As Python tells what ends it; returns the exit status."""
+        if not isinstance(error, SystemExit):
+            self.excepthook(type(error), error, error.__traceback__)
+            return 1
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        print(error.code, file=self.crash_report or sys.stderr, flush=True)
+        return 1
+
     def patch_io(self) -> None:
         """Keep faulthandler away from the captured descriptor: nobody reads that after a crash."""
         stock_enable = faulthandler.enable
@@ -211,7 +232,8 @@ class App(IPKernelApp):
         socket.linger = 1000
         socket.sndhwm = IOPUB_QUEUE
         socket.setsockopt(zmq.XPUB_NODROP, 1)
-        self._apply_curve_server_options(socket)
+        if hasattr(self, "_apply_curve_server_options"):  # from ipykernel 7.3 on
+            self._apply_curve_server_options(socket)
         self.iopub_port = self._bind_socket(socket, self.iopub_port)
         self.configure_tornado_logger()
         self.iopub_thread = Publisher(socket, self.session)
@@ -224,12 +246,13 @@ class App(IPKernelApp):
         An interrupt that gets past the cell it was meant for, into the event loop, ends only the
         step of the task in which it was raised.
         """
-        flush_before_exit()
-        shell_approval.install(self.shell, self.shell_runner)
-        working_dir.install(self.shell)
-        self.kernel.start()
-        self.io_loop = IOLoop.current()
-        self.be_forkable()
+        with self.starting():
+            shell_approval.install(self.shell, self.shell_runner)
+            working_dir.install(self.shell)
+            self.kernel.start()
+            self.io_loop = IOLoop.current()
+            self.be_forkable()
+            flush_before_exit()
         while True:
             try:
                 self.io_loop.start()

@@ -35,6 +35,10 @@ PROFILE = "profile_default"
 SETTINGS = ("ipython_config.py", "ipython_config.json", "ipybox_kernel_config.py")
 
 
+def _no_database(path: str) -> None:
+    """In place of one in the folder of the template, which is no user's."""
+
+
 _LEFT: list[Any] = []  # of the kernels that this one was forked from
 
 
@@ -55,6 +59,7 @@ def run_anew(request: Request) -> NoReturn:
 class ForkedApp(App):
     """build() once in the template; run() in each fork."""
 
+    _database: Any = None  # what opens the shell's; None: IPython does, when it is used
     _line: socket.socket | None = None  # to the shim
     _branches: Branches | None = None
 
@@ -66,6 +71,9 @@ class ForkedApp(App):
         self.ipython_dir = NOWHERE
         self.profile_dir = ProfileDir(parent=self)
         interactiveshell.get_ipython_dir = lambda: NOWHERE  # type: ignore[attr-defined]
+        self._database = vars(interactiveshell).get("PickleShareDB")  # earlier versions: at once
+        if self._database is not None:
+            interactiveshell.PickleShareDB = _no_database  # type: ignore[attr-defined]
         BaseIPythonApplication.initialize(self, [])
         self.init_pdb()
         self.kernel = self.kernel_class.instance(  # type: ignore[attr-defined]
@@ -76,6 +84,8 @@ class ForkedApp(App):
             user_ns=self.user_ns,
         )
         interactiveshell.get_ipython_dir = get_ipython_dir  # type: ignore[attr-defined]
+        if self._database is not None:
+            interactiveshell.PickleShareDB = self._database  # type: ignore[attr-defined]
         self.init_shell()
         self.init_gui_pylab()
         self.init_extensions()
@@ -102,11 +112,12 @@ class ForkedApp(App):
         await_middle(request)
         channel.send(id=request.id, ready=True)
         channel.close()  # what users have must not take the requests for other kernels from it
-        self._enter_home(home)
-        self._connect(request.connection_file)
-        self.init_code()  # also hides from %who what is there by now: not for a fork
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with self.starting():
+            self._enter_home(home)
+            self._connect(request.connection_file)
+            self.init_code()  # also hides from %who what is there by now: not for a fork
+            sys.stdout.flush()
+            sys.stderr.flush()
         self.start()
         leave()
 
@@ -161,6 +172,8 @@ class ForkedApp(App):
         try:
             self.ipython_dir = self.shell.ipython_dir = home
             self.profile_dir.location = f"{home}/{PROFILE}"
+            if self._database is not None:
+                self.shell.db = self._database(f"{home}/{PROFILE}/db")
         except OSError as error:
             print(f"IPython's profile: {error}", file=sys.stderr)
 

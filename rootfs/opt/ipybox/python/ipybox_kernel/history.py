@@ -8,7 +8,9 @@ Limits:  the texts of the latest cells of INPUTS_MAX characters together; of old
 from __future__ import annotations
 
 import re
+import tokenize
 from contextlib import nullcontext
+from io import StringIO
 from typing import Any
 
 from ipybox_kernel.once import Cell
@@ -17,6 +19,13 @@ INPUTS_MAX = 8 << 20
 OUTPUTS_KEPT = 3
 
 _NOTHING_MORE = re.compile(r"(?:\s|#[^\n]*)*")
+_NO_CODE = (tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
+
+
+def _ends_quietly(code: str) -> bool:
+    """Whether its last token is ``;``."""
+    tokens = list(tokenize.generate_tokens(StringIO(code).readline))
+    return next(token.string for token in reversed(tokens) if token.type not in _NO_CODE) == ";"
 
 
 class _Forgetful(dict[int, list[Any]]):
@@ -38,7 +47,6 @@ class History:
         self._kept = 0  # characters of inputs
         self._seen = 1  # inputs whose characters are counted
         self._first = 1  # the oldest input that is kept
-        self._ends_quietly = shell.displayhook.semicolon_at_end_of_expression
         manager = shell.history_manager
         manager.outputs, manager.exceptions = _Forgetful(), _Forgetful()
         # No public names; should they go, more is kept and nothing else happens.
@@ -53,10 +61,7 @@ class History:
         """
         text = self._cell.latest
         _, found, rest = text.rpartition(";")
-        if not found or not _NOTHING_MORE.fullmatch(rest):
-            return False
-        quiet: bool = self._ends_quietly(text)
-        return quiet
+        return bool(found) and _NOTHING_MORE.fullmatch(rest) is not None and _ends_quietly(text)
 
     def forget(self) -> None:
         """Drop what is too old. Called after each cell."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ipybox_kernel import stack
+from ipybox_kernel import imports, stack
 
 
 def prepare() -> None:
@@ -110,10 +110,11 @@ def in_venv() -> bool:
 
 def _add_generated_names() -> None:
     """What generated packages import and a wheel cannot install under its own name: mcpygen is also
-    a package on PyPI."""
+    a package on PyPI, which may be there for what else it has, and then comes first."""
     names = Path(__file__).parent.parent / "ipybox" / "_kernel"
     if names.is_dir():
         sys.path.append(str(names))
+    imports.install()
 
 
 def _add_user_site(path: str) -> None:
@@ -199,6 +200,7 @@ def main(argv: list[str]) -> None:
     enter_user_site()
     app = App.instance(config=configure())
     app.shell_runner = runner
-    app.initialize(argv)
-    settle()
+    with app.starting():
+        app.initialize(argv)
+        settle()
     app.start()

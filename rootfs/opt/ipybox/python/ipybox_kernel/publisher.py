@@ -23,6 +23,7 @@ from typing import Any, Protocol, cast
 from ipykernel.iostream import IOPubThread
 from ipykernel.thread import CONTROL_THREAD_NAME, SHELL_CHANNEL_THREAD_NAME
 from tornado.platform.asyncio import BaseAsyncIOLoop
+from zmq.eventloop.zmqstream import ZMQStream
 
 from ipybox_kernel.fd_capture import FdCapture
 from ipybox_kernel.sockets import Socket
@@ -87,7 +88,12 @@ class Publisher(IOPubThread):
         self._coming = 0  # calls of _send_as_told() asked for, less those that have begun
         self._ticking = False  # the thread was told to send text from time to time
         self._timer: object | None = None
-        super().__init__(socket, pipe=False, session=session)
+        if hasattr(IOPubThread, "_setup_xpub_listener"):
+            super().__init__(socket, pipe=False, session=session)
+        else:  # ipykernel 7.1
+            super().__init__(socket, pipe=False)
+            self.session = session
+            ZMQStream(socket, self.io_loop).on_recv(self._greet)
         self._loop = cast(BaseAsyncIOLoop, self.io_loop).asyncio_loop
 
     def put_text(self, stream: Stream, text: str, parent: Header) -> None:
@@ -186,6 +192,15 @@ class Publisher(IOPubThread):
         return self._last
 
     # What follows runs in the IOPub thread; in the caller's once that thread has ended.
+
+    def _greet(self, subscriptions: list[bytes]) -> None:
+        """Tell each subscriber that it is one, as ipykernel does from 7.2 on (JEP 65)."""
+        for frame in subscriptions:
+            topic = frame[1:]
+            if frame[:1] == b"\1":
+                content = {"subscription": topic.decode(errors="replace")}
+                message = self.session.msg("iopub_welcome", content)
+                self._really_send(self.session.serialize(message, ident=topic or None))
 
     def _start_ticking(self) -> None:
         if threading.current_thread() is not self.thread:

@@ -70,7 +70,7 @@ class _Local:
         )
 
         _ask("shell", command)
-        if not self.shell.system_raise_on_error:
+        if not _raises(self.shell):
             text: str = getoutput(command)
             return text, 0
         out, err, status = get_output_error_code(command)
@@ -160,7 +160,7 @@ class _Hooks:
         _no_background(cmd)
         status = self.executor.system(self.shell.var_expand(cmd, depth=1))
         self.shell.user_ns["_exit_code"] = status
-        if self.shell.system_raise_on_error and status != 0:
+        if _raises(self.shell) and status != 0:
             _failed(status, cmd)
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
@@ -169,7 +169,7 @@ class _Hooks:
 
         _no_background(cmd)
         output, status = self.executor.output(self.shell.var_expand(cmd, depth=depth + 1))
-        if self.shell.system_raise_on_error:
+        if _raises(self.shell):
             self.shell.user_ns["_exit_code"] = status
             if status != 0:
                 _failed(status, cmd)
@@ -216,6 +216,11 @@ def _ask(tool: str, command: str) -> None:
     from ipybox_tools import ApprovalRequestor
 
     ApprovalRequestor("ipybox").request_sync(tool, {"cmd": command})
+
+
+def _raises(shell: Any) -> bool:
+    """Whether a command that fails is an error in the cell: a setting of IPython from 9.11 on."""
+    return bool(getattr(shell, "system_raise_on_error", False))
 
 
 def _no_background(command: str) -> None:

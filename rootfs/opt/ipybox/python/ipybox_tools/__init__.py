@@ -8,6 +8,7 @@
     jsonable    arguments to JSON; simple does what pydantic_core would do
     wire        the lines on the socket to the server
     librechat   before cells of LibreChat's wire: files, arguments, the client's tools as functions
+    redirect    the same names of mcpygen from PyPI, where a user has installed it
     blocking    one call at a time, for run_sync()
     concurrent  many calls on one connection of an event loop, for run()
 
