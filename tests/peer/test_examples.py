@@ -17,9 +17,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SCIENCE = os.environ.get("IPYBOX_TEST_SCIENCE_IMAGE", "ipybox:science")
 
 
-def run(*command: str, words: str = "", folder: Path | None = None, **env: str) -> str:
+def run(
+    *command: str, words: str = "", folder: Path | None = None, env: dict[str, str] | None = None
+) -> str:
     """What it has printed; it must end with status 0."""
-    environment = os.environ | {"IPYBOX_IMAGE": IMAGE, "IPYBOX_SCIENCE_IMAGE": SCIENCE} | env
+    environment = (
+        os.environ | {"IPYBOX_IMAGE": IMAGE, "IPYBOX_SCIENCE_IMAGE": SCIENCE} | (env or {})
+    )
     done = subprocess.run(
         command,
         input=words,
@@ -34,8 +38,10 @@ def run(*command: str, words: str = "", folder: Path | None = None, **env: str) 
     return done.stdout
 
 
-def example(name: str, words: str = "", folder: Path | None = None, **env: str) -> str:
-    return run(sys.executable, str(EXAMPLES / name), words=words, folder=folder, **env)
+def example(
+    name: str, words: str = "", folder: Path | None = None, env: dict[str, str] | None = None
+) -> str:
+    return run(sys.executable, str(EXAMPLES / name), words=words, folder=folder, env=env)
 
 
 def test_every_example_is_tried_and_listed() -> None:
@@ -70,9 +76,9 @@ def test_an_agent_of_a_framework(name: str, seen: str, last: str) -> None:
     assert "Error" not in printed
 
 
-def search(**env: str) -> float:
+def search(env: dict[str, str] | None = None) -> float:
     """How many times faster branches are, as the example prints it."""
-    printed = example("tree_search.py", **env)
+    printed = example("tree_search.py", env=env)
     assert printed.count("-> 12 of 12 tests") == 2
     ratio = re.search(r"All 12 tests pass. Branches are ([0-9.]+) times faster.", printed)
     assert ratio, printed
@@ -80,7 +86,7 @@ def search(**env: str) -> float:
 
 
 def test_a_search_in_branches_and_the_same_in_new_sessions() -> None:
-    assert search(TRY_MS="3000")
+    assert search({"TRY_MS": "3000"})
 
 
 @pytest.mark.measure

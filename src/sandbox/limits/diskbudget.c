@@ -220,7 +220,8 @@ static bool judge_disk(struct diskbudget *b, int64_t now_ms)
     b->filled = b->begun_filled;
     b->foreign = b->begun_foreign;
     b->soon_ms = now_ms + took * SOON;
-    b->next_ms = now_ms + (took * SELDOM > DISKBUDGET_PAUSE_MS ? took * SELDOM : DISKBUDGET_PAUSE_MS);
+    const int64_t pause = took * SELDOM;
+    b->next_ms = now_ms + (pause > DISKBUDGET_PAUSE_MS ? pause : DISKBUDGET_PAUSE_MS);
     return taken > b->most;
 }
 

@@ -61,9 +61,7 @@ def attack(box: Box) -> str:
     session = box.session()
     box.cell("1", session)
     told: list[str] = []
-    thread = threading.Thread(
-        target=lambda: told.append(box.cell(CODE, session, ends=True))
-    )
+    thread = threading.Thread(target=lambda: told.append(box.cell(CODE, session, ends=True)))
     thread.start()
     path = f"/v1/sessions/{session}/sandbox"
     while thread.is_alive():

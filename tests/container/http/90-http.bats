@@ -155,6 +155,7 @@ PY
     assert_equal "$status" 0
 }
 
+# bats test_tags=all
 @test "two sessions that fill a container together: the kernel that grows ends, and Linux ends none" {
     start_box -m 512m --memory-swap 512m "${tokens[@]}" -- serve
     talk_inside <<'PY'

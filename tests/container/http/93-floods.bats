@@ -265,8 +265,7 @@ print("planted")""", timeout_ms=100000)
 has(planted.text, "planted")
 measured("cells that plant")
 params = {"command": "python3", "args": ["/tools/many.py"]}
-for _ in range(2):
-    made = call("POST", "/v1/mcp-servers", {"name": "many", "params": params})
+for made in (call("POST", "/v1/mcp-servers", {"name": "many", "params": params}) for _ in range(2)):
     equal((made.status, len(made["modules"])), (201, 3000))
 measured("registration of 3,000 tools, twice")
 equal(len(call("GET", "/v1/mcp-servers/many")["tools"]), 3000)

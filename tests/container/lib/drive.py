@@ -455,7 +455,7 @@ class Box:
         docker("kill", "-s", name, self.name)
 
     def stop(self) -> int:
-        """docker stop, whose engine never kills: it would after 10 s of its own, with status 137."""
+        """docker stop, whose engine never kills: it would after 10 s, with status 137."""
         docker("stop", "-t", "-1", self.name)
         return self.ended()
 

@@ -63,7 +63,10 @@ class Channels:
         session = uuid.uuid4().hex
         url = f"ws://{ADDRESS}/api/kernels/{kernel}/channels?session_id={session}"
         headers = {"Authorization": f"token {TOKEN}"} if TOKEN else {}
-        return cls(await websocket_connect(HTTPRequest(url, headers=headers, connect_timeout=WAIT)), session)
+        return cls(
+            await websocket_connect(HTTPRequest(url, headers=headers, connect_timeout=WAIT)),
+            session,
+        )
 
     async def send(self, code: str) -> str:
         """Ask for a cell; returns the request's id."""
