@@ -232,7 +232,7 @@ PY
         printf 'HTTP = Path("%s").read_text()\n' "$here/http_client.py"
         cat <<'PY'
         prints("x = 41; print(x)", 41)
-        said = inside("python3", "-", stdin=HTTP + "print(run('print(x + 1)').text)")
+        said = inside("env", f"WAIT={WAIT}", "python3", "-", stdin=HTTP + "print(run('print(x + 1)').text)")
         matches(said, r'"stdout":"42\\n"')
 PY
     } | sed 's/^ *//' > "$BATS_TEST_TMPDIR/script"

@@ -139,7 +139,7 @@ while not seen or seen[-1].get("data", {}).get("cell") != CELLS + 1 or seen[-1][
 at = next(i for i, one in enumerate(seen) if one["event"] == "gap")
 equal(seen[at]["data"]["missed"], seen[at + 1]["id"] - seen[at - 1]["id"] - 1)
 told = sum(len(one["data"]["text"]) for one in seen if one["event"] == "stdout")
-assert told < CELLS * 5_000_000, told               # most was missed
+assert told < CELLS * 10_000_000, told              # how much is missed goes by what the sockets' buffers take
 numbers = [one["id"] for one in seen if "id" in one]
 equal(numbers, sorted(set(numbers)))
 socket.close()
