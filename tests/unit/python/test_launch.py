@@ -17,9 +17,9 @@ from box import WAIT, WAIT_MS, Kernel, Process, no_unix_sockets, works_without_s
 from IPython.core.magics import script
 
 # What IPython ends well though it was interrupted; a script cell: in its earlier versions.
-SWALLOWED = ["!sleep 30"]
+SWALLOWED = ["!sleep 1000"]
 if not hasattr(script, "RaiseAfterInterrupt"):
-    SWALLOWED.append("%%bash\nsleep 30")
+    SWALLOWED.append("%%bash\nsleep 1000")
 
 
 def test_the_kernel_keeps_state_between_cells(kernel: Kernel) -> None:
