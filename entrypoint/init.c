@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process/exec.h"
 #include "entrypoint/last_words.h"
 #include "entrypoint/options.h"
 #include "jupyter/oom.h"
@@ -80,16 +81,41 @@ static void reset_child_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static size_t put_in_order(int *fds, size_t count, int fd)
+{
+    size_t at = count;
+    for (; at > 0 && fds[at - 1] > fd; at--)
+        fds[at] = fds[at - 1];
+    fds[at] = fd;
+    return count + 1;
+}
+
+/* What a server gets; another program has what the engine gives it. */
+static int execute_as(const struct init_plan *plan, const char *program)
+{
+    int kept[AHEAD_MAX + 1];
+    size_t count = 0;
+    if (!plan->last_words)
+        return exec_with_all(program, plan->argv);
+    if (plan->passed > 0)
+        count = put_in_order(kept, count, plan->passed);
+    for (size_t i = 0; i < plan->ahead.count; i++)
+        count = put_in_order(kept, count, plan->ahead.fds[i]);
+    const struct exec_call exec = {
+        .program = program, .argv = plan->argv, .envp = environ, .kept = kept, .kept_count = count};
+    return exec_alone(&exec);
+}
+
 /* Our path, so that ps shows our name; what the kernel holds when the file has been replaced. */
-static void exec_self(char **argv)
+static int execute_self(const struct init_plan *plan)
 {
     char path[512];
     ssize_t n = readlink(SELF, path, sizeof path - 1);
     if (n > 0) {
         path[n] = '\0';
-        (void)execv(path, argv);
+        (void)execute_as(plan, path);
     }
-    (void)execv(SELF, argv);
+    return execute_as(plan, SELF);
 }
 
 /* The terminal's keys (Ctrl-C, Ctrl-Z) are for the main child. TTOU, which this raises from the
@@ -121,11 +147,7 @@ static _Noreturn void become_main(const struct init *s, pid_t init)
     if (plan->passed > 0)
         (void)fcntl(plan->passed, F_SETFD, 0);
     ahead_pass(&plan->ahead);
-    if (plan->self)
-        exec_self(plan->argv);
-    else
-        (void)execvp(plan->argv[0], plan->argv);
-    int code = errno;
+    int code = -(plan->self ? execute_self(plan) : execute_as(plan, plan->argv[0]));
     fail_main_child(plan, code == ENOENT ? INIT_STATUS_NOT_FOUND : INIT_STATUS_NOT_RUNNABLE,
                     plan->argv[0], code == ENOENT ? "no such program" : strerror(code));
 }

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/process/exec.h"
 #include "base/service.h"
 #include "entrypoint/options.h"
 #include "entrypoint/sandbox/confined.h"
@@ -270,8 +271,7 @@ static int run_command(void *ctx)
     char **words = q->text ? shell : q->words;
     for (size_t i = 0; i < q->variables.count; i++)
         (void)putenv(q->variables.items[i]);
-    (void)execvp(words[0], words);
-    int code = errno;
+    int code = -exec_with_all(words[0], words);
     say_sandbox(for_errors(q), "%s: %s", words[0], strerror(code));
     return code == ENOENT ? NOT_FOUND_STATUS : NOT_RUNNABLE_STATUS;
 }

@@ -26,6 +26,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/process/exec.h"
 #include "base/unixsock.h"
 #include "sandbox/confine/confine.h"
 #include "sandbox/confine/guard.h"
@@ -35,6 +36,7 @@
 #include "sandbox/proc/proctree.h"
 #include "sandbox/shim/branches.h"
 #include "sandbox/shim/shim_tell.h"
+#include "sandbox/shim/spawn.h"
 
 enum {
     USAGE_STATUS = 2,
@@ -62,6 +64,7 @@ struct shim {
     int64_t deadline; /* when an outside TERM becomes a KILL; NO_DEADLINE */
     bool kill;        /* end everything */
     int spec;         /* -1: the child has no walls */
+    int given;        /* descriptors of the child, from CHILD_FIRST_FD on */
     int confine;      /* our end of the pair with the child; -1 once it is behind its walls, */
     int line;         /* and then this, until the child closes its end */
     struct branches branches;
@@ -160,8 +163,23 @@ struct start { /* what the child needs */
     int pipe_fd;
     int confine; /* its end; -1: no walls */
     int ours;    /* the other one */
+    int given;
     char **words;
 };
+
+/* Nothing of ours, and nothing of the server's that has got as far as here. */
+static int execute_alone(const struct start *start)
+{
+    int kept[CHILD_FDS_MAX];
+    for (int i = 0; i < start->given; i++)
+        kept[i] = CHILD_FIRST_FD + i;
+    const struct exec_call exec = {.program = start->words[0],
+                                   .argv = start->words,
+                                   .envp = environ,
+                                   .kept = kept,
+                                   .kept_count = (size_t)start->given};
+    return exec_alone(&exec);
+}
 
 static void become_child(const struct start *start)
 {
@@ -176,7 +194,7 @@ static void become_child(const struct start *start)
     reset_shim_signals();
     if (start->confine >= 0 && confine_self(start->confine, &step) < 0)
         _exit(127); /* the shim was told */
-    (void)execvp(start->words[0], start->words);
+    errno = -execute_alone(start);
     fail_shim_child(pipe_fd, SHIM_STEP_EXEC);
 }
 
@@ -221,7 +239,7 @@ static int start_child(struct shim *s, char **words)
     if (pipe2(ends, O_CLOEXEC) < 0 ||
         (s->spec >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0))
         return has_shim_failed(s, errno, SHIM_STEP_SETUP);
-    const struct start start = {getpid(), ends[1], pair[1], pair[0], words};
+    const struct start start = {getpid(), ends[1], pair[1], pair[0], s->given, words};
     const bool member = s->program && !isatty(STDIN_FILENO);
     pid_t pid = member ? fork_member(&start, &s->group) : fork_leader(&start);
     int code = errno;
@@ -728,6 +746,12 @@ static bool parse_words(struct shim *s, int argc, char **argv, pid_t *ret_adopt,
     if (argc - at >= 2 && strcmp(argv[at], "--sandbox") == 0) {
         s->spec = parse_number(argv[at + 1]);
         if (s->spec < 0)
+            return false;
+        at += 2;
+    }
+    if (argc - at >= 2 && strcmp(argv[at], "--given") == 0) {
+        s->given = parse_number(argv[at + 1]);
+        if (s->given < 0 || s->given > CHILD_FDS_MAX)
             return false;
         at += 2;
     }

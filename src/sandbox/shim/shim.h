@@ -7,12 +7,13 @@
  *           was killed. The shim holds no data, no capability and cannot be traced.
  * Start:    the server makes socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC), keeps one end,
  *           and runs one of
- *               ipybox shim CONTROL_FD [--program] [--sandbox FD] -- PROGRAM ARG...
+ *               ipybox shim CONTROL_FD [--program] [--sandbox FD] [--given N] -- PROGRAM ARG...
  *               ipybox shim CONTROL_FD --adopt PID [--sandbox FD --confine SOCK]
  *           with the other end as CONTROL_FD (not close-on-exec), the child's 0, 1 and 2, its
- *           environment and working directory. Further descriptors that are not close-on-exec go
- *           to the child; the shim keeps none of them, so end-of-file on a pipe of the child means
- *           that no process of the child's holds it.
+ *           environment and working directory. N further descriptors, from CHILD_FIRST_FD on
+ *           (spawn.h), go to the child, and no other does, whatever is open here; the shim keeps
+ *           none of them, so end-of-file on a pipe of the child means that no process of the
+ *           child's holds it.
  * --program: what the child leaves behind goes on when it ends, until SHIM_KILL or its own end;
  *           the file then ends behind it. Without a terminal the child leads no group and no
  *           session, so that `setsid PROGRAM` does not fork.

@@ -9,7 +9,6 @@
 #include "sandbox/shim/spawn.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,13 +16,13 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/process/exec.h"
 #include "base/unixsock.h"
 #include "sandbox/shim/branch_line.h"
 #include "sandbox/shim/shim.h"
@@ -33,7 +32,6 @@ enum {
     LAST_FD = CHILD_FIRST_FD + CHILD_FDS_MAX - 1,
     OUTPUT_CHUNK = 64 * 1024,
     CHUNKS_PER_TURN = 4,
-    FD_SCAN_MAX = 65536,
 };
 
 struct spawner {
@@ -86,23 +84,6 @@ static void close_ends(const struct launch_ends *ends)
         (void)fd_close(ends->fds[i]);
 }
 
-/* What whoever started us left open is none of a child's business; what we open is close-on-exec
- * from birth. */
-static int keep_inherited_to_ourselves(struct err *e)
-{
-    if (syscall(SYS_close_range, LAUNCH_CONTROL_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
-        return 0;
-    struct rlimit limit = {.rlim_cur = 1024};
-    (void)getrlimit(RLIMIT_NOFILE, &limit); /* a kernel before 5.11: one by one */
-    int end = limit.rlim_cur < FD_SCAN_MAX ? (int)limit.rlim_cur : FD_SCAN_MAX;
-    for (int fd = LAUNCH_CONTROL_FD; fd < end; fd++) {
-        int flags = fcntl(fd, F_GETFD);
-        if (flags >= 0 && fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
-            return err_set(e, -errno, "descriptor %d: %s", fd, strerror(errno));
-    }
-    return 0;
-}
-
 /* A process that has a thousand children needs more than the usual 1024; children get what we were
  * started with, as programs that use select(2) do not survive more. */
 static void take_open_files(struct rlimit *ret_before)
@@ -114,9 +95,9 @@ static void take_open_files(struct rlimit *ret_before)
 
 int spawner_new(struct loop *loop, struct spawner **ret, struct err *e)
 {
-    int r = keep_inherited_to_ourselves(e);
+    int r = exec_keep(NULL, 0); /* also for programs that libraries might start */
     if (r < 0)
-        return r;
+        return err_set(e, r, "close what is not a child's: %s", strerror(-r));
     struct spawner *spawner = NEW(struct spawner);
     spawner->loop = loop;
     take_open_files(&spawner->files);

@@ -5,14 +5,22 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/process/exec.h"
 #include "base/service.h"
 
-enum { LAUNCH_STACK = 64 * 1024, LAUNCH_FAILED = 127 };
+enum {
+    LAUNCH_STACK = 64 * 1024,
+    LAUNCH_FAILED = 127,
+    KEPT_MAX = CHILD_FIRST_FD + CHILD_FDS_MAX - LAUNCH_CONTROL_FD,
+    WORDS_MAX = 10, /* of the shim's own */
+    NUMBER_MAX = 12
+};
 
 struct shim_launch {     /* what a process is started with */
     const char *program; /* without a slash it is looked up in our PATH */
@@ -49,6 +57,18 @@ static bool put_ends(const struct launch_ends *ends)
            (ends->spec < 0 || put_spawn_word(ends->spec, LAUNCH_SPEC_FD)) && put_given(ends);
 }
 
+/* The numbers that put_ends() has given. */
+static size_t list_kept(const struct launch_ends *ends, int *kept)
+{
+    size_t n = 0;
+    kept[n++] = LAUNCH_CONTROL_FD;
+    if (ends->spec >= 0)
+        kept[n++] = LAUNCH_SPEC_FD;
+    for (size_t i = 0; i < ends->fd_count; i++)
+        kept[n++] = CHILD_FIRST_FD + (int)i;
+    return n;
+}
+
 /* The new process, on a stack of its own in our memory, while we wait: system calls on prepared
  * data alone. The server's own uid protects it until the last moment, and does not go on. */
 __attribute__((no_sanitize("address"))) static int become(void *ctx)
@@ -60,9 +80,13 @@ __attribute__((no_sanitize("address"))) static int become(void *ctx)
                  setrlimit(RLIMIT_NOFILE, launch->files) == 0 && setpgid(0, 0) == 0 &&
                  sigprocmask(SIG_SETMASK, &none, NULL) == 0;
     int r = ready ? service_give_up() : -errno;
-    if (r == 0)
-        (void)execvpe(launch->program, launch->argv, launch->envp);
-    launch->error = r < 0 ? -r : errno;
+    int kept[KEPT_MAX];
+    const struct exec_call exec = {.program = launch->program,
+                                   .argv = launch->argv,
+                                   .envp = launch->envp,
+                                   .kept = kept,
+                                   .kept_count = list_kept(launch->ends, kept)};
+    launch->error = -(r < 0 ? r : exec_alone(&exec));
     _exit(LAUNCH_FAILED);
 }
 
@@ -90,7 +114,8 @@ int launch_shim(const struct child_spec *spec, const struct launch_ends *ends,
     size_t n = 0;
     while (spec->argv[n])
         n++;
-    const char **argv = xcalloc(n + 8, sizeof *argv);
+    char given[NUMBER_MAX];
+    const char **argv = xcalloc(n + WORDS_MAX, sizeof *argv);
     size_t at = 0;
     argv[at++] = "ipybox";
     argv[at++] = "shim";
@@ -100,6 +125,11 @@ int launch_shim(const struct child_spec *spec, const struct launch_ends *ends,
     if (ends->spec >= 0) {
         argv[at++] = "--sandbox";
         argv[at++] = "4";
+    }
+    if (ends->fd_count > 0) {
+        (void)snprintf(given, sizeof given, "%u", (unsigned)ends->fd_count);
+        argv[at++] = "--given";
+        argv[at++] = given;
     }
     argv[at++] = "--";
     memcpy(&argv[at], spec->argv, n * sizeof *argv);

@@ -36,13 +36,17 @@ struct stage {
 };
 
 static const char *last_words; /* of the next; NULL: it is no server */
+static int passed;             /* to the next */
 
 static int run_words(const char *const words[], const struct identity *id, int64_t grace_ms)
 {
     struct init_plan plan = {.identity = id,
                              .stop_grace_ms = grace_ms,
                              .leftover_grace_ms = 50,
+                             .passed = passed,
                              .last_words = last_words};
+    if (passed > 0)
+        plan.ahead = (struct ahead){.fds = {passed + 3, passed - 3}, .count = 2};
     char *argv[8] = {NULL};
     int argc = 0;
     for (; words[argc]; argc++)
@@ -363,11 +367,42 @@ static void a_server_that_cannot_be_run_leaves_the_reason(void)
     last_words = NULL;
 }
 
+static void check_main_child_has(const char *wanted)
+{
+    struct stage st = start("r=; for n in 0 1 2 3 4 5 6 7 8 9 10 47 50 53 60; do "
+                            "[ -e /proc/self/fd/$n ] && r=\"$r$n \"; done; echo \"($r)\"",
+                            5000);
+    TEST_CHECK(prints(&st, wanted));
+    check_end(&st, 0);
+}
+
+/* Whatever the engine, or a library of ours, has left open. */
+static void a_server_has_the_sockets_that_it_is_passed_and_a_program_what_it_was_left(void)
+{
+    static const int strays[] = {4, 9, 60};
+    char path[] = "/tmp/test-init-last-XXXXXX";
+    int fd = mkstemp(path);
+    TEST_ASSERT(fd >= 0 && close(fd) == 0);
+    for (size_t i = 0; i < sizeof strays / sizeof *strays; i++)
+        TEST_ASSERT(dup2(STDIN_FILENO, strays[i]) == strays[i]);
+    check_main_child_has("(0 1 2 4 9 60 )");
+    passed = 50;
+    for (int i = -3; i <= 3; i += 3)
+        TEST_ASSERT(dup3(STDIN_FILENO, passed + i, O_CLOEXEC) > 0);
+    last_words = path;
+    check_main_child_has("(0 1 2 47 50 53 )");
+    passed = 0;
+    check_main_child_has("(0 1 2 )");
+    last_words = NULL;
+    TEST_CHECK(unlink(path) == 0);
+}
+
 TEST_LIST = {
     {"the_end_of_a_server_by_a_signal_leaves_its_cause",
      the_end_of_a_server_by_a_signal_leaves_its_cause},
     {"a_server_that_cannot_be_run_leaves_the_reason",
      a_server_that_cannot_be_run_leaves_the_reason},
+    TEST(a_server_has_the_sockets_that_it_is_passed_and_a_program_what_it_was_left),
     TEST(the_words_say_what_runs),
     TEST(the_exit_status_is_the_main_childs),
     TEST(a_program_that_is_not_there_or_cannot_run_is_told),

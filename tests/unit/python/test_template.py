@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,20 +27,30 @@ PARENT = "import sys, time\nprint(sys.argv[1], flush=True)\ntime.sleep(60)"
 class Template:
     """The template process and the supervisor's end of its socket."""
 
-    def __init__(self, home: Path, preload: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        preload: str = "",
+        *,
+        env: dict[str, str] | None = None,
+        left_open: list[int] | None = None,
+    ) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(WAIT)
         self.socket = ours
+        self.stderr = home / "template's stderr"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ipybox_kernel.template", "--socket", str(theirs.fileno())],
             env={
                 "PATH": os.environ["PATH"],
                 "IPYTHONDIR": str(home / "ipython"),
                 "IPYBOX_PRELOAD": preload,
+                **(env or {}),
             },
             cwd=home,
             stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
+            stderr=self.stderr.open("wb"),
+            pass_fds=[theirs.fileno(), *(left_open or [])],
         )
         theirs.close()
         self.ready = self.receive()
@@ -310,6 +323,59 @@ def test_the_arguments_are_those_of_a_stock_kernel(forked: Kernel, ordinary: Ker
 def test_a_fork_has_no_descriptor_of_the_template(brief: ForkedKernel) -> None:
     # The template has its own at 200 and above.
     assert all(int(p.name) < 200 for p in Path(f"/proc/{brief.process.pid}/fd").iterdir())
+
+
+def links(pid: int) -> dict[int, str]:
+    """What a process has open, but for what somebody closes at this moment."""
+    found = {}
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found[int(path.name)] = os.readlink(path)
+    return found
+
+
+def test_a_fork_does_not_write_to_where_the_template_does(brief: ForkedKernel) -> None:
+    have = links(brief.process.pid)
+    assert str(brief.stderr) in have.values()
+    assert str(brief.template.stderr) not in have.values(), have
+
+
+LEAKY = """
+import os, select, tempfile
+epoll = select.epoll()
+os.set_inheritable(epoll.fileno(), True)
+complaints = os.dup(2)
+os.set_inheritable(complaints, True)
+file = tempfile.TemporaryFile()
+os.set_inheritable(file.fileno(), True)
+file.write(b"a table"), file.flush()
+"""
+
+
+def test_what_the_template_was_left_or_its_modules_have_open(tmp_path: Path) -> None:
+    # As libraries of the server do: not close-on-exec.
+    epoll = select.epoll()
+    stray = fcntl.fcntl(epoll.fileno(), fcntl.F_DUPFD, 60)
+    (tmp_path / "leaky.py").write_text(LEAKY)
+    template = Template(tmp_path, "leaky", env={"PYTHONPATH": str(tmp_path)}, left_open=[stray])
+    os.close(stray)
+    epoll.close()
+    try:
+        with ForkedKernel(template, middle=PARENT) as kernel:
+            # A module keeps what it has opened, but the server's output is none of its business.
+            kernel.run("import leaky, os")
+            code = "os.pread(leaky.file.fileno(), 9, 0), leaky.epoll.poll(0)"
+            assert kernel.run(code).value == "(b'a table', [])"
+            kernel.run("os.write(leaky.complaints, b'said by a module')")
+            have = links(kernel.process.pid)
+            assert stray not in have or "eventpoll" not in have[stray]
+            assert str(template.stderr) not in have.values(), have
+            assert "said by a module" in kernel.stderr.read_text()
+            assert template.stderr.read_text() == ""
+            middle = kernel.answers[0]["pid"]
+            assert set(links(middle)) == {0, 1, 2, 5}, links(middle)
+    finally:
+        assert template.close() == 0
 
 
 def test_imported_modules_are_there_already(brief: ForkedKernel) -> None:

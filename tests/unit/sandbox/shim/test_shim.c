@@ -22,6 +22,7 @@ static void seal_descriptors(void);
 
 #include "base/clock.h"
 #include "sandbox/shim/shim.h"
+#include "sandbox/shim/spawn.h"
 #include "unit/guard.h"
 
 struct stage {
@@ -52,7 +53,8 @@ static void settle(int sockets[2], int pipes[2])
     (void)close(pipes[1]);
 }
 
-static struct stage start(const char *const words[])
+/* `given`: how many descriptors go to the child; NULL: none. */
+static struct stage start_giving(const char *given, const char *const words[])
 {
     struct stage st;
     int sockets[2], pipes[2];
@@ -61,10 +63,15 @@ static struct stage start(const char *const words[])
     TEST_ASSERT(st.shim >= 0);
     if (st.shim == 0) {
         settle(sockets, pipes);
-        char role[] = "shim", dashes[] = "--", control[16];
+        char role[] = "shim", option[] = "--given", dashes[] = "--", control[16];
         (void)snprintf(control, sizeof control, "%d", sockets[1]);
-        char *argv[16] = {role, control, dashes};
-        int argc = 3;
+        char *argv[16] = {role, control};
+        int argc = 2;
+        if (given) {
+            argv[argc++] = option;
+            argv[argc++] = (char *)(uintptr_t)given;
+        }
+        argv[argc++] = dashes;
         for (int i = 0; words[i]; i++)
             argv[argc++] = (char *)(uintptr_t)words[i];
         _exit(shim_main(argc, argv));
@@ -72,6 +79,11 @@ static struct stage start(const char *const words[])
     (void)close(sockets[1]);
     (void)close(pipes[1]);
     return st;
+}
+
+static struct stage start(const char *const words[])
+{
+    return start_giving(NULL, words);
 }
 
 static struct stage start_script(const char *script)
@@ -379,10 +391,15 @@ static void the_child_starts_with_clean_signals_and_limits(void)
 static void the_shim_holds_none_of_the_childs_descriptors(void)
 {
     int inherited[2];
-    TEST_ASSERT(pipe(inherited) == 0); /* not close-on-exec: meant for the child */
-    struct stage st = start_script("exec >&- 2>&-; for f in /proc/self/fd/*; do "
-                                   "n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; "
-                                   "while :; do read x < /dev/zero; done");
+    const char *const words[] = {"/bin/sh", "-c",
+                                 "exec >&- 2>&-; for f in /proc/self/fd/*; do "
+                                 "n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; "
+                                 "while :; do read x < /dev/zero; done",
+                                 NULL};
+    TEST_ASSERT(pipe2(inherited, O_CLOEXEC) == 0);
+    TEST_ASSERT(dup2(inherited[1], CHILD_FIRST_FD + 1) >= 0); /* meant for the child */
+    struct stage st = start_giving("2", words);
+    (void)close(CHILD_FIRST_FD + 1);
     (void)close(inherited[1]);
     TEST_CHECK(started(&st) > 0);
     char c;
@@ -391,6 +408,29 @@ static void the_shim_holds_none_of_the_childs_descriptors(void)
     order(&st, SHIM_KILL);
     TEST_CHECK(reports(&st, SHIM_EXITED, -1, SIGKILL));
     check_end(&st, 0);
+}
+
+/* Whatever is open when the shim starts: it may have come from a library of the server's. */
+static void the_child_has_the_descriptors_that_are_counted_and_no_others(void)
+{
+    static const int strays[] = {CHILD_FIRST_FD, CHILD_FIRST_FD + 1, CHILD_FIRST_FD + 2, 40, 900};
+    const char *const words[] = {"/bin/sh", "-c",
+                                 "r=; for n in 0 1 2 3 4 5 6 7 8 9 10 40 900; do "
+                                 "[ -e /proc/self/fd/$n ] && r=\"$r$n \"; done; echo \"$r\"",
+                                 NULL};
+    static const char *const wanted[] = {"0 1 2 \n", "0 1 2 5 \n", "0 1 2 5 6 \n"};
+    static const char *const given[] = {NULL, "1", "2"};
+    for (size_t i = 0; i < sizeof strays / sizeof *strays; i++)
+        TEST_ASSERT(dup2(STDERR_FILENO, strays[i]) == strays[i]);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct stage st = start_giving(given[i], words);
+        char text[64] = "";
+        TEST_CHECK(readable(st.output) && read(st.output, text, sizeof text - 1) > 0);
+        TEST_CHECK(strcmp(text, wanted[i]) == 0);
+        TEST_MSG("%s given: %s", given[i] ? given[i] : "none", text);
+        TEST_CHECK(started(&st) > 0 && reports(&st, SHIM_EXITED, 0, 0));
+        check_end(&st, 0);
+    }
 }
 
 static struct stage adopt(const char *script, bool own_child)
@@ -452,6 +492,8 @@ static void wrong_words_are_refused(void)
         {"shim", "99999", "--"},
         {"shim", "0", "true", NULL},
         {"shim", "0", "--adopt", "x", NULL},
+        {"shim", "0", "--given", "7", "--"},
+        {"shim", "0", "--given", "x", "--"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *argv[6] = {NULL};
@@ -484,6 +526,8 @@ TEST_LIST = {
      the_child_starts_with_clean_signals_and_limits},
     {"the_shim_holds_none_of_the_childs_descriptors",
      the_shim_holds_none_of_the_childs_descriptors},
+    {"the_child_has_the_descriptors_that_are_counted_and_no_others",
+     the_child_has_the_descriptors_that_are_counted_and_no_others},
     {"a_running_child_is_adopted", a_running_child_is_adopted},
     {"a_child_that_ended_before_the_adoption_is_reported",
      a_child_that_ended_before_the_adoption_is_reported},

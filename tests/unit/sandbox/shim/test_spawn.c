@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -280,6 +281,78 @@ static void a_child_has_the_descriptors_that_it_was_given(void)
     close_spawner();
 }
 
+#define LISTS "for n in /proc/self/fd/*; do [ -e $n ] && printf '%s ' ${n##*/}; done"
+
+/* As libzmq and others do while the server runs: in the numbers of what a child is given, and far
+ * above. */
+static void open_as_libraries_do(void)
+{
+    static const int numbers[] = {3, 4, 5, 6, 7, 10, 11, 900};
+    int epoll = epoll_create1(0);
+    TEST_ASSERT(epoll >= 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (fcntl(numbers[i], F_GETFD) < 0)
+            TEST_ASSERT(dup2(epoll, numbers[i]) == numbers[i]);
+}
+
+static void check_descriptors(const struct child_spec *spec, const char *wanted)
+{
+    struct seen seen = {0};
+    struct child *child = NULL;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(child_start(spawner, spec, &events, &seen, &child, &e) == 0, "%s", e.msg);
+    wait_for_end(&seen);
+    TEST_CHECK(strcmp(seen.output, wanted) == 0);
+    TEST_MSG("program %d, piped %d, terminal %d, %zu given: %s %s", spec->program, spec->piped,
+             spec->terminal != NULL, spec->fd_count, seen.output, seen.why.msg);
+}
+
+static void what_libraries_have_open_reaches_no_child(void)
+{
+    const char *argv[] = {"sh", "-c", LISTS, NULL};
+    const struct child_size size = {.columns = 80, .rows = 24};
+    int given[2] = {memfd_create("one", MFD_CLOEXEC), memfd_create("two", MFD_CLOEXEC)};
+    open_spawner();
+    open_as_libraries_do();
+    const struct child_spec plain = {.argv = argv, .envp = env, .cwd = "/"};
+    struct child_spec spec = plain;
+    check_descriptors(&spec, "0 1 2 ");
+    spec.piped = true;
+    check_descriptors(&spec, "0 1 2 ");
+    spec.program = true;
+    check_descriptors(&spec, "0 1 2 ");
+    spec.terminal = &size;
+    check_descriptors(&spec, "0 1 2 ");
+    spec = plain;
+    spec.fds = given;
+    spec.fd_count = 2;
+    check_descriptors(&spec, "0 1 2 5 6 ");
+    spec.fd_count = 1;
+    check_descriptors(&spec, "0 1 2 5 ");
+    close_spawner();
+}
+
+static void what_libraries_have_open_reaches_no_helper(void)
+{
+    open_spawner();
+    open_as_libraries_do();
+    int sockets[2];
+    TEST_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
+    const char *argv[] = {"sh", "-c", "a=$(" LISTS "); echo \"$a\" >&3", NULL};
+    struct child_spec spec = {.argv = argv, .envp = env, .cwd = "/"};
+    pid_t pid = 0;
+    struct err e = ERR_NONE;
+    TEST_ASSERT_(helper_start(spawner, &spec, sockets[1], &pid, &e) == 0, "%s", e.msg);
+    (void)close(sockets[1]);
+    char text[64] = "";
+    TEST_CHECK(recv(sockets[0], text, sizeof text - 1, 0) > 0);
+    TEST_CHECK(strcmp(text, "0 1 2 3 \n") == 0);
+    TEST_MSG("%s", text);
+    TEST_CHECK(waitpid(pid, NULL, 0) == pid);
+    (void)close(sockets[0]);
+    close_spawner();
+}
+
 static void what_cannot_be_started_says_why(void)
 {
     open_spawner();
@@ -512,6 +585,8 @@ TEST_LIST = {
     T(no_child_has_the_uid_that_is_the_servers_own),
     T(all_output_comes_before_the_end_is_told),
     T(a_child_has_the_descriptors_that_it_was_given),
+    T(what_libraries_have_open_reaches_no_child),
+    T(what_libraries_have_open_reaches_no_helper),
     T(what_cannot_be_started_says_why),
     T(signals_reach_the_child_and_its_end_names_them),
     T(a_child_that_is_given_up_is_gone_with_all_that_it_started),

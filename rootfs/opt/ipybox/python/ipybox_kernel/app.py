@@ -135,8 +135,12 @@ class App(IPKernelApp):
 
     def open_crash_report(self) -> None:
         """Take the present descriptor 2 for crashes. Python's traceback of the crashing thread
-        goes there, after the line ``Fatal Python error: ...``."""
-        self.crash_report = open(os.dup(2), "w", errors="backslashreplace")
+        goes there, after the line ``Fatal Python error: ...``. What was taken before is let go of:
+        a forked kernel would keep the template's, which is the server's."""
+        if self.crash_report is None:
+            self.crash_report = open(os.dup(2), "w", errors="backslashreplace")
+        else:
+            os.dup2(2, self.crash_report.fileno(), inheritable=False)
         faulthandler.enable(file=self.crash_report, all_threads=False)
 
     def excepthook(

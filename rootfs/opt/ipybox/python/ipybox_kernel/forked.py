@@ -27,7 +27,14 @@ from ipybox_kernel import launch, shell_approval
 from ipybox_kernel.app import App, count_processors, flush_before_exit, plain_output
 from ipybox_kernel.branch import Branches
 from ipybox_kernel.confine import confine
-from ipybox_kernel.forking import Channel, Request, await_middle, become_kernel, leave
+from ipybox_kernel.forking import (
+    Channel,
+    Request,
+    await_middle,
+    become_kernel,
+    inherit_only,
+    leave,
+)
 from ipybox_kernel.sockets import Socket
 
 NOWHERE = "/"  # it is there, and has no profile
@@ -53,6 +60,7 @@ def run_anew(request: Request) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     words = [sys.executable, "-I", "-m", "ipybox_kernel", *request.kernel.argv]
+    inherit_only(request.kernel.fds)
     os.execve(sys.executable, words, request.kernel.env)
 
 

@@ -17,6 +17,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -33,6 +34,11 @@ LIBC = ctypes.PyDLL(None, use_errno=True)  # no call of these waits: they may ke
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+
+NR_CLOSE_RANGE = 436  # on every architecture
+CLOSE_RANGE_CLOEXEC = 4
+LAST_FD = (1 << 32) - 1
+STANDARD = (0, 1, 2)
 
 
 class Channel:
@@ -101,6 +107,7 @@ def become_middle(channel: Channel, request: Request, part: Part, kernel: int) -
         channel.send(id=request.id, kernel=kernel)
         argv = [str(kernel) if word == "{pid}" else word for word in part.argv]
         place(part.fds)
+        inherit_only(part.fds)
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(argv[0], argv, part.env)
@@ -118,7 +125,11 @@ def become_kernel(request: Request, channel: Channel) -> None:
     prctl(PR_SET_DUMPABLE, 1)  # the template is not; a program expects its own /proc/self
     if os.getppid() != request.parent:
         os._exit(1)
+    complaints = copies_of_output()
     place(request.kernel.fds)
+    for fd, standard in complaints.items():
+        if fd not in request.kernel.fds:
+            os.dup2(standard, fd, inheritable=False)
     close_private({channel.socket.fileno(), request.executed, request.confine})
     os.environ.clear()
     os.environ.update(request.kernel.env)
@@ -184,6 +195,52 @@ def place(fds: dict[int, int]) -> None:
     target is a source."""
     for target, source in fds.items():
         os.dup2(source, target)
+
+
+def copies_of_output() -> dict[int, int]:
+    """The descriptors of this process that lead where its 1 or 2 does, and to which: what is kept
+    for reports of crashes, by us or by a preloaded module. The template's output is the server's:
+    in a kernel these are to be its own."""
+    own = {standard: os.fstat(standard) for standard in (2, 1)}
+    found = {}
+    for fd in open_descriptors():
+        with suppress(OSError):
+            state = os.fstat(fd)
+            for standard, its in own.items():
+                if os.path.samestat(state, its):
+                    found[fd] = standard
+    return found
+
+
+def open_descriptors() -> list[int]:
+    """Those above 2."""
+    return [int(name) for name in os.listdir("/proc/self/fd") if int(name) not in STANDARD]
+
+
+def inherit_only(fds: Iterable[int]) -> None:
+    """Have programs that this process executes inherit these descriptors, beside 0, 1 and 2, and no
+    others, whoever has opened them. Before every exec; src/base/process/exec.h is the same in C."""
+    start = len(STANDARD)
+    for fd in sorted(set(fds) - set(STANDARD)):
+        _close_at_exec(start, fd - 1)
+        start = fd + 1
+    _close_at_exec(start, LAST_FD)
+
+
+def _close_at_exec(first: int, last: int) -> None:
+    words = map(ctypes.c_ulong, (NR_CLOSE_RANGE, first, last, CLOSE_RANGE_CLOEXEC))
+    if first > last or LIBC.syscall(*words) == 0:
+        return
+    for fd in open_descriptors():  # a Linux before 5.11, or a filter without this call
+        if first <= fd <= last:
+            with suppress(OSError):
+                os.set_inheritable(fd, False)
+
+
+def close_inherited(keep: int) -> None:
+    """Close what this process was started with, but for 0, 1, 2 and `keep`."""
+    os.closerange(len(STANDARD), keep)
+    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def move_away(fd: int) -> int:

@@ -28,7 +28,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ipybox_kernel.forking import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
+from ipybox_kernel.forking import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, inherit_only, prctl
 
 SHELL = ["/bin/sh", "-c"]
 PR_SET_NAME = 15
@@ -168,6 +168,7 @@ class _Command:
             stdin = os.memfd_create("cell")
             os.write(stdin, self.request["text"].encode("utf-8", "replace"))
             os.lseek(stdin, 0, os.SEEK_SET)
+        inherit_only(())
         try:
             self.process = subprocess.Popen(
                 self.request["argv"],
@@ -177,7 +178,7 @@ class _Command:
                 cwd=self.request["cwd"],
                 env=self.request["env"],
                 start_new_session=True,
-                close_fds=False,  # there are none to inherit, and /proc/self/fd is not ours
+                close_fds=False,  # done above; this would look at /proc/self/fd, which is not ours
             )
         finally:
             if stdin != self.fds[0]:

@@ -66,6 +66,7 @@ from ipybox_kernel.forking import (
     Request,
     become_middle,
     close_all,
+    close_inherited,
     fork_plainly,
     move_away,
     prctl,
@@ -93,6 +94,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--forks", metavar="LIBRARY")
     words = parser.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    close_inherited(words.socket)
     channel = Channel(words.socket)
     give_back_memory()
     launch.prepare()
