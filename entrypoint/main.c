@@ -93,24 +93,12 @@ static bool runs_others(const char *word)
            strcmp(word, "apigen") == 0;
 }
 
-/* The same for `docker exec`, which makes us root and has no init in between. Outside of an image
- * no workspace is named, and there is no owner to become. */
-static int become_owner(bool with_service, struct err *e)
-{
-    struct identity identity;
-    const char *workspace = getenv("IPYBOX_WORKSPACE");
-    if (geteuid() != 0 || !workspace)
-        return 0;
-    int r = identity_prepare(workspace, with_service, &identity, e);
-    return r == 0 ? identity_apply_in_child(&identity, e) : r;
-}
-
 /* It looks at the command's surroundings as who has started it, and tries ways out as cells do. */
 static int doctor(int argc, char **argv)
 {
     struct err e = ERR_NONE;
     int open = argc == 0 ? doctor_start() : 0;
-    return become_owner(false, &e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
+    return identity_become_owner(false, &e) < 0 ? fail_command(&e) : doctor_main(argc, argv, open);
 }
 
 /* In a container init has become somebody else by now, unless it was passed by. Root of a user
@@ -168,7 +156,7 @@ static int serve_alone(enum role role, int argc, char **argv)
     struct err e = ERR_NONE;
     if (identity_take_over(&e) < 0)
         return fail_command(&e);
-    if (role == ROLE_APIGEN && become_owner(adopt_is_meant(argc, argv), &e) < 0)
+    if (role == ROLE_APIGEN && identity_become_owner(adopt_is_meant(argc, argv), &e) < 0)
         return fail_command(&e);
     if (identity_read_secrets(&e) < 0) /* under init they have been read already */
         return fail_command(&e);
@@ -342,7 +330,8 @@ int main(int argc, char **argv)
     case ROLE_AUDIT:
         return audit_main(argc, argv);
     case ROLE_SANDBOX:
-        return become_owner(false, &e) < 0 ? fail_command(&e) : sandbox_main(false, argc, argv);
+        return identity_become_owner(false, &e) < 0 ? fail_command(&e)
+                                                    : sandbox_main(false, argc, argv);
     case ROLE_DOCTOR:
         return doctor(argc, argv);
     case ROLE_EXEC:

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "entrypoint/server/server_memory.h"
+#include "files/spot.h"
 #include "tools/tools.h"
 #include "wire/pyliteral.h"
 
@@ -95,14 +96,14 @@ int adopt_read(const char *text, size_t n, char **ret_name, struct json **ret_pa
 
 /* --- packages --------------------------------------------------------------------------------- */
 
-static int read_init(int dir, const char *package, struct buf *ret)
+static int read_init(const struct beneath *top, const char *package, struct buf *ret)
 {
     drop_str char *path = xasprintf("%s/__init__.py", package);
     struct stat st;
-    drop_fd int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    drop_fd int fd = spot_open(top, path, O_RDONLY, BENEATH_FOLLOW, NULL, &st);
     if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > INIT_MAX)
+        return fd;
+    if (!S_ISREG(st.st_mode) || st.st_size > INIT_MAX)
         return -EINVAL;
     int r = buf_reserve(ret, (size_t)st.st_size + 1);
     ssize_t n = r < 0 ? r : read(fd, ret->data, (size_t)st.st_size);
@@ -138,17 +139,19 @@ static int adopt_params(const struct remembered *memory, const char *name,
 }
 
 /* 1: it is none of theirs. */
-static int adopt_package(const struct remembered *memory, int dir, const char *package,
-                         struct err *e)
+static int adopt_package(const struct remembered *memory, const struct beneath *top,
+                         const char *package, struct err *e)
 {
     drop_buf struct buf text = BUF_INIT(INIT_MAX + 1);
     drop_json struct json *params = NULL;
     drop_str char *name = NULL;
-    int r = read_init(dir, package, &text);
+    int r = read_init(top, package, &text);
     if (r == 0)
         r = adopt_read(buf_text(&text), text.len, &name, &params, e);
     if (r == -ENOENT || r == -ENOTDIR)
         return 1;
+    if (r == -EXDEV)
+        return err_set(e, r, "its files are links that lead out of the folder: copy them here");
     if (r == 0)
         r = adopt_params(memory, name, params, e);
     return r < 0 && !*e->msg ? err_set(e, r, "%s", strerror(-r)) : r;
@@ -168,11 +171,12 @@ static int adopt_folder(const struct options *o, const struct remembered *memory
 {
     int found = 0;
     const struct dirent *entry;
+    const struct beneath top = beneath_of(dirfd(folder));
     while ((entry = readdir(folder)) != NULL) {
         struct err e = ERR_NONE;
         if (entry->d_name[0] == '.' || !is_chosen(o, entry->d_name))
             continue;
-        int r = adopt_package(memory, dirfd(folder), entry->d_name, &e);
+        int r = adopt_package(memory, &top, entry->d_name, &e);
         found += r <= 0;
         if (r < 0) {
             ++*ret_failed;

@@ -106,6 +106,10 @@ MUST_CHECK int identity_hand_over(const struct identity *identity, pid_t init, s
  * identity_apply_in_child(), and ends when `init` does. */
 MUST_CHECK int identity_take_over(struct err *e);
 
+/* The same for `docker exec`, which makes us root and has no init in between. Outside of an image
+ * no workspace is named, and there is no owner to become. */
+MUST_CHECK int identity_become_owner(bool with_service, struct err *e);
+
 /* In PID 1, which stays root (if it is) and keeps only what it needs for its work: KILL, because
  * its children are somebody else, and before the child is made SETUID and SETGID for it. With more
  * a flaw in PID 1 would be a flaw of the container's root. Where KILL was not given to the

@@ -231,3 +231,13 @@ int identity_confine_init(const struct identity *identity, bool child_made, stru
         return err_set(e, r, "capset: %s", strerror(-r));
     return 0;
 }
+
+int identity_become_owner(bool with_service, struct err *e)
+{
+    struct identity identity;
+    const char *workspace = getenv("IPYBOX_WORKSPACE");
+    if (geteuid() != 0 || !workspace)
+        return 0;
+    int r = identity_prepare(workspace, with_service, &identity, e);
+    return r == 0 ? identity_apply_in_child(&identity, e) : r;
+}

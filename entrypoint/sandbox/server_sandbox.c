@@ -163,7 +163,7 @@ static void find_disk_places(struct server_sandbox *s)
 static const struct sandbox_spec *server_spec_of(const struct server_sandbox *s, int i)
 {
     const struct sandbox_spec *const specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec,
-                                                         &s->offered};
+                                                         &s->offered, &s->doors};
     return specs[i];
 }
 
@@ -198,7 +198,8 @@ int server_sandbox_keep(struct server_sandbox *s, unsigned of, const char *path,
 
 static void point_to_places(struct server_sandbox *s)
 {
-    struct sandbox_spec *specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec, &s->offered};
+    struct sandbox_spec *specs[OF__COUNT] = {&s->spec, &s->server_spec, &s->pip_spec, &s->offered,
+                                             &s->doors};
     for (int i = 0; i < OF__COUNT; i++) {
         specs[i]->hidden = (const char *const *)s->places[i].hidden;
         specs[i]->kept = (const char *const *)s->places[i].kept;
@@ -212,7 +213,8 @@ const char *server_sandbox_open_place(const struct server_sandbox *s, unsigned o
         struct sandbox_spec spec = *server_spec_of(s, i);
         if (!s->kernels) /* there is not even a filter */
             spec.level = SANDBOX_NONE;
-        if (of & ~(unsigned)OF_OFFERED & 1U << i) /* those have settings, which hold more */
+        /* Sessions with settings of their own hold more, and doors hold whatever there is. */
+        if (of & ~(unsigned)(OF_OFFERED | OF_DOORS) & 1U << i)
             (void)places_can_be_held(&spec, &place);
     }
     return place;

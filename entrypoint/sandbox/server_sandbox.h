@@ -18,11 +18,12 @@ enum { SERVER_SANDBOX_DIRS = 4, SERVER_SANDBOX_DETAIL = 600 };
 
 enum {                 /* whom a place is kept from */
        OF_OFFERED = 8, /* kernels with a sandbox where the others have none */
-       OF_KERNELS = 1 | OF_OFFERED,
+       OF_DOORS = 16,  /* clients that ask the server for files (session/kernels/judge.h) */
+       OF_KERNELS = 1 | OF_OFFERED | OF_DOORS,
        OF_SERVERS = 2,
        OF_PIP = 4,
        OF_ALL = OF_KERNELS | OF_SERVERS | OF_PIP,
-       OF__COUNT = 4
+       OF__COUNT = 5
 };
 
 struct server_places { /* lists that end with NULL; the texts are owned */
@@ -38,7 +39,8 @@ struct server_sandbox {
     const char *preload;    /* of kernels' LD_PRELOAD, or NULL */
     /* what these point to */
     struct sandbox_spec spec, server_spec, pip_spec, offered;
-    struct server_places places[OF__COUNT]; /* of kernels, servers, pip, sessions */
+    struct sandbox_spec doors;              /* its places alone mean something */
+    struct server_places places[OF__COUNT]; /* of kernels, servers, pip, sessions, doors */
     struct pip_place pip_place;             /* with `settings`, where kernels have some */
     char *settings, *workspace, *ipython, *tool_socket;
     char **disk_places; /* NULL without --kernel-disk */

@@ -169,6 +169,21 @@ static int open_runtime_dir(struct server *s, struct err *e)
     return open_server_channels(s, e);
 }
 
+/* What clients may not reach by asking the server for files (session/kernels/judge.h), beside what
+ * is hidden from code: what the server writes for itself, in whichever folder it is. */
+static int hide_from_doors(struct server *s, struct err *e)
+{
+    int r = 0;
+    if (!path_is_under(s->workspace, s->runtime_dir))
+        r = server_sandbox_hide(&s->sandbox, OF_DOORS, s->runtime_dir, e);
+    if (r == 0 && s->options->audit_log && *s->options->audit_log == '/')
+        r = server_sandbox_hide(&s->sandbox, OF_DOORS, s->options->audit_log, e);
+    s->closed = (struct judge_places){.hidden = s->sandbox.doors.hidden,
+                                      .kept = s->sandbox.doors.kept,
+                                      .records = s->memory.records};
+    return r;
+}
+
 /* Kernels let in this process alone, but where the gateway is to come, too. There their sockets are
  * hidden from whoever has our uid; it costs every open that code does a question. */
 static int hide_channels(struct server *s, struct err *e)
@@ -202,6 +217,8 @@ static int open_sandbox(struct server *s, struct err *e)
         r = server_memory_open(s->options, s->workspace, &s->sandbox, &s->memory, e);
     if (r == 0)
         r = hide_channels(s, e);
+    if (r == 0)
+        r = hide_from_doors(s, e);
     return r < 0 ? r : server_sandbox_ready(&s->sandbox, s->options, e);
 }
 
@@ -299,6 +316,7 @@ static int open_session(struct server *s, struct err *e)
         .offer = offer_session_walls,
         .offer_ctx = s,
         .workspace = s->workspace,
+        .closed = &s->closed,
         .interrupt_grace_ms = (int64_t)o->interrupt_grace * 1000,
         .checkpoints = (size_t)o->checkpoints,
         .kernel_idle_ms = (int64_t)o->kernel_idle_timeout * 1000,

@@ -22,6 +22,7 @@
 #include "front/http/public_url.h"
 #include "front/mcp_stdio/stdio.h"
 #include "jupyter/gateway.h"
+#include "session/kernels/judge.h"
 #include "session/kernels/kernels.h"
 #include "session/kernels/sessions.h"
 
@@ -45,6 +46,7 @@ struct server {
     struct template_config template_config;
     struct template *template;
     struct pool *pool;
+    struct judge_places closed; /* to clients that ask for files */
     struct session_config session_config;
     struct metrics metrics;
     struct audit *audit; /* NULL: none */

@@ -69,15 +69,22 @@ static void use_home(const char *workspace, struct server_memory *memory)
     memory->files.parts[1] = memory->folder;
 }
 
+/* By no link: below the base none is followed (remembered.h). */
+static void name_records(struct server_memory *memory)
+{
+    const struct remembered *files = &memory->files;
+    char real[PATH_MAX];
+    memory->records =
+        xasprintf("%s/%s%s%s", realpath(files->base, real) ? real : files->base, files->parts[0],
+                  files->parts[1] ? "/" : "", files->parts[1] ? files->parts[1] : "");
+}
+
 /* Where code has our uid, its sandbox keeps it away: all of it, where all of it has one. */
 static int hide_memory(struct server_memory *memory, struct server_sandbox *sandbox, struct err *e)
 {
-    const struct remembered *files = &memory->files;
-    if (!sandbox || files->own)
+    const char *path = memory->records;
+    if (!sandbox || memory->files.own)
         return 0;
-    drop_str char *path =
-        xasprintf("%s/%s%s%s", files->base, files->parts[0], files->parts[1] ? "/" : "",
-                  files->parts[1] ? files->parts[1] : "");
     if (!sandbox->settings)
         return server_sandbox_hide(sandbox, OF_OFFERED, path, e);
     int r = server_sandbox_hide(sandbox, OF_KERNELS | OF_PIP, path, e);
@@ -102,7 +109,10 @@ int server_memory_open(const struct options *options, const char *workspace,
         use_home(workspace, memory);
     }
     memory->files.base = memory->base;
-    return r == 0 && memory->base ? hide_memory(memory, sandbox, e) : r;
+    if (r < 0 || !memory->base)
+        return r;
+    name_records(memory);
+    return hide_memory(memory, sandbox, e);
 }
 
 const struct remembered *server_memory_files(const struct server_memory *memory)
@@ -114,5 +124,6 @@ void server_memory_done(struct server_memory *memory)
 {
     xfree(memory->base);
     xfree(memory->folder);
+    xfree(memory->records);
     *memory = (struct server_memory){0};
 }

@@ -16,6 +16,7 @@
 struct server_memory {
     struct remembered files; /* base == NULL: there is no place */
     char *base, *folder;
+    char *records; /* the folder of the files; NULL: there is none */
 };
 
 /* Before server_sandbox_ready(). Only what was asked for can be an error. */

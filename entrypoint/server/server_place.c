@@ -131,7 +131,7 @@ int server_place_keep(struct server_place *place, struct server_sandbox *sandbox
      * broker, which kernels with settings have, and those whose uid the server has; where they have
      * none it would keep them from sandboxes of their own. */
     const bool hides = sandbox->settings || (cheap && !service_there());
-    const unsigned hidden = hides ? cells : OF_OFFERED;
+    const unsigned hidden = hides ? cells : OF_OFFERED | OF_DOORS;
     int r = server_sandbox_hide(sandbox, hidden, place->keep, e);
     if (r == 0)
         r = server_sandbox_keep(sandbox, cells & ~hidden, place->keep, e);

@@ -266,47 +266,6 @@ int beneath_at(const struct beneath *b, const char *path, int flags, enum beneat
     return is_plain_component(fd) ? fd_take(&fd) : -ENXIO;
 }
 
-static int make_each(const struct beneath *b, const char *folder, enum beneath_links links)
-{
-    char way[BENEATH_PATH_MAX];
-    for (size_t at = 0; folder[at];) {
-        size_t end = at + strcspn(folder + at, "/");
-        memcpy(way, folder, at);
-        way[at > 0 ? at - 1 : 0] = '\0';
-        drop_fd int above = resolve_beneath(b, way, O_PATH | O_DIRECTORY, links);
-        if (above < 0)
-            return above;
-        memcpy(way, folder + at, end - at);
-        way[end - at] = '\0';
-        if (mkdirat(above, way, 0777) < 0 && errno != EEXIST)
-            return -errno;
-        at = folder[end] ? end + 1 : end;
-    }
-    return 0;
-}
-
-int beneath_make(const struct beneath *b, const char *path, enum beneath_links links)
-{
-    int fd = resolve_beneath(b, path, O_PATH | O_DIRECTORY, links);
-    if (fd != -ENOENT)
-        return fd;
-    int r = make_each(b, path, links);
-    return r < 0 ? r : resolve_beneath(b, path, O_PATH | O_DIRECTORY, links);
-}
-
-int beneath_parent(const struct beneath *b, const char *path, bool make, enum beneath_links links,
-                   const char **ret_name)
-{
-    char folder[BENEATH_PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    memcpy(folder, path, n);
-    folder[n] = '\0';
-    *ret_name = slash ? slash + 1 : path;
-    return make ? beneath_make(b, folder, links)
-                : resolve_beneath(b, folder, O_PATH | O_DIRECTORY, links);
-}
-
 /* --- real names ------------------------------------------------------------------------------- */
 
 bool beneath_real_of(int fd, char ret[PATH_MAX])
@@ -316,26 +275,4 @@ bool beneath_real_of(int fd, char ret[PATH_MAX])
     ssize_t n = readlink(link, ret, PATH_MAX - 1);
     ret[n > 0 ? n : 0] = '\0';
     return n > 0 && ret[0] == '/';
-}
-
-bool beneath_real(const struct beneath *b, const char *path, char ret[BENEATH_REAL_MAX])
-{
-    char there[BENEATH_PATH_MAX], real[PATH_MAX];
-    const char *name = strrchr(path, '/');
-    (void)snprintf(there, sizeof there, "%.*s", name ? (int)(name - path) : 0, path);
-    for (;;) {
-        drop_fd int fd = beneath_at(b, there, O_PATH, BENEATH_FOLLOW);
-        char *slash = strrchr(there, '/');
-        if (fd >= 0 && !beneath_real_of(fd, real))
-            return false;
-        if (fd >= 0)
-            break;
-        if (fd != -ENOENT || there[0] == '\0')
-            return false;
-        *(slash ? slash : there) = '\0';
-    }
-    const char *rest = path + strlen(there);
-    rest += *rest == '/';
-    int n = snprintf(ret, BENEATH_REAL_MAX, "%s%s%s", real, *rest ? "/" : "", rest);
-    return n > 0 && n < BENEATH_REAL_MAX;
 }

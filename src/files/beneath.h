@@ -42,26 +42,13 @@ enum beneath_links { BENEATH_FOLLOW, BENEATH_NO_LINKS };
 
 /* All of these take a clean path. O_CLOEXEC, O_NOCTTY and O_NONBLOCK are always added. Without
  * O_PATH in flags: only regular files and folders; anything else is -ENXIO. O_CREAT is not for
- * here: new files are made by newfile.h. */
+ * here: new files are made by newfile.h, folders by spot.h. */
 MUST_CHECK int beneath_at(const struct beneath *b, const char *path, int flags,
                           enum beneath_links links);
-
-/* The folder of a path that is not "" (O_PATH), and its last component, which points into `path`.
- * make: folders that are missing on the way are made. */
-MUST_CHECK int beneath_parent(const struct beneath *b, const char *path, bool make,
-                              enum beneath_links links, const char **ret_name);
 
 #define BENEATH_REAL_MAX (PATH_MAX + BENEATH_PATH_MAX)
 
 /* Where what is open really is, absolute. false: that has no name. */
 bool beneath_real_of(int fd, char ret[PATH_MAX]);
-
-/* Where a clean path really leads, its last component not followed: folders as far as they are
- * there, and what is missing by the names of the path. false: it leaves the root, or is too
- * long. */
-bool beneath_real(const struct beneath *b, const char *path, char ret[BENEATH_REAL_MAX]);
-
-/* A folder that is made when it is missing, with those above it (O_PATH). */
-MUST_CHECK int beneath_make(const struct beneath *b, const char *path, enum beneath_links links);
 
 #endif

@@ -129,13 +129,16 @@ static int put_file_in_place(struct newfile *f, const char *name, enum newfile_h
     return 0;
 }
 
+int newfile_sync(const struct newfile *f)
+{
+    return fsync(f->fd) < 0 ? -errno : 0;
+}
+
 int newfile_commit(struct newfile *f, const char *name, enum newfile_how how, bool sync)
 {
-    int r = sync && fsync(f->fd) < 0 ? -errno : 0;
     if (f->temp[0]) /* under that name, so that a watch of the real one hears of it once */
         f->fd = fd_close(f->fd);
-    if (r == 0)
-        r = put_file_in_place(f, name, how);
+    int r = put_file_in_place(f, name, how);
     if (r == 0 && sync) { /* the name, too; who may not read the folder does without */
         drop_fd int dir = openat(f->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir >= 0)
@@ -173,16 +176,17 @@ int newfile_symlink(int dir, const char *name, const char *target)
     return move_over(dir, temp, name);
 }
 
-int newfile_hardlink(int dir, const char *name, int from_dir, const char *from_name)
+int newfile_hardlink(int dir, const char *name, int file)
 {
-    char temp[NEWFILE_TEMP_MAX];
+    char temp[NEWFILE_TEMP_MAX], self[FD_PATH_MAX];
     struct stat st;
-    if (fstatat(from_dir, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstat(file, &st) < 0)
         return -errno;
     if (!S_ISREG(st.st_mode))
         return -ENXIO;
     make_name(temp);
-    if (linkat(from_dir, from_name, dir, temp, 0) < 0)
+    name_descriptor(file, self);
+    if (linkat(AT_FDCWD, self, dir, temp, AT_SYMLINK_FOLLOW) < 0)
         return -errno;
     return move_over(dir, temp, name);
 }

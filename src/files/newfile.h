@@ -35,15 +35,18 @@ enum newfile_how {
 /* dir: borrowed. mode: less the umask. named: do without O_TMPFILE. */
 MUST_CHECK int newfile_open(int dir, mode_t mode, bool named, struct newfile *ret);
 MUST_CHECK int newfile_write(struct newfile *f, const char *bytes, size_t n);
-/* sync: it outlasts a loss of power. Afterwards f is as NEWFILE_NONE, also on failure. */
+/* The bytes are on the disk. */
+MUST_CHECK int newfile_sync(const struct newfile *f);
+/* sync: the name, too; behind newfile_sync() the file outlasts a loss of power. Afterwards f is as
+ * NEWFILE_NONE, also on failure. */
 MUST_CHECK int newfile_commit(struct newfile *f, const char *name, enum newfile_how how, bool sync);
 void newfile_drop(struct newfile *f); /* nothing stays of it */
 
 bool newfile_is_temporary(const char *name);
 
-/* A link: the same rule. hard: `from_dir`/`from_name`, which must be a regular file. */
+/* A link: the same rule. hard: to what is open, which must be a regular file; -ENXIO. */
 MUST_CHECK int newfile_symlink(int dir, const char *name, const char *target);
-MUST_CHECK int newfile_hardlink(int dir, const char *name, int from_dir, const char *from_name);
+MUST_CHECK int newfile_hardlink(int dir, const char *name, int file);
 
 /* rename(2) that overwrites nothing, also on a file system that has no such call. */
 MUST_CHECK int rename_to_new(int dir, const char *name, int to_dir, const char *to_name);

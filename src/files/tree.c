@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "files/beneath.h"
+#include "files/spot.h"
 
 enum { FLAT_BYTES = 8 };
 
@@ -20,7 +21,13 @@ struct tree {
     char path[BENEATH_PATH_MAX];
     char name[BENEATH_NAME_MAX + 1]; /* of the last entry */
     bool flattened;                  /* something was moved to the top: it is read again */
+    const struct spot_rules *rules;  /* NULL: everything is allowed */
 };
+
+void tree_judge(struct tree *t, const struct spot_rules *rules)
+{
+    t->rules = rules;
+}
 
 int tree_open(int folder, struct tree **ret)
 {
@@ -83,11 +90,11 @@ int tree_next(struct tree *t, struct tree_entry *ret)
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
             continue;
         struct stat st;
-        if (fstatat(here(t), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-            if (errno == ENOENT)
-                continue;
-            return -errno;
-        }
+        int r = spot_stat_at(here(t), d->d_name, &st);
+        if (r == -ENOENT)
+            continue;
+        if (r < 0)
+            return r;
         set_names(t, d->d_name);
         *ret = (struct tree_entry){.dir = here(t), .name = t->name, .path = t->path, .st = st};
         return 1;
@@ -99,9 +106,9 @@ int tree_enter(struct tree *t)
     size_t length = strlen(t->path);
     if (t->depth == TREE_DEPTH_MAX || length + BENEATH_NAME_MAX + 2 > sizeof t->path)
         return -E2BIG;
-    int fd = openat(here(t), t->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = spot_open_at(here(t), t->name, O_RDONLY | O_DIRECTORY, t->rules, NULL);
     if (fd < 0)
-        return -errno;
+        return fd;
     DIR *dir = fdopendir(fd);
     if (!dir) {
         int r = -errno;
@@ -121,16 +128,16 @@ static int flatten(struct tree *t, const struct tree_entry *entry)
     char hex[2 * FLAT_BYTES + 1];
     random_hex(hex, FLAT_BYTES);
     t->flattened = true;
-    return renameat(entry->dir, entry->name, dirfd(t->dirs[0]), hex) < 0 ? -errno : 0;
+    return spot_move_at(entry->dir, entry->name, dirfd(t->dirs[0]), hex, t->rules);
 }
 
 static int delete_one(struct tree *t, const struct tree_entry *entry)
 {
     int r = 0;
     if (entry->leaving)
-        r = unlinkat(entry->dir, entry->name, AT_REMOVEDIR) < 0 ? -errno : 0;
+        r = spot_remove_at(entry->dir, entry->name, true, t->rules);
     else if (!S_ISDIR(entry->st.st_mode))
-        r = unlinkat(entry->dir, entry->name, 0) < 0 ? -errno : 0;
+        r = spot_remove_at(entry->dir, entry->name, false, t->rules);
     else
         r = tree_enter(t);
     if (r == -E2BIG)

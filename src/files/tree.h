@@ -24,14 +24,17 @@ struct tree_entry {   /* lent until the next call */
 };
 
 struct tree;
+struct spot_rules; /* spot.h */
 /* folder: opened for reading; taken over, also on failure. */
 MUST_CHECK int tree_open(int folder, struct tree **ret);
+/* Asked of each folder that is to be entered, and of all that tree_delete() deletes; borrowed. */
+void tree_judge(struct tree *t, const struct spot_rules *rules);
 struct tree *tree_close(struct tree *t); /* NULL in, NULL out */
 
 /* 1: *ret is there; 0: it is over; or a negative errno. What has vanished meanwhile is left out. */
 MUST_CHECK int tree_next(struct tree *t, struct tree_entry *ret);
 
-/* Goes on in the folder that was returned last. -E2BIG: too deep. */
+/* Goes on in the folder that was returned last. -E2BIG: too deep; SPOT_REFUSED. */
 MUST_CHECK int tree_enter(struct tree *t);
 
 /* Deletes what is below, at most TREE_DELETE_STEP things. 1: nothing is left; 0: call it again; or

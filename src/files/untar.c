@@ -9,17 +9,18 @@
 #include "base/alloc.h"
 #include "files/beneath.h"
 #include "files/newfile.h"
+#include "files/spot.h"
 #include "wire/tar.h"
 
 enum { FOLDER_MODE = 0700 }; /* at least: what follows goes into it */
 
 struct untar {
-    bool (*may)(void *ctx, const char *path); /* NULL: all */
-    void *may_ctx;
+    const struct spot_rules *rules; /* NULL: everything is allowed */
     struct beneath top;
     struct tar_reader reader;
     struct untar_counts counts;
     struct newfile file; /* of the member that is coming */
+    struct spot place;   /* its own */
     char path[BENEATH_PATH_MAX];
     int64_t mtime;
 };
@@ -29,6 +30,7 @@ struct untar *untar_open(int folder)
     struct untar *u = NEW(struct untar);
     u->top = beneath_of(folder);
     u->file = NEWFILE_NONE;
+    u->place = SPOT_NONE;
     tar_reader_init(&u->reader);
     return u;
 }
@@ -38,6 +40,7 @@ struct untar *untar_close(struct untar *u)
     if (!u)
         return NULL;
     newfile_drop(&u->file);
+    spot_close(&u->place);
     tar_reader_done(&u->reader);
     beneath_close(&u->top);
     xfree(u);
@@ -123,7 +126,10 @@ static int has_untar_failed(const char *path, int code, struct err *e)
         {ENOSPC, "no space is left"},
         {EDQUOT, "no space is left (quota)"},
         {EFBIG, "the file is larger than is allowed here"},
+        {ESTALE, "its folder was moved meanwhile"},
     };
+    if (code == SPOT_REFUSED)
+        return err_set(e, -EACCES, "%.200s: the sender may not write this", path);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i].code == -code)
             return err_set(e, code, "%.200s: %s", path, texts[i].text);
@@ -131,61 +137,51 @@ static int has_untar_failed(const char *path, int code, struct err *e)
     return err_set(e, code, "%.200s: %s", path, strerror(-code));
 }
 
-static int begin_file(struct untar *u, int dir, const struct tar_member *m)
+static int begin_file(struct untar *u, const struct tar_member *m)
 {
     u->mtime = m->mtime;
-    return newfile_open(dir, m->mode & 0777, false, &u->file);
+    return spot_new_file(&u->place, m->mode & 0777, &u->file);
 }
 
-static int make_member_folder(struct untar *u, int dir, const char *name,
-                              const struct tar_member *m)
+static int make_member_folder(struct untar *u, const struct tar_member *m)
 {
     struct stat st;
-    if (mkdirat(dir, name, (m->mode & 0777) | FOLDER_MODE) == 0) {
-        u->counts.folders++;
-        return 0;
-    }
-    if (errno != EEXIST || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    u->counts.folders += S_ISDIR(st.st_mode);
-    return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
+    int r = spot_make_folder(&u->place, (m->mode & 0777) | FOLDER_MODE);
+    if (r == -EEXIST && spot_stat(&u->place, &st) == 0 && S_ISDIR(st.st_mode))
+        r = 0;
+    u->counts.folders += r == 0;
+    return r;
 }
 
-static int judge_member(const struct untar *u, const char *path, struct err *e)
+static int make_hardlink(struct untar *u, const char *target, struct err *e)
 {
-    if (!u->may || u->may(u->may_ctx, path))
-        return 0;
-    return err_set(e, -EACCES, "%.200s: the sender may not write this", path);
+    drop_held struct spot from = SPOT_NONE;
+    int r = spot_find(&u->top, target, SPOT_NO_LINKS, u->rules, SPOT_WRITE, &from);
+    if (r == 0)
+        r = spot_hardlink(&u->place, &from);
+    if (r == SPOT_REFUSED)
+        return has_untar_failed(target, r, e);
+    return r;
 }
 
-static int make_hardlink(struct untar *u, int dir, const char *name, const char *target)
-{
-    const char *last;
-    drop_fd int from = beneath_parent(&u->top, target, false, BENEATH_NO_LINKS, &last);
-    return from < 0 ? from : newfile_hardlink(dir, name, from, last);
-}
-
-static int place(struct untar *u, int dir, const char *name, const struct tar_member *m,
-                 struct err *e)
+static int put_member(struct untar *u, const struct tar_member *m, struct err *e)
 {
     char target[BENEATH_PATH_MAX];
     switch (m->type) {
     case TAR_FILE:
-        return begin_file(u, dir, m);
+        return begin_file(u, m);
     case TAR_FOLDER:
-        return make_member_folder(u, dir, name, m);
+        return make_member_folder(u, m);
     case TAR_SYMLINK:
         if (!link_stays_inside(u->path, m->link))
             return refuse_member(m->path, e, "a symbolic link that could lead out of the folder");
         u->counts.links++;
-        return newfile_symlink(dir, name, m->link);
+        return spot_symlink(&u->place, m->link);
     case TAR_HARDLINK:
         if (tidy(m->link, target, NULL) < 0 || target[0] == '\0')
             return refuse_member(m->path, e, "a hard link that leads out of the folder");
-        if (judge_member(u, target, e) < 0)
-            return -EACCES;
         u->counts.links++;
-        return make_hardlink(u, dir, name, target);
+        return make_hardlink(u, target, e);
     case TAR_FIFO:
     case TAR_DEVICE:
         break;
@@ -195,7 +191,6 @@ static int place(struct untar *u, int dir, const char *name, const struct tar_me
 
 static int begin_untar_member(struct untar *u, const struct tar_member *m, struct err *e)
 {
-    const char *name;
     struct err why = ERR_NONE;
     if (u->reader.members > UNTAR_MEMBERS_MAX)
         return refuse_member(m->path, e, "one member more than is allowed");
@@ -204,13 +199,11 @@ static int begin_untar_member(struct untar *u, const struct tar_member *m, struc
         return r;
     if (u->path[0] == '\0')
         return m->type == TAR_FOLDER ? 0 : refuse_member(m->path, e, "a member without a name");
-    r = judge_member(u, u->path, e);
-    if (r < 0)
-        return r;
-    drop_fd int dir = beneath_parent(&u->top, u->path, true, BENEATH_NO_LINKS, &name);
-    if (dir < 0)
-        return has_untar_failed(u->path, dir, e);
-    r = place(u, dir, name, m, &why);
+    spot_close(&u->place);
+    r = spot_find(&u->top, u->path, SPOT_MAKE_FOLDERS | SPOT_NO_LINKS, u->rules, SPOT_WRITE,
+                  &u->place);
+    if (r == 0)
+        r = put_member(u, m, &why);
     if (r < 0 && why.code < 0 && e)
         *e = why;
     return r < 0 && why.code == 0 ? has_untar_failed(u->path, r, e) : r;
@@ -221,11 +214,10 @@ static int end_member(struct untar *u)
     if (u->file.fd < 0)
         return 0;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = u->mtime}};
-    const char *slash = strrchr(u->path, '/');
     u->counts.files++;
     u->counts.bytes += u->file.size;
     (void)futimens(u->file.fd, times);
-    return newfile_commit(&u->file, slash ? slash + 1 : u->path, NEWFILE_REPLACE, false);
+    return spot_commit(&u->place, &u->file, NEWFILE_REPLACE, false);
 }
 
 static int take_member_bytes(struct untar *u, const struct tar_event *event, struct err *e)
@@ -246,10 +238,9 @@ static int take_member_bytes(struct untar *u, const struct tar_event *event, str
     return r < 0 ? has_untar_failed(u->path, r, e) : 0;
 }
 
-void untar_judge(struct untar *u, bool (*may)(void *ctx, const char *path), void *ctx)
+void untar_judge(struct untar *u, const struct spot_rules *rules)
 {
-    u->may = may;
-    u->may_ctx = ctx;
+    u->rules = rules;
 }
 
 int untar_feed(struct untar *u, const char *bytes, size_t n, struct err *e)

@@ -29,9 +29,10 @@ struct untar_counts {
 struct untar;
 /* folder: an open one, which is taken over. */
 struct untar *untar_open(int folder);
-/* Asked of each member and of what a hard link leads to, as names below the folder. False: the
- * archive ends there with -EACCES. */
-void untar_judge(struct untar *u, bool (*may)(void *ctx, const char *path), void *ctx);
+/* Asked of each member and of what a hard link leads to, by where they really are. What is refused
+ * ends the archive there with -EACCES. Borrowed. */
+struct spot_rules; /* spot.h */
+void untar_judge(struct untar *u, const struct spot_rules *rules);
 struct untar *untar_close(struct untar *u); /* NULL in, NULL out; a half file is gone */
 
 MUST_CHECK int untar_feed(struct untar *u, const char *bytes, size_t n, struct err *e);

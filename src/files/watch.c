@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "files/newfile.h"
+#include "files/spot.h"
 
 enum {
     MASK = IN_CREATE | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
@@ -27,6 +28,7 @@ struct watch {
     struct beneath top;
     int fd;
     bool below, ready, gone, limited;
+    const struct spot_rules *rules;           /* NULL: everything may be read */
     struct folder folders[WATCH_FOLDERS_MAX]; /* by number */
     size_t n;
     char *waiting[WATCH_FOLDERS_MAX]; /* paths of folders that are to be watched, a ring */
@@ -159,7 +161,8 @@ static int start_next(struct watch *w, struct watch_event *ret)
     let_go(w, w->waiting[w->first_waiting]);
     w->first_waiting = (w->first_waiting + 1) % WATCH_FOLDERS_MAX;
     w->n_waiting--;
-    drop_fd int fd = beneath_at(&w->top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS);
+    drop_fd int fd =
+        spot_open(&w->top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS, w->rules, NULL);
     if (fd < 0)
         return 0; /* it has gone already, or is not to be read */
     (void)snprintf(w->path, sizeof w->path, "%s", path);
@@ -187,8 +190,7 @@ static int read_names(struct watch *w, struct watch_event *ret)
         struct stat st;
         bool folder = d->d_type == DT_DIR ||
                       (d->d_type == DT_UNKNOWN &&
-                       fstatat(dirfd(w->dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       S_ISDIR(st.st_mode));
+                       spot_stat_at(dirfd(w->dir), d->d_name, &st) == 0 && S_ISDIR(st.st_mode));
         if (folder && w->below && !queue_change(w, w->path) && notify_limit(w, ret))
             return 1;
         if (w->ready) {
@@ -338,6 +340,11 @@ int watch_open(int top, bool below, struct watch **ret)
     }
     *ret = w;
     return 0;
+}
+
+void watch_judge(struct watch *w, const struct spot_rules *rules)
+{
+    w->rules = rules;
 }
 
 struct watch *watch_close(struct watch *w)

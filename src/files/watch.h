@@ -46,6 +46,9 @@ struct watch_event { /* lent until the next call */
 struct watch;
 /* top: open, taken over, also on failure. -EMFILE, -ENOSPC: inotify has no more of this user. */
 MUST_CHECK int watch_open(int top, bool below, struct watch **ret);
+/* Asked of each folder below; those that may not be read are not watched. Borrowed. */
+struct spot_rules; /* spot.h */
+void watch_judge(struct watch *w, const struct spot_rules *rules);
 struct watch *watch_close(struct watch *w); /* NULL in, NULL out */
 
 int watch_fd(const struct watch *w);       /* readable: there are events */

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/text/base64.h"
@@ -48,7 +47,7 @@ static const struct text_type {
 
 static void drop_file(struct output *o, size_t i)
 {
-    (void)unlink(o->files[i].path);
+    savefile_remove(o->files[i].path);
     xfree(o->files[i].path);
     xfree(o->files[i].display_id);
     o->saved_bytes -= o->files[i].bytes;

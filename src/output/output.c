@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/output.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,7 +96,7 @@ static void discard_file(struct output *o)
     o->fd = fd_close(o->fd);
     buf_clear(&o->pending);
     if (o->file)
-        (void)unlink(o->file);
+        savefile_remove(o->file);
     xfree(o->file);
     o->file = NULL;
     o->file_bytes = 0;
@@ -107,7 +106,7 @@ static void discard_file(struct output *o)
 /* Nothing could be written: the note says why. */
 static void discard_empty_file(struct output *o)
 {
-    (void)unlink(o->file);
+    savefile_remove(o->file);
     xfree(o->file);
     o->file = NULL;
 }

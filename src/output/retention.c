@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "files/spot.h"
 
 enum { HEX_DIGITS = 8, NAME_SIZE = 32, FOLDERS = 2, SECOND_NS = 1000000000 };
 
@@ -79,7 +80,7 @@ static void read_folder(struct saved_list *list, int folder, const struct output
         if (!is_saved_name(entry->d_name))
             continue;
         seen++;
-        if (fstatat(copy, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+        if (spot_stat_at(copy, entry->d_name, &st) < 0 || !S_ISREG(st.st_mode))
             continue;
         struct saved one = {.folder = folder,
                             .is_new = has_path(o, folders[folder], entry->d_name),
@@ -102,12 +103,15 @@ static int by_age(const void *a, const void *b)
 
 static void read_saved(struct saved_list *list, const struct output *o)
 {
-    drop_fd int top = open(o->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct beneath top = BENEATH_NONE;
+    bool there = beneath_open(o->workspace, &top, NULL) == 0;
     for (int i = 0; i < FOLDERS; i++) {
-        list->fds[i] =
-            top < 0 ? -1 : openat(top, folders[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        list->fds[i] = there ? spot_open(&top, folders[i], O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS,
+                                         NULL, NULL)
+                             : -1;
         read_folder(list, i, o);
     }
+    beneath_close(&top);
     if (list->count > 0)
         qsort(list->all, list->count, sizeof *list->all, by_age);
 }
@@ -127,7 +131,7 @@ struct retention_result retention_apply(const struct retention *r, const struct 
         bool too_large = r->bytes > 0 && list.bytes > r->bytes;
         bool too_old = r->age_s > 0 && now_s - one->time_ns / SECOND_NS > r->age_s;
         if (one->is_new || !(too_many || too_large || too_old) ||
-            unlinkat(list.fds[one->folder], one->name, 0) < 0)
+            spot_remove_at(list.fds[one->folder], one->name, false, NULL) < 0)
             continue;
         left--;
         list.bytes -= one->bytes;

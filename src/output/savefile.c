@@ -2,61 +2,79 @@
 #include "output/savefile.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "files/spot.h"
 
 enum { NAME_BYTES = 4, TRIES = 16 };
 
-static int open_beneath(int dir, const char *name, int flags, unsigned mode)
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int fail_save(const char *workspace, const char *folder, int code, struct err *e)
 {
-    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
-                           .mode = flags & O_CREAT ? mode : 0,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, a filter without it */
-        fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
-    return fd;
+    if (code == -ELOOP || code == -ENOTDIR)
+        return err_set(e, code,
+                       "%s/%s: it is a link or a file, and the server saves nothing through links; "
+                       "make it a folder",
+                       workspace, folder);
+    return err_set(e, code, "make a file in %s/%s: %s", workspace, folder, strerror(-code));
 }
 
-static int open_folder(const char *workspace, const char *folder, struct err *e)
+/* `below` is FOLDER/NAME, by no link. */
+static int find_saved(const char *workspace, const char *below, unsigned way, struct spot *ret,
+                      struct err *e)
 {
-    drop_fd int top = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (top < 0)
-        return err_set(e, -errno, "%s: %s", workspace, strerror(errno));
-    if (mkdirat(top, folder, 0777) < 0 && errno != EEXIST)
-        return err_set(e, -errno, "make %s/%s: %s", workspace, folder, strerror(errno));
-    int fd = open_beneath(top, folder, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0)
-        return err_set(e, -errno, "open %s/%s: %s", workspace, folder, strerror(errno));
-    return fd;
+    struct beneath top;
+    int r = beneath_open(workspace, &top, e);
+    if (r < 0)
+        return r;
+    r = spot_find(&top, below, SPOT_NO_LINKS | way, NULL, SPOT_WRITE, ret);
+    beneath_close(&top);
+    return r;
 }
+
+/* A path that savefile_open() returned. */
+static int find_by_path(const char *path, struct spot *ret)
+{
+    const char *name = strrchr(path, '/'), *folder = name;
+    while (folder && folder > path && *--folder != '/')
+        ;
+    if (!folder || *folder != '/')
+        return -EINVAL;
+    drop_str char *workspace =
+        folder == path ? xstrdup("/") : xstrndup(path, (size_t)(folder - path));
+    return find_saved(workspace, folder + 1, SPOT_AS_IT_IS, ret, NULL);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
 
 int savefile_open(const char *workspace, const char *folder, const char *extension, char **ret_path,
                   int *ret_fd, struct err *e)
 {
-    drop_fd int dir = open_folder(workspace, folder, e);
-    if (dir < 0)
-        return dir;
-    for (int i = 0; i < TRIES; i++) {
+    int r = -EEXIST;
+    for (int i = 0; i < TRIES && r == -EEXIST; i++) {
         char hex[2 * NAME_BYTES + 1];
+        struct err why = ERR_NONE;
+        drop_held struct spot spot = SPOT_NONE;
         random_hex(hex, NAME_BYTES);
-        drop_str char *name = xasprintf("%s.%s", hex, extension);
-        int fd = open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0666);
-        if (fd >= 0) {
-            *ret_path = xasprintf("%s/%s/%s", workspace, folder, name);
-            *ret_fd = fd;
+        drop_str char *below = xasprintf("%s/%s.%s", folder, hex, extension);
+        r = find_saved(workspace, below, SPOT_MAKE_FOLDERS, &spot, &why);
+        if (why.code < 0)
+            return err_set(e, why.code, "%s", why.msg);
+        if (r == 0)
+            r = spot_create(&spot, 0666);
+        if (r >= 0) {
+            *ret_path = xasprintf("%s/%s", workspace, below);
+            *ret_fd = r;
             return 0;
         }
-        if (errno != EEXIST)
-            break;
     }
-    return err_set(e, -errno, "make a file in %s/%s: %s", workspace, folder, strerror(errno));
+    return fail_save(workspace, folder, r, e);
 }
 
 int savefile_write(const char *workspace, const char *folder, const char *extension,
@@ -69,9 +87,23 @@ int savefile_write(const char *workspace, const char *folder, const char *extens
         return r;
     r = fd_write(fd, bytes, n);
     if (r < 0) {
-        (void)unlink(path);
+        savefile_remove(path);
         return err_set(e, r, "write %s: %s", path, strerror(-r));
     }
     *ret_path = str_take(&path);
     return 0;
+}
+
+int savefile_read(const char *path, struct stat *ret_st)
+{
+    drop_held struct spot spot = SPOT_NONE;
+    int r = find_by_path(path, &spot);
+    return r < 0 ? r : spot_open_at(spot.dir, spot.name, O_RDONLY, NULL, ret_st);
+}
+
+void savefile_remove(const char *path)
+{
+    drop_held struct spot spot = SPOT_NONE;
+    if (find_by_path(path, &spot) == 0)
+        (void)!spot_remove(&spot, false);
 }

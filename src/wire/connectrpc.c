@@ -126,6 +126,7 @@ const struct connect_code *connect_code_of(int error)
         {ENOTEMPTY, 400, "failed_precondition"},
         {EBUSY, 400, "failed_precondition"},
         {EPIPE, 400, "failed_precondition"},
+        {ESTALE, 400, "failed_precondition"},
         {ENOSYS, 501, "unimplemented"},
         {ESHUTDOWN, 503, "unavailable"},
         {ETIMEDOUT, 504, "deadline_exceeded"},

@@ -184,11 +184,15 @@ class Box:
 
     # ---- the HTTP API ----
 
-    def listen(self, bridge: subprocess.Popen[str]) -> None:
+    def listen(self, bridge: subprocess.Popen[str], answers: dict[int, SimpleQueue[Reply]]) -> None:
         assert bridge.stdout
         for line in bridge.stdout:
+            if not line.startswith("{"):
+                continue  # the engine says that the container has ended
             answer = json.loads(line)
-            self.answers.pop(answer["id"]).put(Reply(answer["status"], answer["text"]))
+            answers.pop(answer["id"]).put(Reply(answer["status"], answer["text"]))
+        for waiting in list(answers.values()):
+            waiting.put(Reply(0, "the bridge has ended"))
 
     def open_bridge(self) -> subprocess.Popen[str]:
         if not self.bridge:
@@ -198,7 +202,9 @@ class Box:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 text=True, bufsize=1, cwd="/",
             )  # fmt: skip
-            threading.Thread(target=self.listen, args=(self.bridge,), daemon=True).start()
+            self.answers = {}
+            given = (self.bridge, self.answers)
+            threading.Thread(target=self.listen, args=given, daemon=True).start()
         return self.bridge
 
     def begin(
@@ -303,3 +309,32 @@ class Box:
             if mark["walls"] == bare or mark["canaries"] or helper:
                 got.add(f"{mark['plant']} by {words[:120]} as uid {mark['uid']}")
         return "; ".join(sorted(got))
+
+
+# ---- the doors ----
+
+DOORS = HERE.parent / "container" / "lib" / "doors.py"
+WITH_DOORS = ["--e2b", "--agent-sandbox", "--agent-sandbox-rest-port", "9888"]
+WITH_DOORS += ["--agent-sandbox-grpc-port", "9090"]
+
+
+def at_doors(box: Box, script: str, timeout: float = WAIT) -> str:
+    """What a script prints that has every door to files (container/lib/doors.py), as `doors` of the
+    token execute, and cells: `cell(CODE)`. It runs beside the server, in the workspace."""
+    head = f"""
+ADMIN, EXECUTE = {ADMIN!r}, {EXECUTE!r}
+import os, sys, threading, time
+os.chdir({WORKSPACE!r})
+def cell(code, session="default", wait=WAIT):
+    kind = {{"Content-Type": "application/json", "Authorization": "Bearer " + ADMIN}}
+    body = json.dumps({{"code": code, "timeout_ms": int(wait * 1000)}}).encode()
+    reply = ask(API, "POST", f"/v1/sessions/{{session}}/executions", body, kind, None, wait).json()
+    assert reply["status"] == "ok", reply
+    return reply["text"]
+ask(API, "PUT", "/v1/files/spare", b"spare", {{"Authorization": "Bearer " + ADMIN}})
+"""
+    program = ["/usr/bin/env", f"WAIT={timeout}", "/usr/bin/python3", "-I", "-S", "-"]
+    text = box.inside(*program, input=DOORS.read_text() + head + script, timeout=timeout)
+    if "Traceback" in text and "LOOT" not in text:
+        raise CannotTry(text[-900:])
+    return text

@@ -21,9 +21,9 @@ static int asb_status_of(int code)
     static const struct {
         int code, status;
     } of[] = {
-        {EINVAL, 400},    {EDOM, 400},   {ENAMETOOLONG, 400}, {EACCES, 403}, {EPERM, 403},
-        {ENOENT, 404},    {EISDIR, 409}, {ENOTEMPTY, 409},    {EEXIST, 409}, {EAGAIN, 503},
-        {ESHUTDOWN, 503}, {ENOSPC, 507}, {EDQUOT, 507},       {EFBIG, 507},
+        {EINVAL, 400}, {EDOM, 400},      {ENAMETOOLONG, 400}, {EACCES, 403}, {EPERM, 403},
+        {ENOENT, 404}, {EISDIR, 409},    {ENOTEMPTY, 409},    {EEXIST, 409}, {EAGAIN, 503},
+        {ESTALE, 409}, {ESHUTDOWN, 503}, {ENOSPC, 507},       {EDQUOT, 507}, {EFBIG, 507},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i].code == -code)
@@ -254,6 +254,7 @@ int agentsandbox_open(const struct agentsandbox_config *config, struct agentsand
     a->guard = http_guard_new(config->loop);
     http_guard_tell(a->guard, config->audit, "agent-sandbox");
     a->judge = judge_new(config->sessions);
+    a->rules = judge_rules(a->judge);
     int r = beneath_open(config->workspace, &a->top, e);
     if (r == 0)
         r = open_asb_ports(a, e);

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/json/jsonw.h"
-#include "files/beneath.h"
+#include "files/spot.h"
 #include "front/agentsandbox/agentsandbox.h"
 #include "front/grpc/grpc.h"
 #include "front/http/http.h"
@@ -34,7 +34,8 @@ struct agentsandbox {
     struct http_realm runtime, sandboxd; /* the two contracts */
     struct beneath top;
     struct judge *judge;
-    size_t outputs; /* bytes that are held for commands that run */
+    const struct spot_rules *rules; /* its own */
+    size_t outputs;                 /* bytes that are held for commands that run */
     int64_t begun_ms;
     bool stopping;
     struct loop_timer drain;
@@ -60,10 +61,9 @@ void asb_answer_message(struct http_request *r, const char *fmt, ...) PRINTF(2, 
 MUST_CHECK int asb_path(const char *text, char ret[BENEATH_PATH_MAX], struct err *e);
 /* The route's parameter; "" where it has none. */
 MUST_CHECK int asb_path_of(const struct http_request *r, char ret[BENEATH_PATH_MAX], struct err *e);
-/* Words for an errno of a path; returns it. */
-int asb_path_error(struct err *e, int code, const char *path);
-MUST_CHECK int asb_may(const struct agentsandbox *a, enum judge_act act, const char *path,
-                       struct err *e);
+/* Words for an errno of a path, or for SPOT_REFUSED, which becomes -EACCES, or -EAGAIN while
+ * nobody can tell; returns it. */
+int asb_path_error(const struct agentsandbox *a, struct err *e, int code, const char *path);
 /* Opens what may be read. flags as of beneath_at(); *ret_fd is owned. */
 MUST_CHECK int asb_open_path(const struct agentsandbox *a, const char *path, int flags, int *ret_fd,
                              struct stat *ret_st, struct err *e);

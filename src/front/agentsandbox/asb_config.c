@@ -77,9 +77,10 @@ static int read_asb_cwd(const struct agentsandbox *a, struct asb_config *ret,
         strlen(text) < f->n ? err_set(e, -EINVAL, "cwd: it has a NUL") : asb_path(below, path, e);
     if (r < 0)
         return r;
-    drop_fd int fd = beneath_at(&a->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
+    /* Whether it may be entered is the command's own walls' to say. */
+    drop_fd int fd = spot_open(&a->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW, NULL, NULL);
     if (fd < 0 || !beneath_real_of(fd, real))
-        return asb_path_error(e, fd < 0 ? fd : -ENOENT, path);
+        return asb_path_error(a, e, fd < 0 ? fd : -ENOENT, path);
     xfree(ret->cwd);
     ret->cwd = xstrdup(real);
     return 0;

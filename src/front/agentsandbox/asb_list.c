@@ -132,7 +132,7 @@ static void go_on_asb_listing(void *ctx)
             (void)err_set(&e, -EEXIST, "'%.*s' holds more than %d names", ASB_SHOWN_MAX, l->path,
                           AGENTSANDBOX_ENTRIES_MAX);
         else
-            (void)asb_path_error(&e, code, l->path);
+            (void)asb_path_error(l->owner, &e, code, l->path);
         asb_fail(l->r, &e);
         free_asb_listing(l);
         return;
@@ -149,7 +149,7 @@ void asb_list_folder(struct agentsandbox *a, struct http_request *r, int folder,
     struct err e = ERR_NONE;
     int code = tree_open(folder, &tree);
     if (code < 0) {
-        (void)asb_path_error(&e, code, path);
+        (void)asb_path_error(a, &e, code, path);
         asb_fail(r, &e);
         return;
     }

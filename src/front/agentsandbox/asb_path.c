@@ -36,14 +36,27 @@ int asb_path_of(const struct http_request *r, char ret[BENEATH_PATH_MAX], struct
     return asb_path(text ? text : "", ret, e);
 }
 
-int asb_path_error(struct err *e, int code, const char *path)
+static int asb_refuse(const struct agentsandbox *a, const char *path, struct err *e)
 {
+    if (!judge_is_ready(a->judge))
+        return err_set(e, -EAGAIN, "the workspace is still looked through; try again in a second");
+    return err_set(e, -EACCES, "'%.*s': code in the sandbox may not do this, nor may you",
+                   ASB_SHOWN_MAX, path);
+}
+
+int asb_path_error(const struct agentsandbox *a, struct err *e, int code, const char *path)
+{
+    if (code == SPOT_REFUSED)
+        return asb_refuse(a, path, e);
     switch (-code) {
     case ENOENT:
     case ENOTDIR:
         return err_set(e, -ENOENT, "'%.*s' is not there", ASB_SHOWN_MAX, path);
     case EISDIR:
         return err_set(e, code, "'%.*s' is a folder", ASB_SHOWN_MAX, path);
+    case ESTALE:
+        return err_set(e, code, "'%.*s': its folder was moved meanwhile; send it again",
+                       ASB_SHOWN_MAX, path);
     case EXDEV:
     case ELOOP:
         return err_set(e, -EACCES, "Access denied: '%.*s' leads out of the workspace",
@@ -53,34 +66,13 @@ int asb_path_error(struct err *e, int code, const char *path)
     }
 }
 
-static int asb_refuse(const struct agentsandbox *a, const char *path, struct err *e)
-{
-    if (!judge_is_ready(a->judge))
-        return err_set(e, -EAGAIN, "the workspace is still looked through; try again in a second");
-    return err_set(e, -EACCES, "'%.*s': code in the sandbox may not do this, nor may you",
-                   ASB_SHOWN_MAX, path);
-}
-
-int asb_may(const struct agentsandbox *a, enum judge_act act, const char *path, struct err *e)
-{
-    char real[BENEATH_REAL_MAX];
-    if (beneath_real(&a->top, path, real) && judge_allows(a->judge, act, real))
-        return 0;
-    return asb_refuse(a, path, e);
-}
-
 int asb_open_path(const struct agentsandbox *a, const char *path, int flags, int *ret_fd,
                   struct stat *ret_st, struct err *e)
 {
-    char real[PATH_MAX];
-    drop_fd int fd = beneath_at(&a->top, path, flags, BENEATH_FOLLOW);
+    int fd = spot_open(&a->top, path, flags, BENEATH_FOLLOW, a->rules, ret_st);
     if (fd < 0)
-        return asb_path_error(e, fd, path);
-    if (!beneath_real_of(fd, real) || !judge_allows(a->judge, JUDGE_READ, real))
-        return asb_refuse(a, path, e);
-    if (fstat(fd, ret_st) < 0)
-        return asb_path_error(e, -errno, path);
-    *ret_fd = fd_take(&fd);
+        return asb_path_error(a, e, fd, path);
+    *ret_fd = fd;
     return 0;
 }
 

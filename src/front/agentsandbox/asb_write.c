@@ -23,6 +23,7 @@ struct asb_upload {
     int mode;                /* -1: as it is, or as new ones are */
     bool open;               /* a file is being written */
     size_t n;                /* files that are there */
+    struct spot place;
     struct newfile file;
     char path[BENEATH_PATH_MAX];
     struct err e;
@@ -31,6 +32,7 @@ struct asb_upload {
 static void free_asb_upload(struct asb_upload *u)
 {
     newfile_drop(&u->file);
+    spot_close(&u->place);
     u->parts = multipart_close(u->parts);
     xfree(u);
 }
@@ -42,20 +44,20 @@ static void on_asb_upload_gone(void *ctx)
 
 static int open_asb_file(struct asb_upload *u)
 {
-    const char *name;
+    const struct agentsandbox *a = u->owner;
     struct stat st;
-    drop_fd int dir = beneath_parent(&u->owner->top, u->path, true, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return asb_path_error(&u->e, dir, u->path);
-    bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int r = there && S_ISDIR(st.st_mode) ? -EISDIR : newfile_open(dir, NEW_MODE, false, &u->file);
+    int r = spot_find(&a->top, u->path, SPOT_MAKE_FOLDERS, a->rules, SPOT_WRITE, &u->place);
+    if (r < 0)
+        return asb_path_error(a, &u->e, r, u->path);
+    bool there = spot_stat(&u->place, &st) == 0;
+    r = there && S_ISDIR(st.st_mode) ? -EISDIR : spot_new_file(&u->place, NEW_MODE, &u->file);
     int mode = u->mode >= 0                   ? u->mode
                : there && S_ISREG(st.st_mode) ? (int)(st.st_mode & MODE_BITS)
                                               : -1;
     if (r == 0 && mode >= 0 && fchmod(u->file.fd, (mode_t)mode) < 0)
         r = -errno;
     u->open = r == 0;
-    return r < 0 ? asb_path_error(&u->e, r, u->path) : 0;
+    return r < 0 ? asb_path_error(a, &u->e, r, u->path) : 0;
 }
 
 static int begin_asb_file(struct asb_upload *u, const char *path)
@@ -63,29 +65,23 @@ static int begin_asb_file(struct asb_upload *u, const char *path)
     int r = asb_path(path, u->path, &u->e);
     if (r == 0 && u->path[0] == '\0')
         r = err_set(&u->e, -EINVAL, "the name of a file is needed");
-    if (r == 0)
-        r = asb_may(u->owner, JUDGE_WRITE, u->path, &u->e);
     return r == 0 ? open_asb_file(u) : r;
 }
 
 static int write_asb_file(struct asb_upload *u, const char *bytes, size_t n)
 {
     int r = newfile_write(&u->file, bytes, n);
-    return r < 0 ? asb_path_error(&u->e, r, u->path) : 0;
+    return r < 0 ? asb_path_error(u->owner, &u->e, r, u->path) : 0;
 }
 
-/* A body takes its time: what may be written is asked once more. */
 static int end_asb_file(struct asb_upload *u)
 {
-    const char *slash = strrchr(u->path, '/');
     const uint64_t size = u->file.size;
-    int r = asb_may(u->owner, JUDGE_WRITE, u->path, &u->e);
-    if (r < 0)
-        return r;
-    r = newfile_commit(&u->file, slash ? slash + 1 : u->path, NEWFILE_REPLACE, false);
+    int r = spot_commit(&u->place, &u->file, NEWFILE_REPLACE, false);
+    spot_close(&u->place);
     u->open = false;
     if (r < 0)
-        return asb_path_error(&u->e, r, u->path);
+        return asb_path_error(u->owner, &u->e, r, u->path);
     asb_tell(u->owner, u->r,
              &(struct audit_event){
                  .kind = AUDIT_FILE_WRITTEN, .path = u->path, .sized = true, .size = size});
@@ -190,8 +186,12 @@ static void receive_asb(struct agentsandbox *a, struct http_request *r, bool san
     static const struct http_events events = {
         .body = on_asb_body, .end = on_asb_body_end, .gone = on_asb_upload_gone};
     struct asb_upload *u = NEW(struct asb_upload);
-    *u = (struct asb_upload){
-        .owner = a, .r = r, .sandboxd = sandboxd, .mode = -1, .file = NEWFILE_NONE};
+    *u = (struct asb_upload){.owner = a,
+                             .r = r,
+                             .sandboxd = sandboxd,
+                             .mode = -1,
+                             .place = SPOT_NONE,
+                             .file = NEWFILE_NONE};
     int code = open_asb_body(u);
     if (code < 0)
         fail_asb_upload(u, code);

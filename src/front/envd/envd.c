@@ -62,6 +62,7 @@ static void open_envd(struct e2b *e)
     struct err why = ERR_NONE;
     struct envd *d = NEW(struct envd);
     *d = (struct envd){.e2b = e, .top = BENEATH_NONE, .judge = judge_new(e->config.sessions)};
+    d->rules = judge_rules(d->judge);
     if (beneath_open(e->config.workspace, &d->top, &why) < 0)
         log_warning("e2b", "files: %s", why.msg);
     e->daemon = d;

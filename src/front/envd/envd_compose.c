@@ -17,7 +17,7 @@ struct composition {
     const struct json *next; /* of the sources; borrowed from the call's body */
     struct json *body;
     int fd; /* of the one that is read; -1: none */
-    struct newfile file;
+    struct envd_file file;
     struct loop_defer again;
     struct err e;
 };
@@ -26,7 +26,7 @@ static void free_composition(struct composition *c)
 {
     loop_defer_stop(c->call.envd->e2b->config.loop, &c->again);
     (void)fd_close(c->fd);
-    newfile_drop(&c->file);
+    envd_file_drop(&c->file);
     (void)json_free(c->body);
     xfree(c);
 }
@@ -52,14 +52,13 @@ static int open_source(struct composition *c, const char *text)
     if (strcmp(c->from.below, c->to.below) == 0)
         return err_set(&c->e, -EINVAL, "source path '%.200s' cannot be the same as destination",
                        text);
-    c->fd = beneath_at(&d->top, c->from.below, O_RDONLY | O_NONBLOCK, BENEATH_FOLLOW);
-    r = c->fd < 0 ? c->fd : fstat(c->fd, &st) < 0 ? -errno : 0;
-    if (r < 0)
-        return envd_path_error(&c->e, r == -ENOTDIR ? -ENOENT : r, &c->from);
+    c->fd = spot_open(&d->top, c->from.below, O_RDONLY, BENEATH_FOLLOW, d->rules, &st);
+    if (c->fd < 0)
+        return envd_path_error(d, &c->e, c->fd == -ENOTDIR ? -ENOENT : c->fd, &c->from);
     if (!S_ISREG(st.st_mode))
         return err_set(&c->e, -EINVAL, "source path is not a regular file: %.200s", text);
-    r = envd_may_read(d, c->fd, &c->from, &c->e);
-    return r == 0 ? envd_may(d, JUDGE_REMOVE, &c->from, &c->e) : r;
+    drop_held struct spot place = SPOT_NONE; /* it will go */
+    return envd_place(d, &c->from, false, SPOT_REMOVE, &place, &c->e);
 }
 
 /* 1: there is more of this source; 0: its end. */
@@ -68,19 +67,19 @@ static int copy_step(struct composition *c)
     static char bytes[STEP];
     ssize_t n = read(c->fd, bytes, sizeof bytes);
     if (n < 0)
-        return envd_path_error(&c->e, -errno, &c->from);
-    int r = n > 0 ? newfile_write(&c->file, bytes, (size_t)n) : 0;
-    return r < 0 ? envd_path_error(&c->e, r, &c->to) : n > 0;
+        return envd_path_error(c->call.envd, &c->e, -errno, &c->from);
+    int r = n > 0 ? newfile_write(&c->file.file, bytes, (size_t)n) : 0;
+    return r < 0 ? envd_path_error(c->call.envd, &c->e, r, &c->to) : n > 0;
 }
 
 static void remove_source(struct composition *c, const char *text)
 {
     const struct envd *d = c->call.envd;
-    const char *name;
-    if (envd_path(d, text, &c->from, &c->e) < 0 || envd_may(d, JUDGE_REMOVE, &c->from, &c->e) < 0)
+    drop_held struct spot place = SPOT_NONE;
+    if (envd_path(d, text, &c->from, &c->e) < 0 ||
+        envd_place(d, &c->from, false, SPOT_REMOVE, &place, &c->e) < 0)
         return;
-    drop_fd int dir = beneath_parent(&d->top, c->from.below, false, BENEATH_FOLLOW, &name);
-    if (dir >= 0 && unlinkat(dir, name, 0) == 0)
+    if (spot_remove(&place, false) == 0)
         envd_tell(d, c->call.r,
                   &(struct audit_event){.kind = AUDIT_FILE_DELETED, .path = c->from.below});
 }
@@ -99,18 +98,11 @@ static void answer_composition(struct composition *c)
     free_composition(c);
 }
 
-/* What may be written is asked once more: copying takes its time. */
 static void finish_composition(struct composition *c)
 {
     const struct envd *d = c->call.envd;
-    const char *slash = strrchr(c->to.below, '/'), *name = slash ? slash + 1 : c->to.below;
-    const uint64_t size = c->file.size;
-    int r = envd_may(d, JUDGE_WRITE, &c->to, &c->e);
-    if (r == 0) {
-        r = newfile_commit(&c->file, name, NEWFILE_REPLACE, false);
-        r = r < 0 ? envd_path_error(&c->e, r, &c->to) : 0;
-    }
-    if (r < 0) {
+    const uint64_t size = c->file.file.size;
+    if (envd_file_commit(d, &c->file, &c->to, &c->e) < 0) {
         fail_composition(c);
         return;
     }
@@ -160,13 +152,11 @@ static int check_composition(struct composition *c)
     if (r == 0)
         r = envd_path(d, json_get_text(c->body, "destination"), &c->to, &c->e);
     if (r == 0 && c->to.below[0] == '\0')
-        r = envd_path_error(&c->e, -EISDIR, &c->to);
+        r = envd_path_error(d, &c->e, -EISDIR, &c->to);
     if (r == 0)
         r = audit_check(d->e2b->config.audit, &c->e);
-    if (r == 0)
-        r = envd_may(d, JUDGE_WRITE, &c->to, &c->e);
     c->next = json_first(sources);
-    return r == 0 ? envd_open_new(d, &c->to, &c->file, &c->e) : r;
+    return r == 0 ? envd_file_open(d, &c->to, &c->file, &c->e) : r;
 }
 
 void envd_compose_files(void *ctx, struct http_request *r)
@@ -177,7 +167,7 @@ void envd_compose_files(void *ctx, struct http_request *r)
     if (!envd_begin_files(ctx, r, "write", &call) || !e2b_body(r, &body))
         return;
     struct composition *c = NEW(struct composition);
-    *c = (struct composition){.call = call, .body = body, .fd = -1, .file = NEWFILE_NONE};
+    *c = (struct composition){.call = call, .body = body, .fd = -1, .file = ENVD_FILE_NONE};
     if (check_composition(c) < 0) {
         fail_composition(c);
         return;

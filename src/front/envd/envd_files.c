@@ -68,30 +68,42 @@ void envd_get_file(void *ctx, struct http_request *r)
     int code = envd_path(call.envd, http_query(r, "path"), &path, &e);
     drop_fd int fd = -1;
     if (code == 0) {
-        fd = beneath_at(&call.envd->top, path.below, O_RDONLY, BENEATH_FOLLOW);
-        code = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISDIR(st.st_mode) ? -EISDIR : 0;
+        const struct envd *d = call.envd;
+        fd = spot_open(&d->top, path.below, O_RDONLY, BENEATH_FOLLOW, d->rules, &st);
+        code = fd < 0 ? fd : S_ISDIR(st.st_mode) ? -EISDIR : 0;
         if (code < 0)
-            code = envd_path_error(&e, code == -ENOTDIR ? -ENOENT : code, &path);
+            code = envd_path_error(d, &e, code == -ENOTDIR ? -ENOENT : code, &path);
     }
-    if (code == 0)
-        code = envd_may_read(call.envd, fd, &path, &e);
     if (code < 0)
         envd_fail_files(r, &e);
     else
         api_files_send(r, fd_take(&fd), &st, path.shown);
 }
 
-int envd_open_new(const struct envd *d, const struct envd_path *path, struct newfile *ret,
-                  struct err *e)
+void envd_file_drop(struct envd_file *f)
 {
-    const char *name;
+    newfile_drop(&f->file);
+    spot_close(&f->place);
+}
+
+int envd_file_open(const struct envd *d, const struct envd_path *path, struct envd_file *ret,
+                   struct err *e)
+{
     struct stat st;
-    drop_fd int dir = beneath_parent(&d->top, path->below, true, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return envd_path_error(e, dir, path);
-    bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int r = there && S_ISDIR(st.st_mode) ? -EISDIR : newfile_open(dir, FILE_MODE, false, ret);
-    if (r == 0 && there && S_ISREG(st.st_mode) && fchmod(ret->fd, st.st_mode & 0777) < 0)
+    int r = envd_place(d, path, true, SPOT_WRITE, &ret->place, e);
+    if (r < 0)
+        return r;
+    bool there = spot_stat(&ret->place, &st) == 0;
+    r = there && S_ISDIR(st.st_mode) ? -EISDIR : spot_new_file(&ret->place, FILE_MODE, &ret->file);
+    if (r == 0 && there && S_ISREG(st.st_mode) && fchmod(ret->file.fd, st.st_mode & 0777) < 0)
         r = -errno;
-    return r < 0 ? envd_path_error(e, r, path) : 0;
+    return r < 0 ? envd_path_error(d, e, r, path) : 0;
+}
+
+int envd_file_commit(const struct envd *d, struct envd_file *f, const struct envd_path *path,
+                     struct err *e)
+{
+    int r = spot_commit(&f->place, &f->file, NEWFILE_REPLACE, false);
+    spot_close(&f->place);
+    return r < 0 ? envd_path_error(d, e, r, path) : 0;
 }

@@ -13,33 +13,33 @@
 
 enum { ENTRY_MAX = 32 << 10 };
 
-static void answer_entry(const struct envd_call *call, const struct envd_path *path)
+static void answer_entry(const struct envd_call *call, const struct envd_path *path,
+                         int (*put)(const struct envd *d, struct jsonw *w,
+                                    const struct envd_path *path))
 {
     drop_buf struct buf body = BUF_INIT(ENTRY_MAX);
     struct jsonw w = JSONW(&body);
     struct err e = ERR_NONE;
     jsonw_object(&w);
     jsonw_name(&w, "entry");
-    int r = envd_put_entry(call->envd, &w, path);
+    int r = put(call->envd, &w, path);
     jsonw_end(&w);
     if (r == 0) {
         envd_answer(call->r, &body);
         return;
     }
-    (void)envd_path_error(&e, r, path);
+    (void)envd_path_error(call->envd, &e, r, path);
     envd_refuse(call->r, &e);
 }
 
 /* The path of a call that changes something, which is not the workspace itself. */
-static int changed_path(const struct envd_call *call, const char *member, enum judge_act act,
-                        struct envd_path *ret, struct err *e)
+static int changed_path(const struct envd_call *call, const char *member, struct envd_path *ret,
+                        struct err *e)
 {
     int r = envd_path(call->envd, json_get_text(call->body, member), ret, e);
     if (r == 0 && ret->below[0] == '\0')
         r = err_set(e, -EPERM, "path '%.200s' is the workspace itself", ret->shown);
-    if (r == 0)
-        r = audit_check(call->envd->e2b->config.audit, e);
-    return r == 0 ? envd_may(call->envd, act, ret, e) : r;
+    return r == 0 ? audit_check(call->envd->e2b->config.audit, e) : r;
 }
 
 void envd_stat(void *ctx, struct http_request *r)
@@ -49,28 +49,28 @@ void envd_stat(void *ctx, struct http_request *r)
     struct err e = ERR_NONE;
     if (!envd_unary(ctx, r, &call))
         return;
-    if (envd_path(call.envd, json_get_text(call.body, "path"), &path, &e) < 0 ||
-        envd_may(call.envd, JUDGE_READ, &path, &e) < 0)
+    if (envd_path(call.envd, json_get_text(call.body, "path"), &path, &e) < 0)
         envd_refuse(r, &e);
     else
-        answer_entry(&call, &path);
+        answer_entry(&call, &path, envd_put_readable);
 }
 
 /* Not the folders above it, which may be there. */
 static int make_last(const struct envd *d, const struct envd_path *path, struct err *e)
 {
-    const char *name;
-    struct stat st;
-    drop_fd int dir = beneath_parent(&d->top, path->below, true, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return envd_path_error(e, dir, path);
-    int r = mkdirat(dir, name, 0777) < 0 ? -errno : 0;
+    drop_held struct spot place = SPOT_NONE;
+    int r = envd_place(d, path, true, SPOT_WRITE, &place, e);
+    if (r < 0)
+        return r;
+    r = spot_make_folder(&place, 0777);
     if (r != -EEXIST)
-        return r < 0 ? envd_path_error(e, r, path) : 0;
-    bool folder = fstatat(dir, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-    return folder ? err_set(e, -EEXIST, "directory already exists: %.200s", path->shown)
-                  : err_set(e, -EINVAL, "path already exists but it is not a directory: %.200s",
-                            path->shown);
+        return r < 0 ? envd_path_error(d, e, r, path) : 0;
+    drop_fd int folder =
+        spot_open(&d->top, path->below, O_PATH | O_DIRECTORY, BENEATH_FOLLOW, d->rules, NULL);
+    return folder >= 0
+               ? err_set(e, -EEXIST, "directory already exists: %.200s", path->shown)
+               : err_set(e, -EINVAL, "path already exists but it is not a directory: %.200s",
+                         path->shown);
 }
 
 void envd_make_dir(void *ctx, struct http_request *r)
@@ -84,7 +84,7 @@ void envd_make_dir(void *ctx, struct http_request *r)
     if (code == 0 && path.below[0] == '\0')
         code = err_set(&e, -EEXIST, "directory already exists: %.200s", path.shown);
     if (code == 0)
-        code = changed_path(&call, "path", JUDGE_WRITE, &path, &e);
+        code = changed_path(&call, "path", &path, &e);
     if (code == 0)
         code = make_last(call.envd, &path, &e);
     if (code < 0) {
@@ -92,25 +92,25 @@ void envd_make_dir(void *ctx, struct http_request *r)
         return;
     }
     envd_tell(call.envd, r, &(struct audit_event){.kind = AUDIT_FOLDER_MADE, .path = path.below});
-    answer_entry(&call, &path);
+    answer_entry(&call, &path, envd_put_entry);
 }
 
 static int move_path(const struct envd *d, const struct envd_path *from, const struct envd_path *to,
                      struct err *e)
 {
-    const char *name, *to_name;
+    drop_held struct spot place = SPOT_NONE, to_place = SPOT_NONE;
     struct stat st;
-    drop_fd int dir = beneath_parent(&d->top, from->below, false, BENEATH_FOLLOW, &name);
-    int r = dir < 0 ? dir : fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
-    if (r < 0)
-        return envd_path_error(e, r == -ENOTDIR ? -ENOENT : r, from);
-    r = envd_may_move(d, from, to, S_ISDIR(st.st_mode), e);
+    int r = envd_place(d, from, false, SPOT_REMOVE, &place, e);
     if (r < 0)
         return r;
-    drop_fd int to_dir = beneath_parent(&d->top, to->below, true, BENEATH_FOLLOW, &to_name);
-    if (to_dir < 0)
-        return envd_path_error(e, to_dir, to);
-    return renameat(dir, name, to_dir, to_name) < 0 ? envd_path_error(e, -errno, to) : 0;
+    r = spot_stat(&place, &st);
+    if (r < 0)
+        return envd_path_error(d, e, r, from);
+    r = envd_place(d, to, true, SPOT_REMOVE, &to_place, e);
+    if (r < 0)
+        return r;
+    r = spot_move(&place, &to_place, true);
+    return r < 0 ? envd_path_error(d, e, r, r == SPOT_REFUSED ? from : to) : 0;
 }
 
 void envd_move(void *ctx, struct http_request *r)
@@ -120,9 +120,9 @@ void envd_move(void *ctx, struct http_request *r)
     struct err e = ERR_NONE;
     if (!envd_unary(ctx, r, &call))
         return;
-    int code = changed_path(&call, "source", JUDGE_REMOVE, &from, &e);
+    int code = changed_path(&call, "source", &from, &e);
     if (code == 0)
-        code = changed_path(&call, "destination", JUDGE_WRITE, &to, &e);
+        code = changed_path(&call, "destination", &to, &e);
     if (code == 0)
         code = move_path(call.envd, &from, &to, &e);
     if (code < 0) {
@@ -131,7 +131,7 @@ void envd_move(void *ctx, struct http_request *r)
     }
     envd_tell(call.envd, r,
               &(struct audit_event){.kind = AUDIT_FILE_MOVED, .path = from.below, .to = to.below});
-    answer_entry(&call, &to);
+    answer_entry(&call, &to, envd_put_entry);
 }
 
 /* --- remove ----------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ struct envd_removal {
     struct envd *envd;
     struct http_request *r;
     struct tree *tree;
-    int dir; /* where the folder is */
+    struct spot place; /* of the folder */
     struct loop_defer next;
     struct envd_path path;
 };
@@ -149,7 +149,7 @@ static void free_envd_removal(struct envd_removal *d)
 {
     loop_defer_stop(d->envd->e2b->config.loop, &d->next);
     d->tree = tree_close(d->tree);
-    d->dir = fd_close(d->dir);
+    spot_close(&d->place);
     xfree(d);
 }
 
@@ -167,7 +167,7 @@ static void answer_envd_removed(const struct envd *d, struct http_request *r, in
 {
     struct err e = ERR_NONE;
     if (code < 0 && code != -ENOENT && code != -ENOTDIR) {
-        (void)envd_path_error(&e, code, path);
+        (void)envd_path_error(d, &e, code, path);
         envd_refuse(r, &e);
         return;
     }
@@ -186,7 +186,7 @@ static void on_envd_removal_gone(void *ctx)
 static void go_on_envd_removal(void *ctx)
 {
     struct envd_removal *d = ctx;
-    const char *below = NULL, *slash = strrchr(d->path.below, '/');
+    const char *below = NULL;
     int done = tree_delete(d->tree, &below);
     if (done == 0) {
         loop_defer(d->envd->e2b->config.loop, &d->next, go_on_envd_removal, d);
@@ -195,26 +195,27 @@ static void go_on_envd_removal(void *ctx)
     if (done < 0)
         tell_removed(d->envd, d->r, &d->path, "partial");
     else
-        done = unlinkat(d->dir, slash ? slash + 1 : d->path.below, AT_REMOVEDIR) < 0 ? -errno : 0;
+        done = spot_remove(&d->place, true);
     answer_envd_removed(d->envd, d->r, done, &d->path);
     free_envd_removal(d);
 }
 
-/* dir is taken over. */
+/* place: taken over. */
 static void remove_envd_folder(struct envd *envd, struct http_request *r,
-                               const struct envd_path *path, int dir, const char *name)
+                               const struct envd_path *path, struct spot *place)
 {
     static const struct http_events events = {.gone = on_envd_removal_gone};
     struct tree *tree = NULL;
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int code = fd < 0 ? -errno : tree_open(fd, &tree);
+    int fd = spot_open_tree(place);
+    int code = fd < 0 ? fd : tree_open(fd, &tree);
     if (code < 0) {
-        (void)fd_close(dir);
         answer_envd_removed(envd, r, code, path);
         return;
     }
+    tree_judge(tree, place->rules);
     struct envd_removal *d = NEW(struct envd_removal);
-    *d = (struct envd_removal){.envd = envd, .r = r, .tree = tree, .dir = dir, .path = *path};
+    *d = (struct envd_removal){
+        .envd = envd, .r = r, .tree = tree, .place = spot_take(place), .path = *path};
     http_watch(r, &events, d);
     loop_defer(envd->e2b->config.loop, &d->next, go_on_envd_removal, d);
 }
@@ -225,18 +226,19 @@ void envd_remove(void *ctx, struct http_request *r)
     struct envd_path path;
     struct err e = ERR_NONE;
     struct stat st;
-    const char *name;
+    drop_held struct spot place = SPOT_NONE;
     if (!envd_unary(ctx, r, &call))
         return;
-    if (changed_path(&call, "path", JUDGE_REMOVE, &path, &e) < 0) {
+    if (changed_path(&call, "path", &path, &e) < 0) {
         envd_refuse(r, &e);
         return;
     }
-    drop_fd int dir = beneath_parent(&call.envd->top, path.below, false, BENEATH_FOLLOW, &name);
-    int code = dir < 0 ? dir : fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    const struct envd *d = call.envd;
+    int code = spot_find(&d->top, path.below, SPOT_AS_IT_IS, d->rules, SPOT_REMOVE, &place);
+    if (code == 0)
+        code = spot_stat(&place, &st);
     if (code == 0 && S_ISDIR(st.st_mode))
-        remove_envd_folder(call.envd, r, &path, fd_take(&dir), name);
+        remove_envd_folder(call.envd, r, &path, &place);
     else
-        answer_envd_removed(call.envd, r, code < 0 || unlinkat(dir, name, 0) == 0 ? code : -errno,
-                            &path);
+        answer_envd_removed(d, r, code < 0 ? code : spot_remove(&place, false), &path);
 }

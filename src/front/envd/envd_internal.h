@@ -17,8 +17,7 @@
 #include <sys/stat.h>
 
 #include "audit/audit.h"
-#include "files/beneath.h"
-#include "files/newfile.h"
+#include "files/spot.h"
 #include "front/e2b/e2b_internal.h"
 #include "session/kernels/judge.h"
 #include "wire/connectrpc.h"
@@ -34,6 +33,7 @@ struct envd { /* of all sandboxes */
     struct e2b *e2b;
     struct beneath top;
     struct judge *judge;
+    const struct spot_rules *rules; /* its own */
 };
 
 struct e2b_envd { /* of one sandbox */
@@ -91,18 +91,20 @@ MUST_CHECK int envd_path(const struct envd *d, const char *text, struct envd_pat
 /* The absolute path of a folder that a program is to start in. NULL: as it was given. */
 char *envd_real_path(const struct envd *d, const char *text);
 
-/* Whether it may be done; -EACCES, -EAGAIN with the words. */
-MUST_CHECK int envd_may(const struct envd *d, enum judge_act act, const struct envd_path *path,
-                        struct err *e);
-MUST_CHECK int envd_may_read(const struct envd *d, int fd, const struct envd_path *path,
-                             struct err *e);
-MUST_CHECK int envd_may_move(const struct envd *d, const struct envd_path *from,
-                             const struct envd_path *to, bool is_dir, struct err *e);
-/* Words for an errno of a path. */
-int envd_path_error(struct err *e, int code, const struct envd_path *path);
+/* Words for an errno of a path, or for SPOT_REFUSED, which becomes -EACCES, or -EAGAIN while
+ * nobody can tell. */
+int envd_path_error(const struct envd *d, struct err *e, int code, const struct envd_path *path);
+/* The place of a path that is not the workspace itself, where this may be done (spot.h). make:
+ * with the folders on the way. */
+MUST_CHECK int envd_place(const struct envd *d, const struct envd_path *path, bool make,
+                          enum spot_act act, struct spot *ret, struct err *e);
 
-/* An EntryInfo; nothing is written when it is not there. */
+/* An EntryInfo of what is in a folder that may be read; nothing is written when it is not there, or
+ * not to be seen. */
 MUST_CHECK int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path);
+/* The same of what may be read itself. */
+MUST_CHECK int envd_put_readable(const struct envd *d, struct jsonw *w,
+                                 const struct envd_path *path);
 void envd_tell(const struct envd *d, const struct http_request *r, const struct audit_event *event);
 
 /* --- envd_files.c ----------------------------------------------------------------------------- */
@@ -111,9 +113,22 @@ void envd_tell(const struct envd *d, const struct http_request *r, const struct 
 bool envd_begin_files(void *ctx, struct http_request *r, const char *operation,
                       struct envd_call *ret);
 void envd_fail_files(struct http_request *r, const struct err *e);
+struct envd_file { /* ENVD_FILE_NONE: none */
+    struct spot place;
+    struct newfile file;
+};
+#define ENVD_FILE_NONE                                                                             \
+    (struct envd_file)                                                                             \
+    {                                                                                              \
+        .place = SPOT_NONE, .file = NEWFILE_NONE                                                   \
+    }
 /* A new file at a path, with the mode of what is there. Missing folders are made. */
-MUST_CHECK int envd_open_new(const struct envd *d, const struct envd_path *path,
-                             struct newfile *ret, struct err *e);
+MUST_CHECK int envd_file_open(const struct envd *d, const struct envd_path *path,
+                              struct envd_file *ret, struct err *e);
+/* It is there: whole. Afterwards it is as ENVD_FILE_NONE, also on failure. */
+MUST_CHECK int envd_file_commit(const struct envd *d, struct envd_file *f,
+                                const struct envd_path *path, struct err *e);
+void envd_file_drop(struct envd_file *f);
 
 /* --- envd_metadata.c -------------------------------------------------------------------------- */
 
@@ -121,8 +136,8 @@ MUST_CHECK int envd_open_new(const struct envd *d, const struct envd_path *path,
 MUST_CHECK int envd_metadata_of(const struct http_request *r, struct json **ret, struct err *e);
 /* As extended attributes. -EOPNOTSUPP: the file system has none. */
 MUST_CHECK int envd_metadata_set(int fd, const struct json *metadata, struct err *e);
-/* A member "metadata" where there is any. path leads to the file, or is that of its descriptor. */
-void envd_metadata_put(struct jsonw *w, const char *path);
+/* A member "metadata" where there is any, of a name in a folder; "": the folder. */
+void envd_metadata_put(struct jsonw *w, int dir, const char *name);
 
 /* --- envd_process.c --------------------------------------------------------------------------- */
 

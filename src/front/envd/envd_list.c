@@ -116,7 +116,7 @@ static void go_on_listing(void *ctx)
             (void)err_set(&e, -EAGAIN, "path '%.200s' holds more than %d entries", l->path.shown,
                           ENVD_ENTRIES_MAX);
         else
-            (void)envd_path_error(&e, code, &l->path);
+            (void)envd_path_error(l->envd, &e, code, &l->path);
         envd_refuse(l->r, &e);
         free_listing(l);
         return;
@@ -159,12 +159,14 @@ void envd_list_dir(void *ctx, struct http_request *r)
         return;
     int code = envd_path(call.envd, json_get_text(call.body, "path"), &path, &e);
     if (code == 0) {
-        int fd = beneath_at(&call.envd->top, path.below, O_RDONLY | O_DIRECTORY, BENEATH_FOLLOW);
-        code = fd < 0 ? envd_path_error(&e, fd, &path) : envd_may_read(call.envd, fd, &path, &e);
+        const struct envd *d = call.envd;
+        int fd =
+            spot_open(&d->top, path.below, O_RDONLY | O_DIRECTORY, BENEATH_FOLLOW, d->rules, NULL);
+        code = fd < 0 ? fd : tree_open(fd, &tree);
         if (code < 0)
-            (void)fd_close(fd);
-        else if ((code = tree_open(fd, &tree)) < 0)
-            (void)envd_path_error(&e, code, &path);
+            (void)envd_path_error(d, &e, code, &path);
+        else
+            tree_judge(tree, d->rules);
     }
     if (code < 0)
         envd_refuse(r, &e);

@@ -97,10 +97,10 @@ int envd_metadata_set(int fd, const struct json *metadata, struct err *e)
     return 0;
 }
 
-static void put_attribute(struct jsonw *w, const char *path, const char *name, bool *any)
+static void put_attribute(struct jsonw *w, int dir, const char *file, const char *name, bool *any)
 {
     char value[TOTAL_MAX];
-    ssize_t n = lgetxattr(path, name, value, sizeof value - 1);
+    ssize_t n = spot_attribute(dir, file, name, value, sizeof value - 1);
     if (n < 0 || memchr(value, '\0', (size_t)n) || !utf8_valid(value, (size_t)n) ||
         !utf8_valid(name, strlen(name)))
         return;
@@ -111,17 +111,17 @@ static void put_attribute(struct jsonw *w, const char *path, const char *name, b
     jsonw_set_text(w, name + sizeof ATTRIBUTE - 1, value);
 }
 
-void envd_metadata_put(struct jsonw *w, const char *path)
+void envd_metadata_put(struct jsonw *w, int dir, const char *file)
 {
     char names[NAMES_MAX];
     bool any = false;
-    ssize_t n = llistxattr(path, names, sizeof names - 1);
+    ssize_t n = spot_attributes(dir, file, names, sizeof names - 1);
     if (n <= 0)
         return;
     names[n] = '\0';
     for (const char *at = names; at < names + n; at += strlen(at) + 1)
         if (strncmp(at, ATTRIBUTE, sizeof ATTRIBUTE - 1) == 0)
-            put_attribute(w, path, at, &any);
+            put_attribute(w, dir, file, at, &any);
     if (any)
         jsonw_end(w);
 }

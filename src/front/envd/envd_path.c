@@ -90,9 +90,19 @@ char *envd_real_path(const struct envd *d, const char *text)
     return xasprintf("%s%s%s", d->e2b->config.workspace, *rest ? "/" : "", rest);
 }
 
-int envd_path_error(struct err *e, int code, const struct envd_path *path)
+static int refuse_path(const struct envd *d, const struct envd_path *path, struct err *e)
+{
+    if (!judge_is_ready(d->judge))
+        return err_set(e, -EAGAIN, "the workspace is still looked through; try again in a second");
+    return err_set(e, -EACCES, "path '%.*s': code in the sandbox may not do this, nor may you",
+                   SHOWN_MAX, path->shown);
+}
+
+int envd_path_error(const struct envd *d, struct err *e, int code, const struct envd_path *path)
 {
     const char *shown = path->shown;
+    if (code == SPOT_REFUSED)
+        return refuse_path(d, path, e);
     switch (-code) {
     case ENOENT:
         return err_set(e, code, "path '%.*s' does not exist", SHOWN_MAX, shown);
@@ -103,45 +113,24 @@ int envd_path_error(struct err *e, int code, const struct envd_path *path)
     case EXDEV:
     case ELOOP:
         return err_set(e, code, "path '%.*s' leads out of the workspace", SHOWN_MAX, shown);
+    case ESTALE:
+        return err_set(e, code, "path '%.*s': its folder was moved meanwhile; send it again",
+                       SHOWN_MAX, shown);
     default:
         return err_set(e, code, "path '%.*s': %s", SHOWN_MAX, shown, strerror(-code));
     }
 }
 
-/* --- who may ---------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-static int refuse_path(const struct envd *d, const struct envd_path *path, struct err *e)
+int envd_place(const struct envd *d, const struct envd_path *path, bool make, enum spot_act act,
+               struct spot *ret, struct err *e)
 {
-    if (!judge_is_ready(d->judge))
-        return err_set(e, -EAGAIN, "the workspace is still looked through; try again in a second");
-    return err_set(e, -EACCES, "path '%.*s': code in the sandbox may not do this, nor may you",
-                   SHOWN_MAX, path->shown);
-}
-
-int envd_may(const struct envd *d, enum judge_act act, const struct envd_path *path, struct err *e)
-{
-    char real[BENEATH_REAL_MAX];
-    if (beneath_real(&d->top, path->below, real) && judge_allows(d->judge, act, real))
-        return 0;
-    return refuse_path(d, path, e);
-}
-
-int envd_may_read(const struct envd *d, int fd, const struct envd_path *path, struct err *e)
-{
-    char real[PATH_MAX];
-    if (beneath_real_of(fd, real) && judge_allows(d->judge, JUDGE_READ, real))
-        return 0;
-    return refuse_path(d, path, e);
-}
-
-int envd_may_move(const struct envd *d, const struct envd_path *from, const struct envd_path *to,
-                  bool is_dir, struct err *e)
-{
-    char real[BENEATH_REAL_MAX], real_to[BENEATH_REAL_MAX];
-    if (beneath_real(&d->top, from->below, real) && beneath_real(&d->top, to->below, real_to) &&
-        judge_allows_move(d->judge, real, real_to, is_dir))
-        return 0;
-    return refuse_path(d, from, e);
+    int r = spot_find(&d->top, path->below, make ? SPOT_MAKE_FOLDERS : SPOT_AS_IT_IS, d->rules, act,
+                      ret);
+    if (!make && r == -ENOTDIR)
+        r = -ENOENT;
+    return r < 0 ? envd_path_error(d, e, r, path) : 0;
 }
 
 void envd_tell(const struct envd *d, const struct http_request *r, const struct audit_event *event)
@@ -184,9 +173,8 @@ static void put_target(const struct envd *d, struct jsonw *w, const struct envd_
 {
     char top[PATH_MAX], real[PATH_MAX];
     struct stat target;
-    drop_fd int fd = beneath_at(&d->top, path->below, O_PATH, BENEATH_FOLLOW);
-    if (fd < 0 || fstat(fd, &target) < 0 || !beneath_real_of(fd, real) ||
-        !beneath_real_of(d->top.root, top))
+    drop_fd int fd = spot_open(&d->top, path->below, O_PATH, BENEATH_FOLLOW, d->rules, &target);
+    if (fd < 0 || !beneath_real_of(fd, real) || !beneath_real_of(d->top.root, top))
         return;
     const char *rest = rest_of(real, top);
     size_t prefix = strlen(path->shown) - strlen(path->below);
@@ -197,26 +185,14 @@ static void put_target(const struct envd *d, struct jsonw *w, const struct envd_
     st->st_mode = target.st_mode;
 }
 
-/* The folder that it is in, and its name there; "": it is the folder itself. */
-static int open_folder_of(const struct envd *d, const char *below, const char **ret_name)
+static int put_what_is_there(const struct envd *d, struct jsonw *w, const struct envd_path *path,
+                             int dir, const char *name)
 {
-    *ret_name = "";
-    if (below[0] == '\0')
-        return fcntl(d->top.root, F_DUPFD_CLOEXEC, 0);
-    int dir = beneath_parent(&d->top, below, false, BENEATH_FOLLOW, ret_name);
-    return dir == -ENOTDIR ? -ENOENT : dir;
-}
-
-int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path)
-{
-    char size[NUMBER_MAX], at[BENEATH_PATH_MAX];
-    const char *name;
+    char size[NUMBER_MAX];
     struct stat st;
-    drop_fd int dir = open_folder_of(d, path->below, &name);
-    if (dir < 0)
-        return dir;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
-        return -errno;
+    int r = spot_stat_at(dir, name, &st);
+    if (r < 0)
+        return r;
     const char *slash = strrchr(path->shown, '/');
     const mode_t own = st.st_mode;
     (void)snprintf(size, sizeof size, "%lld", (long long)st.st_size);
@@ -232,8 +208,40 @@ int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path
     jsonw_set_text(w, "owner", "user");
     jsonw_set_text(w, "group", "user");
     put_modified(w, &st.st_mtim);
-    (void)snprintf(at, sizeof at, "/proc/self/fd/%d/%s", dir, name);
-    envd_metadata_put(w, at);
+    envd_metadata_put(w, dir, name);
     jsonw_end(w);
     return 0;
+}
+
+/* The workspace itself is in no folder of clients. */
+static int put_workspace(const struct envd *d, struct jsonw *w, const struct envd_path *path)
+{
+    int r = spot_admits(d->top.root, d->rules);
+    return r < 0 ? r : put_what_is_there(d, w, path, d->top.root, "");
+}
+
+int envd_put_entry(const struct envd *d, struct jsonw *w, const struct envd_path *path)
+{
+    char folder[BENEATH_PATH_MAX];
+    const char *slash = strrchr(path->below, '/'), *name = slash ? slash + 1 : path->below;
+    if (path->below[0] == '\0')
+        return put_workspace(d, w, path);
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path->below) : 0,
+                   path->below);
+    drop_fd int dir =
+        spot_open(&d->top, folder, O_PATH | O_DIRECTORY, BENEATH_FOLLOW, d->rules, NULL);
+    if (dir < 0)
+        return dir == -ENOTDIR ? -ENOENT : dir;
+    return put_what_is_there(d, w, path, dir, name);
+}
+
+int envd_put_readable(const struct envd *d, struct jsonw *w, const struct envd_path *path)
+{
+    drop_held struct spot place = SPOT_NONE;
+    if (path->below[0] == '\0')
+        return put_workspace(d, w, path);
+    int r = spot_find(&d->top, path->below, SPOT_AS_IT_IS, d->rules, SPOT_READ, &place);
+    if (r < 0)
+        return r == -ENOTDIR ? -ENOENT : r;
+    return put_what_is_there(d, w, path, place.dir, place.name);
 }

@@ -21,7 +21,7 @@ struct envd_upload {
     struct json *metadata;   /* of each file; NULL: none */
     bool named;              /* `path` is in the query, else each part has a name */
     bool open;               /* a file is being written */
-    struct newfile file;
+    struct envd_file file;
     struct envd_path path;
     struct buf answer;
     struct jsonw w;
@@ -32,7 +32,7 @@ struct envd_upload {
 
 static void free_upload(struct envd_upload *u)
 {
-    newfile_drop(&u->file);
+    envd_file_drop(&u->file);
     u->parts = multipart_close(u->parts);
     u->gzip = gunzip_close(u->gzip);
     (void)json_free(u->metadata);
@@ -53,39 +53,34 @@ static int begin_upload_file(struct envd_upload *u, const char *path)
     struct err *e = &u->e;
     int r = envd_path(u->envd, path, &u->path, e);
     if (r == 0 && u->path.below[0] == '\0')
-        r = envd_path_error(e, -EISDIR, &u->path);
+        r = envd_path_error(u->envd, e, -EISDIR, &u->path);
     for (size_t i = 0; r == 0 && i < u->n; i++)
         if (strcmp(u->written[i], u->path.below) == 0)
             r = err_set(e, -EINVAL, "you cannot upload multiple files to the same path '%.200s'",
                         u->path.shown);
     if (r == 0)
-        r = envd_may(u->envd, JUDGE_WRITE, &u->path, e);
-    if (r == 0)
-        r = envd_open_new(u->envd, &u->path, &u->file, e);
+        r = envd_file_open(u->envd, &u->path, &u->file, e);
     u->open = r == 0;
     return r;
 }
 
 static int write_file(struct envd_upload *u, const char *bytes, size_t n)
 {
-    int r = newfile_write(&u->file, bytes, n);
-    return r < 0 ? envd_path_error(&u->e, r, &u->path) : 0;
+    int r = newfile_write(&u->file.file, bytes, n);
+    return r < 0 ? envd_path_error(u->envd, &u->e, r, &u->path) : 0;
 }
 
-/* A body takes its time: what may be written is asked once more. */
 static int end_file(struct envd_upload *u)
 {
     const char *slash = strrchr(u->path.below, '/'), *name = slash ? slash + 1 : u->path.below;
-    const uint64_t size = u->file.size;
-    int r = envd_may(u->envd, JUDGE_WRITE, &u->path, &u->e);
-    if (r == 0)
-        r = envd_metadata_set(u->file.fd, u->metadata, &u->e);
+    const uint64_t size = u->file.file.size;
+    int r = envd_metadata_set(u->file.file.fd, u->metadata, &u->e);
     if (r < 0)
         return r;
-    r = newfile_commit(&u->file, name, NEWFILE_REPLACE, false);
+    r = envd_file_commit(u->envd, &u->file, &u->path, &u->e);
     u->open = false;
     if (r < 0)
-        return envd_path_error(&u->e, r, &u->path);
+        return r;
     envd_tell(u->envd, u->r,
               &(struct audit_event){
                   .kind = AUDIT_FILE_WRITTEN, .path = u->path.below, .sized = true, .size = size});
@@ -202,7 +197,7 @@ void envd_post_file(void *ctx, struct http_request *r)
     *u = (struct envd_upload){.envd = call.envd,
                               .r = r,
                               .named = http_query(r, "path") != NULL,
-                              .file = NEWFILE_NONE,
+                              .file = ENVD_FILE_NONE,
                               .answer = BUF_INIT(ANSWER_MAX)};
     u->w = JSONW(&u->answer);
     jsonw_array(&u->w);

@@ -125,16 +125,16 @@ static int open_envd_watcher(const struct envd_call *call, struct envd_watcher *
     if (s->envd->count >= ENVD_WATCHERS_MAX)
         return err_set(e, -EAGAIN, "%d watchers are there, which is the limit: stop one",
                        ENVD_WATCHERS_MAX);
-    drop_fd int fd = beneath_at(&call->envd->top, path.below, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
+    const struct envd *d = call->envd;
+    drop_fd int fd =
+        spot_open(&d->top, path.below, O_PATH | O_DIRECTORY, BENEATH_FOLLOW, d->rules, NULL);
     if (fd < 0)
-        return envd_path_error(e, fd, &path);
-    r = envd_may_read(call->envd, fd, &path, e);
-    if (r < 0)
-        return r;
+        return envd_path_error(d, e, fd, &path);
     struct watch *watch = NULL;
     r = watch_open(fd_take(&fd), below, &watch);
     if (r < 0)
         return err_set(e, -EAGAIN, "path '%.200s' cannot be watched: %s", path.shown, strerror(-r));
+    watch_judge(watch, d->rules);
     struct envd_watcher *w = NEW(struct envd_watcher);
     *w = (struct envd_watcher){.envd = call->envd,
                                .sandbox = s,

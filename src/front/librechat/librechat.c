@@ -62,6 +62,9 @@ void librechat_fail_err(struct http_request *r, const struct err *e)
     case -ENOENT:
         librechat_fail(r, 404, "%s", e->msg);
         break;
+    case -EACCES:
+        librechat_fail(r, 403, "%s", e->msg);
+        break;
     case -EAGAIN:
         librechat_fail(r, 429, "%s", e->msg);
         break;
@@ -73,6 +76,13 @@ void librechat_fail_err(struct http_request *r, const struct err *e)
     default:
         librechat_fail(r, 503, "%s", e->msg);
     }
+}
+
+int librechat_refuse(const struct librechat *l, const char *name, struct err *e)
+{
+    if (!judge_is_ready(l->judge))
+        return err_set(e, -EAGAIN, "the workspace is still looked through; try again in a second");
+    return err_set(e, -EACCES, "%.200s: code in the session may not do this, nor may you", name);
 }
 
 /* --- who may ---------------------------------------------------------------------------------- */
@@ -167,6 +177,7 @@ int librechat_open(const struct librechat_config *config, struct librechat **ret
     *l = (struct librechat){.config = *config,
                             .keys = keys,
                             .top = top,
+                            .judge = judge_new(config->sessions),
                             .watcher = {.ended = on_librechat_session_ended, .ctx = l}};
     l->realm = (struct http_realm){.routes = routes,
                                    .n_routes = sizeof routes / sizeof *routes,
@@ -174,6 +185,7 @@ int librechat_open(const struct librechat_config *config, struct librechat **ret
                                    .admit = admit_librechat,
                                    .problem = put_librechat_problem,
                                    .ctx = l};
+    l->rules = judge_rules(l->judge);
     l->guard = http_guard_new(config->loop);
     http_guard_tell(l->guard, config->audit, "librechat");
     sessions_watch(config->sessions, &l->watcher);
@@ -188,6 +200,7 @@ struct librechat *librechat_close(struct librechat *l)
         return NULL;
     sessions_unwatch(l->config.sessions, &l->watcher);
     l->guard = http_guard_free(l->guard);
+    l->judge = judge_free(l->judge);
     beneath_close(&l->top);
     (void)jwks_free(l->keys);
     xfree(l);

@@ -96,7 +96,7 @@ static void put_files_of_run(struct jsonw *w, const struct librechat_run *run, s
     int r =
         librechat_folder(run->owner, run->order.space, run->order.session, false, &folder, note);
     if (r == 0) {
-        r = librechat_list(&folder, &now, note);
+        r = librechat_list(run->owner, &folder, &now, note);
         beneath_close(&folder);
     }
     jsonw_set_array(w, "files");
@@ -259,7 +259,7 @@ static int open_folder_of_run(struct librechat_run *run, struct err *e)
     int r = librechat_folder(run->owner, run->order.space, run->order.session, true, &folder, e);
     if (r < 0)
         return r;
-    r = librechat_list(&folder, &run->before, e);
+    r = librechat_list(run->owner, &folder, &run->before, e);
     beneath_close(&folder);
     if (r == -EOVERFLOW) { /* the code may remove some */
         librechat_files_done(&run->before);

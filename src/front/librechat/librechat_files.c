@@ -37,7 +37,7 @@ static bool find_place(const struct librechat *l, struct http_request *r, bool w
     librechat_space_of(r, &owner, ret->space);
     int code = librechat_folder(l, ret->space, http_param(r, "session"), false, &ret->folder, &e);
     if (code == 0)
-        code = librechat_list(&ret->folder, &ret->files, &e);
+        code = librechat_list(l, &ret->folder, &ret->files, &e);
     if (code == 0 && with_file) {
         ret->file = librechat_find(&ret->files, http_param(r, "file"));
         if (!ret->file)
@@ -98,11 +98,30 @@ void librechat_download(void *ctx, struct http_request *r)
     struct stat st;
     if (!find_place(ctx, r, true, &place))
         return;
-    drop_fd int fd = beneath_at(&place.folder, place.file->name, O_RDONLY, BENEATH_NO_LINKS);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    const struct librechat *l = ctx;
+    struct err e = ERR_NONE;
+    drop_fd int fd =
+        spot_open(&place.folder, place.file->name, O_RDONLY, BENEATH_NO_LINKS, l->rules, &st);
+    if (fd == SPOT_REFUSED) {
+        (void)librechat_refuse(l, place.file->name, &e);
+        librechat_fail_err(r, &e);
+    } else if (fd < 0 || !S_ISREG(st.st_mode))
         librechat_fail(r, 404, "the file is not there any more");
     else
         api_files_send(r, fd_take(&fd), &st, place.file->name);
+}
+
+static int remove_stored(const struct librechat *l, const struct librechat_place *place,
+                         struct err *e)
+{
+    const char *name = place->file->name;
+    drop_held struct spot held = SPOT_NONE;
+    int r = spot_find(&place->folder, name, SPOT_NO_LINKS, l->rules, SPOT_REMOVE, &held);
+    if (r == 0)
+        r = spot_remove(&held, false);
+    if (r == SPOT_REFUSED)
+        return librechat_refuse(l, name, e);
+    return r < 0 ? err_set(e, -ENOENT, "the file is not there any more") : 0;
 }
 
 void librechat_delete(void *ctx, struct http_request *r)
@@ -110,16 +129,12 @@ void librechat_delete(void *ctx, struct http_request *r)
     struct librechat *l = ctx;
     drop_place struct librechat_place place = {.folder = BENEATH_NONE};
     drop_buf struct buf body = BUF_INIT(LIBRECHAT_ANSWER_MAX);
-    const char *name;
     struct err e = ERR_NONE;
     if (!find_place(l, r, true, &place))
         return;
     int code = audit_check(l->config.audit, &e);
-    drop_fd int dir =
-        code < 0 ? -1
-                 : beneath_parent(&place.folder, place.file->name, false, BENEATH_NO_LINKS, &name);
-    if (code == 0 && (dir < 0 || unlinkat(dir, name, 0) < 0))
-        code = err_set(&e, -ENOENT, "the file is not there any more");
+    if (code == 0)
+        code = remove_stored(l, &place, &e);
     if (code < 0) {
         librechat_fail_err(r, &e);
         return;

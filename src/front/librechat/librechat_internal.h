@@ -17,9 +17,10 @@
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "base/json/jsonw.h"
-#include "files/beneath.h"
+#include "files/spot.h"
 #include "front/librechat/librechat.h"
 #include "session/executions/executions.h"
+#include "session/kernels/judge.h"
 #include "wire/token/jwks.h"
 
 #define LIBRECHAT_ID_BYTES 10
@@ -40,6 +41,8 @@ struct librechat {
     struct http_guard *guard;
     struct jwks *keys;  /* NULL: users bring no tokens of their own */
     struct beneath top; /* the workspace */
+    struct judge *judge;
+    const struct spot_rules *rules; /* its own */
     struct sessions_watcher watcher;
     struct librechat_run *runs;
     bool stopping;
@@ -50,6 +53,8 @@ struct librechat {
 /* {"error": a word for the status, "message"} */
 void librechat_fail(struct http_request *r, int status, const char *fmt, ...) PRINTF(3, 4);
 void librechat_fail_err(struct http_request *r, const struct err *e);
+/* Words for what `name` was refused (SPOT_REFUSED); returns their code. */
+int librechat_refuse(const struct librechat *l, const char *name, struct err *e);
 
 /* --- librechat_user.c ------------------------------------------------------------------------- */
 
@@ -86,9 +91,10 @@ void librechat_file_id(const char *name, char ret[LIBRECHAT_FILE_ID + 1]);
 /* The folder of a session. -ENOENT: there is none of that id; `make`: then it is made. */
 MUST_CHECK int librechat_folder(const struct librechat *l, const char *space, const char *id,
                                 bool make, struct beneath *ret, struct err *e);
-/* All of its files, but for names that begin with a dot. -EOVERFLOW: there are too many. */
-MUST_CHECK int librechat_list(const struct beneath *folder, struct librechat_files *ret,
-                              struct err *e);
+/* All of its files that may be seen, but for names that begin with a dot. -EOVERFLOW: there are too
+ * many. */
+MUST_CHECK int librechat_list(const struct librechat *l, const struct beneath *folder,
+                              struct librechat_files *ret, struct err *e);
 /* NULL: none has this id. */
 const struct librechat_file *librechat_find(const struct librechat_files *files, const char *id);
 const struct librechat_file *librechat_find_name(const struct librechat_files *files,

@@ -146,7 +146,7 @@ static int look_at(const struct librechat *l, const char *space, const char *id,
     int r = librechat_folder(l, space, id, false, &folder, e);
     if (r < 0)
         return r;
-    r = librechat_list(&folder, &source->files, e);
+    r = librechat_list(l, &folder, &source->files, e);
     beneath_close(&folder);
     if (r == 0) {
         (void)snprintf(source->space, sizeof source->space, "%s", space);

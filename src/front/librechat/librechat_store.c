@@ -37,9 +37,10 @@ int librechat_folder(const struct librechat *l, const char *space, const char *i
     if (!librechat_is_id(id))
         return err_set(e, -ENOENT, "there is no session %.60s", id);
     (void)snprintf(path, sizeof path, LIBRECHAT_FOLDER "/%s%s", space, id);
-    drop_fd int made = make ? beneath_make(&l->top, path, BENEATH_NO_LINKS) : -1;
-    int fd = make && made < 0 ? made
-                              : beneath_at(&l->top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS);
+    /* Its name is the server's, and it is made whatever settings say; what is in it is judged. */
+    drop_fd int held = spot_folder(
+        &l->top, path, SPOT_NO_LINKS | (make ? SPOT_MAKE_FOLDERS : SPOT_AS_IT_IS), NULL);
+    int fd = held < 0 ? held : spot_open_at(held, ".", O_RDONLY | O_DIRECTORY, NULL, NULL);
     if (fd == -ENOENT)
         return err_set(e, fd, "there is no session %s", id);
     if (fd < 0)
@@ -83,7 +84,9 @@ static int walk_folder(struct tree *tree, struct librechat_files *files)
             continue;
         if (S_ISDIR(entry.st.st_mode))
             r = tree_enter(tree);
-        else if (S_ISREG(entry.st.st_mode))
+        if (r == SPOT_REFUSED)
+            r = 0;
+        if (S_ISREG(entry.st.st_mode))
             add_stored_file(files, &entry);
         if (r < 0)
             return r;
@@ -91,13 +94,18 @@ static int walk_folder(struct tree *tree, struct librechat_files *files)
     return r;
 }
 
-int librechat_list(const struct beneath *folder, struct librechat_files *ret, struct err *e)
+int librechat_list(const struct librechat *l, const struct beneath *folder,
+                   struct librechat_files *ret, struct err *e)
 {
     struct tree *tree = NULL;
-    int fd = openat(folder->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 ? -errno : tree_open(fd, &tree);
-    if (r == 0)
+    int fd = spot_open_at(folder->root, ".", O_RDONLY | O_DIRECTORY, l->rules, NULL);
+    int r = fd < 0 ? fd : tree_open(fd, &tree);
+    if (r == 0) {
+        tree_judge(tree, l->rules);
         r = walk_folder(tree, ret);
+    }
+    if (r == SPOT_REFUSED)
+        return librechat_refuse(l, "the session's folder", e);
     (void)tree_close(tree);
     if (r == -EOVERFLOW)
         return err_set(e, r, "the session has more than %d files, or too many folders",

@@ -20,6 +20,7 @@ struct librechat_upload {
     struct buf *field;            /* the one that is being read; NULL: none */
     struct beneath folder;        /* NONE before the first file */
     bool open;                    /* a file is being written */
+    struct spot place;
     struct newfile file;
     char name[BENEATH_PATH_MAX]; /* its own */
     struct buf files;            /* of the answer */
@@ -31,6 +32,7 @@ struct librechat_upload {
 static void free_librechat_upload(struct librechat_upload *u)
 {
     newfile_drop(&u->file);
+    spot_close(&u->place);
     u->parts = multipart_close(u->parts);
     beneath_close(&u->folder);
     buf_done(&u->files);
@@ -47,6 +49,8 @@ static void on_librechat_upload_gone(void *ctx)
 
 static int fail_upload_file(struct librechat_upload *u, int code)
 {
+    if (code == SPOT_REFUSED && !u->e.code)
+        return librechat_refuse(u->owner, u->name, &u->e);
     return u->e.code ? u->e.code : err_set(&u->e, code, "%.200s: %s", u->name, strerror(-code));
 }
 
@@ -62,12 +66,14 @@ static int open_upload_folder(struct librechat_upload *u)
 
 static int open_upload_file(struct librechat_upload *u)
 {
-    const char *name;
     int r = u->folder.root >= 0 ? 0 : open_upload_folder(u);
     if (r < 0)
         return r;
-    drop_fd int dir = beneath_parent(&u->folder, u->name, true, BENEATH_NO_LINKS, &name);
-    r = dir < 0 ? dir : newfile_open(dir, FILE_MODE, false, &u->file);
+    spot_close(&u->place);
+    r = spot_find(&u->folder, u->name, SPOT_MAKE_FOLDERS | SPOT_NO_LINKS, u->owner->rules,
+                  SPOT_WRITE, &u->place);
+    if (r == 0)
+        r = spot_new_file(&u->place, FILE_MODE, &u->file);
     u->open = r == 0;
     return r < 0 ? fail_upload_file(u, r) : 0;
 }
@@ -113,14 +119,13 @@ static int on_upload_content(void *ctx, const char *bytes, size_t n)
 static int on_upload_part_end(void *ctx)
 {
     struct librechat_upload *u = ctx;
-    const char *slash = strrchr(u->name, '/');
     char id[LIBRECHAT_FILE_ID + 1];
     u->field = NULL;
     if (!u->open)
         return 0;
     u->open = false;
     const uint64_t size = u->file.size;
-    int r = newfile_commit(&u->file, slash ? slash + 1 : u->name, NEWFILE_REPLACE, false);
+    int r = spot_commit(&u->place, &u->file, NEWFILE_REPLACE, false);
     if (r < 0)
         return fail_upload_file(u, r);
     drop_str char *path = xasprintf(LIBRECHAT_FOLDER "/%s%s/%s", u->space, u->session, u->name);
@@ -193,6 +198,7 @@ void librechat_post_upload(void *ctx, struct http_request *r)
     *u = (struct librechat_upload){.owner = l,
                                    .r = r,
                                    .folder = BENEATH_NONE,
+                                   .place = SPOT_NONE,
                                    .file = NEWFILE_NONE,
                                    .kind = BUF_INIT(FIELD_MAX),
                                    .id = BUF_INIT(FIELD_MAX),

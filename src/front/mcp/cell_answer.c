@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/mcp/cell_answer.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "front/mcp/mcp_call.h"
 #include "output/fit.h"
 #include "output/links.h"
+#include "output/savefile.h"
 
 enum {
     TEXT_MAX = 64 << 20,
@@ -96,9 +96,9 @@ static void put_error_text(struct buf *out, const struct cell_result *r, double 
 /* An image that cannot be read back (code may have removed it) is simply not attached. */
 static void put_image(struct jsonw *w, const struct output_file *file)
 {
-    drop_fd int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > IMAGE_MAX)
+    drop_fd int fd = savefile_read(file->path, &st);
+    if (fd < 0 || !S_ISREG(st.st_mode) || st.st_size > IMAGE_MAX)
         return;
     drop_buf struct buf bytes = BUF_INIT(IMAGE_MAX), text = BUF_INIT(IMAGE_MAX * 2);
     if (buf_reserve(&bytes, (size_t)st.st_size) < 0)

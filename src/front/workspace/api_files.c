@@ -55,6 +55,7 @@ static const struct {
     {ENFILE, 503, "too many files are open; try again"},
     {ENOMEM, 503, "no memory for this; try again"},
     {EBADMSG, 400, "the archive is broken"},
+    {ESTALE, 409, "its folder was moved meanwhile; send it again"},
 };
 
 int files_status(int code)
@@ -66,9 +67,13 @@ int files_status(int code)
     return 500;
 }
 
-void files_problem(struct http_request *r, int code, const char *path)
+void files_problem(const struct api_files *f, struct http_request *r, int code, const char *path)
 {
     const char *text = strerror(-code);
+    if (code == SPOT_REFUSED) {
+        files_refuse(f, r, path);
+        return;
+    }
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         if (problems[i].code == -code)
             text = problems[i].text;
@@ -88,7 +93,7 @@ bool files_path(struct http_request *r, char ret[BENEATH_PATH_MAX])
     if (!path)
         ret[0] = '\0';
     if (code < 0)
-        files_problem(r, code, path);
+        files_problem(NULL, r, code, path);
     return code == 0;
 }
 
@@ -144,8 +149,8 @@ bool files_may_change(const struct api_files *f, struct http_request *r, const c
     struct stat st;
     if (!match && !none)
         return true;
-    drop_fd int fd = beneath_at(&f->top, path, O_PATH, BENEATH_FOLLOW);
-    bool there = fd >= 0 && fstat(fd, &st) == 0;
+    drop_fd int fd = spot_open(&f->top, path, O_PATH, BENEATH_FOLLOW, files_rules(f, r), &st);
+    bool there = fd >= 0;
     if (match && !(there && has_etag(match, &st, false)))
         http_problem(r, 412, NULL, 0, "%.*s: it is not what If-Match says; read it again",
                      SHOWN_MAX, path);
@@ -191,7 +196,8 @@ void files_put_entry(struct jsonw *w, const char *shown, const struct stat *st, 
         files_etag(st, text);
         jsonw_set_text(w, "etag", text);
     }
-    ssize_t n = S_ISLNK(st->st_mode) && name ? readlinkat(folder, name, text, sizeof text) : -1;
+    bool link = S_ISLNK(st->st_mode) && name;
+    ssize_t n = link ? spot_link_text(folder, name, text, sizeof text) : -1;
     if (n >= 0) {
         jsonw_name(w, "target");
         jsonw_text_n(w, text, (size_t)n);
@@ -239,7 +245,7 @@ static void answer_page(struct page *p)
     jsonw_set_array(&w, "entries");
     for (size_t i = 0; i < n; i++) {
         const char *name = listing_name(p->listing, i);
-        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        if (spot_stat_at(folder, name, &st) == 0)
             files_put_entry(&w, name, &st, folder, name);
     }
     jsonw_end(&w);
@@ -258,7 +264,7 @@ static void go_on_with_page(void *ctx)
         return;
     }
     if (done < 0)
-        files_problem(p->r, done, p->path);
+        files_problem(p->f, p->r, done, p->path);
     else
         answer_page(p);
     free_page(p);
@@ -278,7 +284,7 @@ static void list_folder(struct api_files *f, struct http_request *r, int *folder
         return;
     int code = listing_open(fd_take(folder), http_query(r, "after"), limit, &listing);
     if (code < 0) {
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
     struct page *p = NEW(struct page);
@@ -420,12 +426,9 @@ static void get_file(void *ctx, struct http_request *r)
     bool as_list;
     if (!files_path(r, path) || !files_flag(r, "list", &as_list))
         return;
-    drop_fd int fd = beneath_at(&f->top, path, O_RDONLY, BENEATH_FOLLOW);
-    int code = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
-    if (code < 0)
-        files_problem(r, code == -ENOTDIR ? -ENOENT : code, path);
-    else if (!files_allowed_open(f, r, fd, path))
-        return;
+    drop_fd int fd = spot_open(&f->top, path, O_RDONLY, BENEATH_FOLLOW, files_rules(f, r), &st);
+    if (fd < 0)
+        files_problem(f, r, fd == -ENOTDIR ? -ENOENT : fd, path);
     else if (S_ISDIR(st.st_mode))
         list_folder(f, r, &fd, path);
     else if (as_list)

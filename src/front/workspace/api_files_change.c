@@ -30,17 +30,18 @@ static bool path_of_one(struct http_request *r, char path[BENEATH_PATH_MAX])
     return path[0] != '\0';
 }
 
-/* The folder of a path; *ret_name points into the path. Below 0: it has answered. */
-static int open_parent(const struct api_files *f, struct http_request *r, const char *path,
-                       bool make, const char **ret_name)
+/* The place of something new. False: it has answered. */
+static bool find_new(const struct api_files *f, struct http_request *r, const char *path, bool make,
+                     enum spot_act act, struct spot *ret)
 {
-    int dir = beneath_parent(&f->top, path, make, BENEATH_FOLLOW, ret_name);
-    if (dir == -ENOENT)
+    int code = spot_find(&f->top, path, make ? SPOT_MAKE_FOLDERS : SPOT_AS_IT_IS, files_rules(f, r),
+                         act, ret);
+    if (code == -ENOENT)
         http_problem(r, 409, NULL, 0, "%.*s: its folder is not there; ask for parents=true",
                      SHOWN_MAX, path);
-    else if (dir < 0)
-        files_problem(r, dir, path);
-    return dir;
+    else if (code < 0)
+        files_problem(f, r, code, path);
+    return code == 0;
 }
 
 /* --- put -------------------------------------------------------------------------------------- */
@@ -48,6 +49,7 @@ static int open_parent(const struct api_files *f, struct http_request *r, const 
 struct put {
     struct api_files *f;
     struct http_request *r;
+    struct spot place;
     struct newfile file;
     bool replaces;
     char path[BENEATH_PATH_MAX];
@@ -56,6 +58,7 @@ struct put {
 static void free_put(struct put *p)
 {
     newfile_drop(&p->file);
+    spot_close(&p->place);
     xfree(p);
 }
 
@@ -70,21 +73,8 @@ static void on_put_body(void *ctx, const char *bytes, size_t n)
     int code = newfile_write(&p->file, bytes, n);
     if (code == 0)
         return;
-    files_problem(p->r, code, p->path);
+    files_problem(p->f, p->r, code, p->path);
     free_put(p);
-}
-
-/* A body takes its time: its folder may be elsewhere by now, and another have its name. */
-static int same_folder(const struct put *p)
-{
-    struct stat then, now;
-    const char *name;
-    drop_fd int dir = beneath_parent(&p->f->top, p->path, false, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        return dir;
-    if (fstat(dir, &now) < 0 || fstat(p->file.dir, &then) < 0)
-        return -errno;
-    return now.st_ino == then.st_ino && now.st_dev == then.st_dev ? 0 : -ENOENT;
 }
 
 static void told_put(const struct put *p, const struct stat *st)
@@ -100,61 +90,56 @@ static void told_put(const struct put *p, const struct stat *st)
 static void on_put_end(void *ctx)
 {
     struct put *p = ctx;
-    const char *slash = strrchr(p->path, '/'), *none = http_header(p->r, "If-None-Match");
+    const char *none = http_header(p->r, "If-None-Match");
     enum newfile_how how = none && strcmp(none, "*") == 0 ? NEWFILE_NEW : NEWFILE_REPLACE;
     struct stat st;
-    if (files_may_change(p->f, p->r, p->path) && /* both once more */
-        files_allowed(p->f, p->r, JUDGE_WRITE, p->path)) {
-        int code = fstat(p->file.fd, &st) < 0 ? -errno : same_folder(p);
+    if (files_may_change(p->f, p->r, p->path)) { /* once more */
+        int code = fstat(p->file.fd, &st) < 0 ? -errno : 0;
         if (code == 0)
-            code = newfile_commit(&p->file, slash ? slash + 1 : p->path, how, true);
+            code = spot_commit(&p->place, &p->file, how, true);
         if (code == -EEXIST && how == NEWFILE_NEW)
             http_problem(p->r, 412, NULL, 0, "%.*s: it is there, against If-None-Match", SHOWN_MAX,
                          p->path);
-        else if (code == -ENOENT)
-            http_problem(p->r, 409, NULL, 0, "%.*s: its folder was moved meanwhile; send it again",
-                         SHOWN_MAX, p->path);
         else if (code < 0)
-            files_problem(p->r, code, p->path);
+            files_problem(p->f, p->r, code == -ENOENT ? -ESTALE : code, p->path);
         else
             told_put(p, &st);
     }
     free_put(p);
 }
 
-static bool has_room(struct http_request *r, int dir, const char *path)
+static bool has_room(struct http_request *r, int dir)
 {
     struct statvfs fs;
     int64_t length = http_body_length(r);
-    if (length <= 0 || fstatvfs(dir, &fs) < 0 || fs.f_blocks == 0 ||
-        (uint64_t)length / fs.f_frsize <= fs.f_bavail)
-        return true;
-    files_problem(r, -ENOSPC, path);
-    return false;
+    return length <= 0 || fstatvfs(dir, &fs) < 0 || fs.f_blocks == 0 ||
+           (uint64_t)length / fs.f_frsize <= fs.f_bavail;
 }
 
-/* mode: as asked for. */
-static void begin_put(struct api_files *f, struct http_request *r, const char *path, int dir,
-                      const char *name, mode_t mode)
+/* mode: as asked for. place: taken over. */
+static void begin_put(struct api_files *f, struct http_request *r, const char *path,
+                      struct spot *place, mode_t mode)
 {
     static const struct http_events events = {
         .body = on_put_body, .end = on_put_end, .gone = on_put_gone};
     struct newfile file = NEWFILE_NONE;
     struct stat st;
     const char *asked = http_query(r, "mode");
-    bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int code = there && S_ISDIR(st.st_mode) ? -EISDIR : newfile_open(dir, mode, false, &file);
+    bool there = spot_stat(place, &st) == 0;
+    int code = there && S_ISDIR(st.st_mode) ? -EISDIR
+               : !has_room(r, place->dir)   ? -ENOSPC
+                                            : spot_new_file(place, mode, &file);
     if (code == 0 && there && !asked && S_ISREG(st.st_mode))
         mode = st.st_mode & 0777;
     if (code == 0 && (asked || (there && S_ISREG(st.st_mode))) && fchmod(file.fd, mode) < 0)
         code = -errno;
     if (code < 0) {
         newfile_drop(&file);
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
     struct put *p = NEW(struct put);
-    *p = (struct put){.f = f, .r = r, .file = file, .replaces = there};
+    *p = (struct put){.f = f, .r = r, .place = spot_take(place), .file = file, .replaces = there};
     (void)snprintf(p->path, sizeof p->path, "%s", path);
     http_watch(r, &events, p);
 }
@@ -163,16 +148,15 @@ void files_put(void *ctx, struct http_request *r)
 {
     struct api_files *f = files_of(ctx);
     char path[BENEATH_PATH_MAX];
-    const char *name;
     mode_t mode = FILE_MODE;
     bool parents;
+    drop_held struct spot place = SPOT_NONE;
     if (!path_of_one(r, path) || !files_flag(r, "parents", &parents) ||
         !files_mode(r, http_query(r, "mode"), &mode) || !files_may_change(f, r, path) ||
-        !files_audited(f, r) || !files_allowed(f, r, JUDGE_WRITE, path))
+        !files_audited(f, r))
         return;
-    drop_fd int dir = open_parent(f, r, path, parents, &name);
-    if (dir >= 0 && has_room(r, dir, path))
-        begin_put(f, r, path, dir, name, mode);
+    if (find_new(f, r, path, parents, SPOT_WRITE, &place))
+        begin_put(f, r, path, &place, mode);
 }
 
 /* --- delete ----------------------------------------------------------------------------------- */
@@ -181,7 +165,7 @@ struct removal {
     struct api_files *f;
     struct http_request *r;
     struct tree *tree;
-    int dir; /* where the folder is */
+    struct spot place; /* of the folder */
     struct loop_defer next;
     char path[BENEATH_PATH_MAX];
 };
@@ -190,7 +174,7 @@ static void free_removal(struct removal *d)
 {
     loop_defer_stop(d->f->loop, &d->next);
     d->tree = tree_close(d->tree);
-    d->dir = fd_close(d->dir);
+    spot_close(&d->place);
     xfree(d);
 }
 
@@ -206,7 +190,7 @@ static void answer_removed(const struct api_files *f, struct http_request *r, in
                            const char *path)
 {
     if (code < 0) {
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
     notify_removed(f, r, path, NULL);
@@ -223,7 +207,7 @@ static void on_removal_gone(void *ctx)
 static void go_on_removing(void *ctx)
 {
     struct removal *d = ctx;
-    const char *below = NULL, *slash = strrchr(d->path, '/');
+    const char *below = NULL;
     int done = tree_delete(d->tree, &below);
     if (done == 0) {
         loop_defer(d->f->loop, &d->next, go_on_removing, d);
@@ -232,29 +216,28 @@ static void go_on_removing(void *ctx)
     if (done < 0) {
         drop_str char *path = xasprintf("%s/%s", d->path, below);
         notify_removed(d->f, d->r, d->path, "partial");
-        files_problem(d->r, done, path);
+        files_problem(d->f, d->r, done, path);
     } else {
-        done = unlinkat(d->dir, slash ? slash + 1 : d->path, AT_REMOVEDIR) < 0 ? -errno : 0;
-        answer_removed(d->f, d->r, done, d->path);
+        answer_removed(d->f, d->r, spot_remove(&d->place, true), d->path);
     }
     free_removal(d);
 }
 
-/* dir is taken over. */
-static void remove_folder(struct api_files *f, struct http_request *r, const char *path, int dir,
-                          const char *name)
+/* place: taken over. */
+static void remove_folder(struct api_files *f, struct http_request *r, const char *path,
+                          struct spot *place)
 {
     static const struct http_events events = {.gone = on_removal_gone};
     struct tree *tree = NULL;
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int code = fd < 0 ? -errno : tree_open(fd, &tree);
+    int fd = spot_open_tree(place);
+    int code = fd < 0 ? fd : tree_open(fd, &tree);
     if (code < 0) {
-        (void)fd_close(dir);
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
+    tree_judge(tree, place->rules);
     struct removal *d = NEW(struct removal);
-    *d = (struct removal){.f = f, .r = r, .tree = tree, .dir = dir};
+    *d = (struct removal){.f = f, .r = r, .tree = tree, .place = spot_take(place)};
     (void)snprintf(d->path, sizeof d->path, "%s", path);
     http_watch(r, &events, d);
     loop_defer(f->loop, &d->next, go_on_removing, d);
@@ -264,24 +247,19 @@ void files_delete(void *ctx, struct http_request *r)
 {
     struct api_files *f = files_of(ctx);
     char path[BENEATH_PATH_MAX];
-    const char *name;
     struct stat st;
     bool recursive;
+    drop_held struct spot place = SPOT_NONE;
     if (!path_of_one(r, path) || !files_flag(r, "recursive", &recursive) ||
-        !files_may_change(f, r, path) || !files_audited(f, r) ||
-        !files_allowed(f, r, JUDGE_REMOVE, path))
+        !files_may_change(f, r, path) || !files_audited(f, r))
         return;
-    drop_fd int dir = beneath_parent(&f->top, path, false, BENEATH_FOLLOW, &name);
-    if (dir < 0)
-        files_problem(r, dir, path);
-    else if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        files_problem(r, -errno, path);
-    else if (S_ISDIR(st.st_mode) && recursive)
-        remove_folder(f, r, path, fd_take(&dir), name);
+    int code = spot_find(&f->top, path, SPOT_AS_IT_IS, files_rules(f, r), SPOT_REMOVE, &place);
+    if (code == 0)
+        code = spot_stat(&place, &st);
+    if (code == 0 && S_ISDIR(st.st_mode) && recursive)
+        remove_folder(f, r, path, &place);
     else
-        answer_removed(f, r,
-                       unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0,
-                       path);
+        answer_removed(f, r, code < 0 ? code : spot_remove(&place, S_ISDIR(st.st_mode)), path);
 }
 
 /* --- move, and a new folder ------------------------------------------------------------------- */
@@ -297,22 +275,36 @@ static bool take_flag(struct http_request *r, const struct json *body, const cha
     return true;
 }
 
-static void answer_name(struct http_request *r, int status, int dir, const char *name,
-                        const char *path)
+static void answer_name(const struct api_files *f, struct http_request *r, int status,
+                        const struct spot *place, const char *path)
 {
     struct stat st;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        files_problem(r, -errno, path);
+    int code = spot_stat(place, &st);
+    if (code < 0)
+        files_problem(f, r, code, path);
     else
         files_answer_entry(r, status, path, &st);
+}
+
+static void fail_move(const struct api_files *f, struct http_request *r, int code, const char *from,
+                      const char *to)
+{
+    if (code == -EXDEV)
+        http_problem(r, 409, NULL, 0, "%.*s: it is on another file system; copy it", SHOWN_MAX, to);
+    else if (code == -EINVAL)
+        http_problem(r, 409, NULL, 0, "%.*s: a folder cannot move into itself", SHOWN_MAX, to);
+    else
+        files_problem(f, r, code, code == SPOT_REFUSED ? from : to);
 }
 
 static void move_file(struct api_files *f, struct http_request *r, const char *path,
                       const struct json *body)
 {
     char to[BENEATH_PATH_MAX];
-    const char *name, *to_name, *asked;
+    const char *asked;
     bool overwrite, parents;
+    drop_held struct spot place = SPOT_NONE, to_place = SPOT_NONE;
+    struct stat st;
     struct err e = ERR_NONE;
     if (!take_flag(r, body, "overwrite", &overwrite) || !take_flag(r, body, "parents", &parents))
         return;
@@ -323,58 +315,45 @@ static void move_file(struct api_files *f, struct http_request *r, const char *p
         http_problem(r, 400, NULL, 0, "to must be a path in the workspace");
         return;
     }
-    drop_fd int dir = beneath_parent(&f->top, path, false, BENEATH_FOLLOW, &name);
-    struct stat st;
-    code = dir < 0 ? dir : fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    code = spot_find(&f->top, path, SPOT_AS_IT_IS, files_rules(f, r), SPOT_REMOVE, &place);
+    if (code == 0)
+        code = spot_stat(&place, &st);
     if (code < 0) {
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
-    if (!files_allowed_move(f, r, path, to, S_ISDIR(st.st_mode)))
+    if (!find_new(f, r, to, parents, SPOT_REMOVE, &to_place))
         return;
-    drop_fd int to_dir = open_parent(f, r, to, parents, &to_name);
-    if (to_dir < 0)
+    code = spot_move(&place, &to_place, overwrite);
+    if (code < 0) {
+        fail_move(f, r, code, path, to);
         return;
-    if (overwrite)
-        code = renameat(dir, name, to_dir, to_name) < 0 ? -errno : 0;
-    else
-        code = rename_to_new(dir, name, to_dir, to_name);
-    if (code == -EXDEV)
-        http_problem(r, 409, NULL, 0, "%.*s: it is on another file system; copy it", SHOWN_MAX, to);
-    else if (code == -EINVAL)
-        http_problem(r, 409, NULL, 0, "%.*s: a folder cannot move into itself", SHOWN_MAX, to);
-    else if (code < 0)
-        files_problem(r, code, to);
-    if (code < 0)
-        return;
+    }
     files_tell(f, r, &(struct audit_event){.kind = AUDIT_FILE_MOVED, .path = path, .to = to});
-    answer_name(r, 200, to_dir, to_name, to);
+    answer_name(f, r, 200, &to_place, to);
 }
 
 static void make_api_folder(struct api_files *f, struct http_request *r, const char *path,
                             const struct json *body)
 {
     const struct json *text = json_get(body, "mode");
-    const char *name;
     mode_t mode = FOLDER_MODE;
     bool parents;
+    drop_held struct spot place = SPOT_NONE;
     if (!take_flag(r, body, "parents", &parents) ||
         !files_mode(r, text && !json_text(text) ? "" : json_text(text), &mode))
         return;
-    if (!files_allowed(f, r, JUDGE_WRITE, path))
+    if (!find_new(f, r, path, parents, SPOT_WRITE, &place))
         return;
-    drop_fd int dir = open_parent(f, r, path, parents, &name);
-    if (dir < 0)
-        return;
-    int code = mkdirat(dir, name, mode) < 0 ? -errno : 0;
+    int code = spot_make_folder(&place, mode);
     if (code == -EEXIST)
         http_problem(r, 409, NULL, 0, "%.*s: something has this name already", SHOWN_MAX, path);
     else if (code < 0)
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
     if (code < 0)
         return;
     files_tell(f, r, &(struct audit_event){.kind = AUDIT_FOLDER_MADE, .path = path});
-    answer_name(r, 201, dir, name, path);
+    answer_name(f, r, 201, &place, path);
 }
 
 void files_post(void *ctx, struct http_request *r)

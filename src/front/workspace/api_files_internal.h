@@ -11,7 +11,7 @@
 
 #include "audit/audit.h"
 #include "base/json/jsonw.h"
-#include "files/beneath.h"
+#include "files/spot.h"
 #include "front/api/api_internal.h"
 #include "front/http/http.h"
 #include "front/workspace/api_files.h"
@@ -31,18 +31,13 @@ struct api_files {
     const struct api *api;
 };
 
-/* Whether this client may do that with what has this name, its last part not followed. The first
- * answers with an error otherwise. */
-bool files_allowed(const struct api_files *f, struct http_request *r, enum judge_act act,
-                   const char *path);
-bool files_may(const struct api_files *f, const struct http_request *r, enum judge_act act,
-               const char *path);
-/* The same of something open, whatever name it was opened by. */
-bool files_may_read(const struct api_files *f, const struct http_request *r, int fd);
-bool files_allowed_open(const struct api_files *f, struct http_request *r, int fd,
-                        const char *path);
-bool files_allowed_move(const struct api_files *f, struct http_request *r, const char *from,
-                        const char *to, bool is_dir);
+/* What this client may do; NULL: everything. */
+const struct spot_rules *files_rules(const struct api_files *f, const struct http_request *r);
+/* And what an archive for it holds. */
+const struct spot_rules *files_archive_rules(const struct api_files *f,
+                                             const struct http_request *r);
+/* Answers a SPOT_REFUSED; files_problem() does so, too. */
+void files_refuse(const struct api_files *f, struct http_request *r, const char *path);
 
 /* The path of the route, or of the query for names that a route cannot have; clean. */
 bool files_path(struct http_request *r, char ret[BENEATH_PATH_MAX]);
@@ -50,8 +45,8 @@ bool files_flag(struct http_request *r, const char *name, bool *ret);
 /* "0755"; *ret stays as it is when there is none. */
 bool files_mode(struct http_request *r, const char *text, mode_t *ret);
 
-/* code: a negative errno. */
-void files_problem(struct http_request *r, int code, const char *path);
+/* code: a negative errno, or SPOT_REFUSED. */
+void files_problem(const struct api_files *f, struct http_request *r, int code, const char *path);
 int files_status(int code);
 
 void files_etag(const struct stat *st, char ret[FILES_ETAG_MAX]);

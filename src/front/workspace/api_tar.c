@@ -25,6 +25,7 @@ enum {
 struct tar_out {
     struct api_files *f;
     struct http_request *r;
+    const struct spot_rules *rules; /* of what it holds; NULL: everything */
     struct tree *tree;
     int fd; /* of the file whose content is on its way */
     uint64_t size, left;
@@ -68,14 +69,11 @@ static int add_content(struct tar_out *t)
 
 static int add_file(struct tar_out *t, const struct tree_entry *entry, struct tar_member *m)
 {
-    drop_fd int fd =
-        openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!files_may_read(t->f, t->r, fd))
-        return 0; /* it is as if it were not there */
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    drop_fd int fd = spot_open_at(entry->dir, entry->name, O_RDONLY, t->rules, &st);
+    if (fd < 0) /* what is refused is as if it were not there */
+        return fd == -ENOENT || fd == SPOT_REFUSED ? 0 : fd;
+    if (!S_ISREG(st.st_mode))
         return 0; /* something else has its name by now */
     m->type = TAR_FILE;
     m->size = t->size = t->left = (uint64_t)st.st_size;
@@ -89,11 +87,13 @@ static int add_folder(struct tar_out *t, const struct tree_entry *entry, struct 
 {
     char path[TAR_NAME_MAX + 1];
     (void)snprintf(path, sizeof path, "%s/", entry->path);
+    int code = tree_enter(t->tree);
+    if (code == -ENOENT || code == -ENOTDIR || code == SPOT_REFUSED)
+        return 0;
     m->type = TAR_FOLDER;
     m->path = path;
     tar_put_member(&t->out, m);
-    int code = tree_enter(t->tree);
-    return code == -ENOENT || code == -ENOTDIR ? 0 : code;
+    return code;
 }
 
 static int add_member(struct tar_out *t, const struct tree_entry *entry)
@@ -111,9 +111,9 @@ static int add_member(struct tar_out *t, const struct tree_entry *entry)
         return add_folder(t, entry, &m);
     if (!S_ISLNK(entry->st.st_mode))
         return 0; /* FIFOs, sockets and devices are not content */
-    ssize_t n = readlinkat(entry->dir, entry->name, text, sizeof text - 1);
+    ssize_t n = spot_link_text(entry->dir, entry->name, text, sizeof text - 1);
     if (n < 0)
-        return errno == ENOENT || errno == EINVAL ? 0 : -errno;
+        return n == -ENOENT || n == -EINVAL ? 0 : (int)n;
     text[n] = '\0';
     m.type = TAR_SYMLINK;
     tar_put_member(&t->out, &m);
@@ -198,22 +198,25 @@ void files_tar_out(void *ctx, struct http_request *r)
     struct tree *tree = NULL;
     if (!files_path(r, path))
         return;
-    int fd = beneath_at(&f->top, path, O_RDONLY | O_DIRECTORY, BENEATH_FOLLOW);
-    if (fd >= 0 && !files_allowed_open(f, r, fd, path)) {
-        (void)fd_close(fd);
-        return;
-    }
+    int fd =
+        spot_open(&f->top, path, O_RDONLY | O_DIRECTORY, BENEATH_FOLLOW, files_rules(f, r), NULL);
     int code = fd < 0 ? fd : tree_open(fd, &tree);
     if (code == -ENOTDIR) {
         http_problem(r, 409, NULL, 0, "%.300s: this is not a folder", path);
         return;
     }
     if (code < 0) {
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
         return;
     }
     struct tar_out *t = NEW(struct tar_out);
-    *t = (struct tar_out){.f = f, .r = r, .tree = tree, .fd = -1, .out = BUF_INIT(OUT_MAX)};
+    *t = (struct tar_out){.f = f,
+                          .r = r,
+                          .rules = files_archive_rules(f, r),
+                          .tree = tree,
+                          .fd = -1,
+                          .out = BUF_INIT(OUT_MAX)};
+    tree_judge(tree, t->rules);
     http_watch(r, &events, t);
     http_stream_begin(r, 200, headers, 2, -1);
     loop_defer(f->loop, &t->next, go_on_out, t);
@@ -227,14 +230,6 @@ struct tar_in {
     struct untar *untar;
     char path[BENEATH_PATH_MAX];
 };
-
-static bool may_unpack(void *ctx, const char *member)
-{
-    const struct tar_in *t = ctx;
-    char path[2 * BENEATH_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s%s%s", t->path, t->path[0] ? "/" : "", member);
-    return files_may(t->f, t->r, JUDGE_WRITE, path);
-}
 
 static void free_in(struct tar_in *t)
 {
@@ -312,22 +307,20 @@ void files_tar_in(void *ctx, struct http_request *r)
     bool parents;
     if (!files_path(r, path) || !files_flag(r, "parents", &parents) || !files_audited(f, r))
         return;
-    if (!files_allowed(f, r, JUDGE_WRITE, path))
-        return;
-    int folder = parents ? beneath_make(&f->top, path, BENEATH_FOLLOW)
-                         : beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
+    const struct spot_rules *rules = files_rules(f, r);
+    int folder = spot_folder(&f->top, path, parents ? SPOT_MAKE_FOLDERS : SPOT_AS_IT_IS, rules);
     if (folder == -ENOENT) {
         http_problem(r, 404, NULL, 0, "%.300s: the folder is not there; ask for parents=true",
                      path);
         return;
     }
     if (folder < 0) {
-        files_problem(r, folder, path);
+        files_problem(f, r, folder, path);
         return;
     }
     struct tar_in *t = NEW(struct tar_in);
     *t = (struct tar_in){.f = f, .r = r, .untar = untar_open(folder)};
     (void)snprintf(t->path, sizeof t->path, "%s", path);
-    untar_judge(t->untar, may_unpack, t);
+    untar_judge(t->untar, rules);
     http_watch(r, &events, t);
 }

@@ -141,6 +141,7 @@ static int open_watcher(struct api_files *f, struct http_request *r, int *folder
     int code = watch_open(fd_take(folder), below, &watch);
     if (code < 0)
         return code;
+    watch_judge(watch, files_rules(f, r));
     struct watcher *w = NEW(struct watcher);
     *w = (struct watcher){.f = f, .r = r, .watch = watch, .out = BUF_INIT(OUT_MAX)};
     list_push(&f->watchers, w);
@@ -173,17 +174,16 @@ void files_watch(void *ctx, struct http_request *r)
                      API_WATCHES_MAX);
         return;
     }
-    drop_fd int folder = beneath_at(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW);
+    drop_fd int folder =
+        spot_open(&f->top, path, O_PATH | O_DIRECTORY, BENEATH_FOLLOW, files_rules(f, r), NULL);
     struct watcher *w = NULL;
-    if (folder >= 0 && !files_allowed_open(f, r, folder, path))
-        return;
     int code = folder < 0 ? folder : open_watcher(f, r, &folder, below, &w);
     if (code == -ENOTDIR)
         http_problem(r, 409, NULL, 0, "%.300s: this is not a folder; watch the one it is in", path);
     else if (code == -EMFILE || code == -ENOSPC)
         http_problem(r, 503, NULL, 0, "no more watches of this user; see fs.inotify in sysctl");
     else if (code < 0)
-        files_problem(r, code, path);
+        files_problem(f, r, code, path);
     if (code < 0)
         return;
     http_watch(r, &events, w);

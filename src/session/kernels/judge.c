@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "sandbox/policy/pathname.h"
 #include "sandbox/policy/policy.h"
 
 struct judge {
@@ -14,13 +15,24 @@ struct judge {
     struct policy *policy;        /* NULL: none is made yet, or could be made */
     struct policy_making *making; /* of the next one, or NULL */
     struct loop_timer next;
+    struct spot_rules rules, of_admins, of_archives;
 };
+
+static bool code_may(void *ctx, enum spot_act act, const char *path);
+static bool code_may_move(void *ctx, const char *from, const char *to, bool is_dir);
+static bool is_hidden_content(void *ctx, const struct stat *st);
+static bool admin_may(void *ctx, enum spot_act act, const char *path);
+static bool admin_may_move(void *ctx, const char *from, const char *to, bool is_dir);
+static bool archive_holds(void *ctx, enum spot_act act, const char *path);
 
 struct judge *judge_new(struct sessions *sessions)
 {
     struct judge *judge = NEW(struct judge);
     judge->base = sessions_base(sessions);
     judge->sessions = sessions;
+    judge->rules = (struct spot_rules){code_may, code_may_move, is_hidden_content, judge};
+    judge->of_admins = (struct spot_rules){admin_may, admin_may_move, NULL, judge};
+    judge->of_archives = (struct spot_rules){archive_holds, admin_may_move, NULL, judge};
     return judge;
 }
 
@@ -50,8 +62,11 @@ static const char *settings_now(const struct judge *judge)
 static int begin_judging(struct judge *judge)
 {
     const struct sandbox_spec *spec = judge->base->kernel.sandbox;
+    const struct judge_places *closed = judge->base->closed;
     const struct policy_place place = {.cwd = judge->base->workspace,
-                                       .home = spec && spec->home ? spec->home : "/nonexistent"};
+                                       .home = spec && spec->home ? spec->home : "/nonexistent",
+                                       .hidden = closed ? closed->hidden : NULL,
+                                       .kept = closed ? closed->kept : NULL};
     struct sandbox_settings *settings = NULL;
     int r = sandbox_settings_parse(judge->settings, strlen(judge->settings), &settings, NULL);
     if (r == 0)
@@ -109,20 +124,74 @@ static const struct policy *policy_now(struct judge *judge)
     return judge->policy;
 }
 
-bool judge_allows(struct judge *judge, enum judge_act act, const char *path)
+/* --- the rules -------------------------------------------------------------------------------- */
+
+/* By the name itself: whoever makes a link of it gets no registration believed. */
+static bool is_record(const struct judge *judge, const char *path)
 {
-    const struct policy *policy = policy_now(judge);
-    if (!policy || !policy_may_read(policy, path))
-        return false;
-    if (act == JUDGE_REMOVE && policy_pins(policy, path))
-        return false;
-    return act == JUDGE_READ || policy_may_write(policy, path);
+    const struct judge_places *closed = judge->base->closed;
+    return closed && closed->records && path_is_under(path, closed->records);
 }
 
-bool judge_allows_move(struct judge *judge, const char *from, const char *to, bool is_dir)
+static bool is_above_records(const struct judge *judge, const char *path)
 {
+    const struct judge_places *closed = judge->base->closed;
+    return closed && closed->records && path_is_under(closed->records, path);
+}
+
+static bool code_may(void *ctx, enum spot_act act, const char *path)
+{
+    struct judge *judge = ctx;
     const struct policy *policy = policy_now(judge);
-    return policy && judge_allows(judge, JUDGE_REMOVE, from) &&
-           judge_allows(judge, JUDGE_REMOVE, to) &&
+    if (!policy || !policy_may_read(policy, path) || is_record(judge, path))
+        return false;
+    if (act == SPOT_REMOVE && (policy_pins(policy, path) || is_above_records(judge, path)))
+        return false;
+    return act == SPOT_READ || policy_may_write(policy, path);
+}
+
+static bool code_may_move(void *ctx, const char *from, const char *to, bool is_dir)
+{
+    const struct policy *policy = policy_now(ctx);
+    return policy && code_may(ctx, SPOT_REMOVE, from) && code_may(ctx, SPOT_REMOVE, to) &&
            (!is_dir || policy_may_move_dir(policy, from, to));
+}
+
+static bool is_hidden_content(void *ctx, const struct stat *st)
+{
+    const struct policy *policy = policy_now(ctx);
+    return !policy || policy_hides_object(policy, st);
+}
+
+static bool admin_may(void *ctx, enum spot_act act, const char *path)
+{
+    return act != SPOT_WRITE || !is_record(ctx, path);
+}
+
+/* A folder that takes the place of one above brings what is in it. */
+static bool admin_may_move(void *ctx, const char *from, const char *to, bool is_dir)
+{
+    (void)from;
+    return !is_record(ctx, to) && !(is_dir && is_above_records(ctx, to));
+}
+
+static bool archive_holds(void *ctx, enum spot_act act, const char *path)
+{
+    (void)act;
+    return !is_record(ctx, path);
+}
+
+const struct spot_rules *judge_rules(const struct judge *judge)
+{
+    return &judge->rules;
+}
+
+const struct spot_rules *judge_rules_of_admins(const struct judge *judge)
+{
+    return &judge->of_admins;
+}
+
+const struct spot_rules *judge_rules_of_archives(const struct judge *judge)
+{
+    return &judge->of_archives;
 }

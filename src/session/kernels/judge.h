@@ -8,12 +8,15 @@
  *          time; so long an older policy of the same settings judges.
  * Closed:  where there is no policy yet, or none can be made, nothing is allowed. The first one is
  *          there at once, unless the workspace has more than JUDGE_FIRST slices of names.
+ * Places:  what the server hides from code and keeps (token files, lists of servers, policies, its
+ *          sockets, registrations; struct judge_places), whatever the settings, and also without.
  * Calls:   loop thread only. */
 #ifndef SESSION_KERNELS_JUDGE_H
 #define SESSION_KERNELS_JUDGE_H
 
 #include <stdbool.h>
 
+#include "files/spot.h"
 #include "session/kernels/sessions.h"
 
 #define JUDGE_MS 30000
@@ -21,10 +24,10 @@
 #define JUDGE_PAUSE_MS 5 /* … and the time to the next */
 #define JUDGE_FIRST 4    /* slices at once, where there is no policy */
 
-enum judge_act {
-    JUDGE_READ,
-    JUDGE_WRITE,  /* or make */
-    JUDGE_REMOVE, /* or move away; what is protected below it stays */
+/* Whatever the settings say; lists end with NULL, absolute paths. */
+struct judge_places {
+    const char *const *hidden, *const *kept; /* as in struct policy_place */
+    const char *records;                     /* where registrations are; NULL: nowhere */
 };
 
 struct judge;
@@ -34,8 +37,12 @@ struct judge *judge_free(struct judge *judge); /* NULL in, NULL out */
 /* false: it is still looking through the workspace, and allows nothing so long. */
 bool judge_is_ready(const struct judge *judge);
 
-/* path: absolute and canonical; it need not exist. */
-bool judge_allows(struct judge *judge, enum judge_act act, const char *path);
-bool judge_allows_move(struct judge *judge, const char *from, const char *to, bool is_dir);
+/* Good for as long as the judge. */
+const struct spot_rules *judge_rules(const struct judge *judge);
+/* Administrators may everything, but registrations are made by the routes for them alone: a file
+ * that an archive of somebody else's brings would start programs. */
+const struct spot_rules *judge_rules_of_admins(const struct judge *judge);
+/* What an archive for administrators holds: no registrations, which no archive could bring back. */
+const struct spot_rules *judge_rules_of_archives(const struct judge *judge);
 
 #endif

@@ -38,16 +38,19 @@ struct session_walls {               /* borrowed while there are sessions */
     const char *const *envp;         /* of such kernels */
 };
 
+struct judge_places; /* session/kernels/judge.h */
+
 struct session_config {
     struct kernel_config kernel;
     /* Called when the first one wants it, where kernel.sandbox has no settings; NULL: nothing can
      * be had. */
     int (*offer)(void *ctx, const struct session_walls **ret, struct err *e);
     void *offer_ctx;
-    struct pool *pool;     /* spare kernels; NULL: none */
-    const char *workspace; /* absolute */
-    const char *id;        /* its kernels' owner (jupyter/tokens.h); NULL: nobody */
-    const char *setup;     /* code that runs first in each of its kernels; NULL: none */
+    struct pool *pool;                 /* spare kernels; NULL: none */
+    const char *workspace;             /* absolute */
+    const struct judge_places *closed; /* to clients that ask for files (judge.h); NULL: nothing */
+    const char *id;                    /* its kernels' owner (jupyter/tokens.h); NULL: nobody */
+    const char *setup;                 /* code that runs first in each of its kernels; NULL: none */
     int64_t
         interrupt_grace_ms; /* for a cell to react to an interrupt, then its kernel is replaced */
     int64_t kernel_idle_ms; /* without a cell: it ends, with its variables; 0: never */

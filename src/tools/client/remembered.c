@@ -10,41 +10,37 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json/jsonw.h"
-#include "base/random.h"
 #include "base/service.h"
+#include "files/spot.h"
 #include "tools/launch/launch.h"
 #include "tools/transport/params.h"
-
-enum { SUFFIX_BYTES = 8 };
 
 /* --- the directory --------------------------------------------------------------------------- */
 
 /* The service uid makes files in the last one by its group, which is the cells'. */
-static int enter_remembered(int parent, const char *name, bool last, bool make, bool own)
+static int open_folder_to_write(const struct beneath *top, const char *path, bool own)
 {
-    if (make && mkdirat(parent, name, last ? 0700 : 0777) < 0 && errno != EEXIST)
+    drop_fd int held = spot_folder(top, path, SPOT_MAKE_FOLDERS | SPOT_NO_LINKS, NULL);
+    if (held < 0)
+        return held;
+    drop_fd int fd = spot_open_at(held, ".", O_RDONLY | O_DIRECTORY, NULL, NULL);
+    if (fd >= 0 && fchmod(fd, own ? 0770 : 0700) < 0)
         return -errno;
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    if (make && last && fchmod(fd, own ? 0770 : 0700) < 0) {
-        int r = -errno;
-        (void)fd_close(fd);
-        return r;
-    }
-    return fd;
+    return fd < 0 ? fd : fd_take(&fd);
 }
 
 static int open_remembered(const struct remembered *all, bool make)
 {
-    int fd = open(all->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    for (size_t i = 0; i < 2 && all->parts[i] && fd >= 0; i++) {
-        int next = enter_remembered(fd, all->parts[i], i == 1 || !all->parts[1], make, all->own);
-        (void)fd_close(fd);
-        fd = next;
-    }
+    struct beneath top;
+    struct err e = ERR_NONE;
+    int r = beneath_open(all->base, &top, &e);
+    if (r < 0)
+        return r;
+    drop_str char *path = xasprintf("%s%s%s", all->parts[0], all->parts[1] ? "/" : "",
+                                    all->parts[1] ? all->parts[1] : "");
+    int fd = make ? open_folder_to_write(&top, path, all->own)
+                  : spot_open(&top, path, O_RDONLY | O_DIRECTORY, BENEATH_NO_LINKS, NULL, NULL);
+    beneath_close(&top);
     return fd;
 }
 
@@ -78,26 +74,23 @@ static bool holds_plain_secret(const struct json *params)
 
 static int put_file(const struct remembered *all, int dir, const char *file, const struct buf *text)
 {
-    char suffix[2 * SUFFIX_BYTES + 1], fresh[sizeof suffix + 8];
-    random_hex(suffix, SUFFIX_BYTES);
-    (void)snprintf(fresh, sizeof fresh, ".new-%s", suffix);
+    struct newfile fresh = NEWFILE_NONE;
     drop_service struct service service = enter_if(all);
-    drop_fd int fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    int r = fd_write(fd, buf_text(text), text->len);
-    if (r == 0 && renameat(dir, fresh, dir, file) < 0)
-        r = -errno;
+    int r = newfile_open(dir, 0600, true, &fresh);
     if (r < 0)
-        (void)unlinkat(dir, fresh, 0);
+        return r;
+    r = newfile_write(&fresh, buf_text(text), text->len);
+    if (r == 0)
+        return newfile_commit(&fresh, file, NEWFILE_REPLACE, false);
+    newfile_drop(&fresh);
     return r;
 }
 
 /* Some file systems (shares of a virtual machine's host) say whose a file is and let all in. */
 static bool is_open_to_cells(int dir, const char *file)
 {
-    drop_fd int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return fd >= 0 || errno != EACCES;
+    drop_fd int fd = spot_open_at(dir, file, O_RDONLY, NULL, NULL);
+    return fd != -EACCES;
 }
 
 int remembered_write(const struct remembered *all, const char *name, const struct json *params,
@@ -122,7 +115,7 @@ int remembered_write(const struct remembered *all, const char *name, const struc
     if (r == 0)
         r = dir < 0 ? dir : put_file(all, dir, file, &text);
     if (r == 0 && all->own && is_open_to_cells(dir, file)) {
-        (void)unlinkat(dir, file, 0);
+        (void)!spot_remove_at(dir, file, false, NULL);
         r = -EPERM;
     }
     return r < 0 ? err_set(e, r, "%s is not remembered: %s", name, strerror(-r)) : 0;
@@ -149,7 +142,7 @@ static bool read_remembered(const struct remembered *all, int dir, const char *f
     if (all->own && is_open_to_cells(dir, file))
         return false;
     drop_service struct service service = enter_if(all);
-    drop_fd int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    drop_fd int fd = spot_open_at(dir, file, O_RDONLY, NULL, NULL);
     if (fd < 0 || !is_believed(fd) || !belongs_to(fd, all->own ? getuid() : geteuid()))
         return false;
     if (buf_reserve(text, REMEMBERED_MAX) < 0)
@@ -190,5 +183,5 @@ bool remembered_remove(const struct remembered *all, const char *name)
         return false;
     drop_str char *file = xasprintf("%s.json", name);
     drop_fd int dir = open_remembered(all, false);
-    return dir >= 0 && unlinkat(dir, file, 0) == 0;
+    return dir >= 0 && spot_remove_at(dir, file, false, NULL) == 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "scratch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-#include "files/beneath.h"
+#include "files/spot.h"
 
 static struct beneath b;
 
@@ -113,26 +113,24 @@ static void the_same_holds_without_openat2(void)
     close_it();
 }
 
+static int make_way(const char *path, unsigned way)
+{
+    drop_held struct spot spot = SPOT_NONE;
+    return spot_find(&b, path, way | SPOT_MAKE_FOLDERS, NULL, SPOT_WRITE, &spot);
+}
+
 static void parents_are_made_inside_only(void)
 {
     for (int walk = 0; walk < 2; walk++) {
-        const char *name;
         if (walk)
             memcpy(top, "/tmp/ipybox-test-XXXXXX", sizeof top);
         open_it(walk);
         TEST_CHECK(symlinkat("..", w, "up") == 0 && mkdirat(w, "real", 0755) == 0);
         TEST_CHECK(symlinkat("real", w, "link") == 0);
-        TEST_CHECK(beneath_parent(&b, "a/b/c", false, BENEATH_FOLLOW, &name) == -ENOENT);
-        int dir = beneath_parent(&b, "a/b/c", true, BENEATH_FOLLOW, &name);
-        TEST_CHECK(dir >= 0 && strcmp(name, "c") == 0 && is_there(w, "a/b"));
-        (void)fd_close(dir);
-        dir = beneath_parent(&b, "link/x/y", true, BENEATH_FOLLOW, &name);
-        TEST_CHECK(dir >= 0 && is_there(w, "real/x"));
-        (void)fd_close(dir);
-        TEST_CHECK(beneath_parent(&b, "link/z/y", true, BENEATH_NO_LINKS, &name) == -ELOOP ||
-                   !is_there(w, "real/z"));
-        TEST_CHECK(beneath_parent(&b, "up/evil/c", true, BENEATH_FOLLOW, &name) == -EXDEV);
-        TEST_CHECK(!is_there(w, "../evil"));
+        TEST_CHECK(make_way("a/b/c", 0) == 0 && is_there(w, "a/b"));
+        TEST_CHECK(make_way("link/x/y", 0) == 0 && is_there(w, "real/x"));
+        TEST_CHECK(make_way("link/z/y", SPOT_NO_LINKS) == -ELOOP && !is_there(w, "real/z"));
+        TEST_CHECK(make_way("up/evil/c", 0) == -EXDEV && !is_there(w, "../evil"));
         close_it();
     }
 }
@@ -212,11 +210,10 @@ static void swap_and_open(bool walk)
     TEST_CHECK(pthread_create(&thread, NULL, swap_about, NULL) == 0);
     long opened = 0;
     for (long i = 0; i < 2000 || opened == 0 || atomic_load(&swaps) < 100; i++) {
-        const char *name, *text = read_path("s/secret");
+        const char *text = read_path("s/secret");
         opened += strcmp(text, "mine") == 0;
         TEST_CHECK(strcmp(text, "secret") != 0);
-        int dir = beneath_parent(&b, "s/made/x", true, BENEATH_FOLLOW, &name);
-        (void)fd_close(dir);
+        (void)make_way("s/made/x", 0);
         TEST_ASSERT(i < 10000000);
     }
     atomic_store(&stop, true);
@@ -235,31 +232,6 @@ static void nor_does_it_without_openat2(void)
     swap_and_open(true);
 }
 
-static void check_real(const char *path, const char *expected)
-{
-    char root[PATH_MAX], real[BENEATH_REAL_MAX] = "", wanted[BENEATH_REAL_MAX];
-    TEST_ASSERT(beneath_real_of(b.root, root));
-    (void)snprintf(wanted, sizeof wanted, "%s%s", root, expected);
-    TEST_CHECK(beneath_real(&b, path, real) && strcmp(real, wanted) == 0);
-    TEST_MSG("%s leads to %s", path, real);
-}
-
-static void real_names_follow_folders_and_not_the_last_component(void)
-{
-    char real[BENEATH_REAL_MAX];
-    open_it(false);
-    make_things();
-    check_real("", "");
-    check_real("f", "/f");
-    check_real("to-f", "/to-f");
-    check_real("to-e/g", "/d/e/g");
-    check_real("to-e/not/there", "/d/e/not/there");
-    check_real("not/there", "/not/there");
-    TEST_CHECK(symlinkat("/", w, "away") == 0);
-    TEST_CHECK(!beneath_real(&b, "away/etc", real));
-    close_it();
-}
-
 #define T(name) {#name, name}
 TEST_LIST = {
     T(links_are_followed_as_long_as_they_stay_inside),
@@ -270,6 +242,5 @@ TEST_LIST = {
     T(a_kernel_without_the_call_leads_to_the_walk),
     T(a_folder_that_is_swapped_for_a_link_leads_nowhere),
     T(nor_does_it_without_openat2),
-    T(real_names_follow_folders_and_not_the_last_component),
     {NULL, NULL},
 };

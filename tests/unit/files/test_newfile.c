@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "scratch.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -49,7 +49,9 @@ static void a_folder_is_never_replaced(void)
     }
     put_at(w, "f", "f");
     TEST_CHECK(newfile_symlink(w, "d", "f") == -EISDIR);
-    TEST_CHECK(newfile_hardlink(w, "d", w, "f") == -EISDIR);
+    drop_fd int file = openat(w, "f", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    TEST_CHECK(newfile_hardlink(w, "d", file) == -EISDIR);
+    file = fd_close(file);
     TEST_CHECK(count_names(w) == 2);
     close_place();
 }
@@ -70,9 +72,13 @@ static void links_leave_no_second_name(void)
 {
     open_place();
     put_at(w, "a", "a");
-    TEST_CHECK(newfile_hardlink(w, "b", w, "a") == 0 && newfile_hardlink(w, "b", w, "a") == 0);
+    drop_fd int file = openat(w, "a", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    TEST_CHECK(newfile_hardlink(w, "b", file) == 0 && newfile_hardlink(w, "b", file) == 0);
     TEST_CHECK(newfile_symlink(w, "c", "a") == 0 && newfile_symlink(w, "c", "b") == 0);
-    TEST_CHECK(newfile_hardlink(w, "x", w, "c") == -ENXIO);
+    drop_fd int link = openat(w, "c", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    TEST_CHECK(newfile_hardlink(w, "x", link) == -ENXIO);
+    file = fd_close(file);
+    link = fd_close(link);
     TEST_CHECK(count_names(w) == 3);
     close_place();
 }

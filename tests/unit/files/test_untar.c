@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "scratch.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "scratch.h"
 
 #include <poll.h>
 #include <stdio.h>

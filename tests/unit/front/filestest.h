@@ -8,7 +8,7 @@
 
 #include "front/api/api_internal.h"
 #include "front/workspace/api_files.h"
-#include "unit/files/place.h"
+#include "unit/files/scratch.h"
 #include "unit/files/tarmake.h"
 
 static struct api api;

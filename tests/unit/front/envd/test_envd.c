@@ -5,7 +5,7 @@
 #include <acutest.h>
 
 #include "unit/become_shim.h"
-#include "unit/files/place.h"
+#include "unit/files/scratch.h"
 #include "unit/front/httptest.h"
 #include "unit/guard.h"
 

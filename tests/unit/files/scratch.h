@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/unit/files/place.h - a real folder for a test: `top`/w is the workspace, `top`/secret lies
- * beside it and must never be reached. */
-#ifndef UNIT_FILES_PLACE_H
-#define UNIT_FILES_PLACE_H
+ * tests/unit/files/scratch.h - a real folder for a test: `top`/w is the workspace, `top`/secret
+ * lies beside it and must never be reached. */
+#ifndef UNIT_FILES_SCRATCH_H
+#define UNIT_FILES_SCRATCH_H
 
 #include <acutest.h>
 
