@@ -388,7 +388,7 @@ def test_the_template_writes_nothing_where_it_is_started(tmp_path: Path) -> None
         with ForkedKernel(template) as kernel:
             kernel.run("%cd /\n%bookmark here")  # IPython keeps both in its profile
             assert kernel.run("%bookmark -l").text.split()[-3:] == ["here", "->", "/"]
-        assert not list(tmp_path.iterdir())
+        assert list(tmp_path.iterdir()) == [template.stderr]
     finally:
         assert template.close() == 0
 
